@@ -1,0 +1,86 @@
+"""Plans: what a cycle decided and others carry out.
+
+Each committed statement becomes one plan. All of a plan is assumed into the cache, or none of it; all preparations
+of a plan finish before its first bind.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.ids import JobId, NodeName, QueueName, TaskId
+
+__all__ = ["Bind", "Eviction", "Nomination", "Plan", "Preparation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """Work that must succeed before a pod may be bound, undone when its plan fails."""
+
+    kind: str
+    """What to do: `bind-volume`, `reserve-claim`, ...; the key of the preparer that does it."""
+    namespace: str
+    """Namespace of the object to prepare."""
+    name: str
+    """Its name."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """What the preparer needs to know, for example the volume or the node chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """One pod goes to one node."""
+
+    task: TaskId
+    job: JobId | None
+    namespace: str
+    name: str
+    node: NodeName
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Sent with the Binding; the API server merges them into the pod."""
+    preparations: tuple[Preparation, ...] = ()
+    """In order; undone in reverse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eviction:
+    """One pod leaves its node."""
+
+    task: TaskId
+    job: JobId | None
+    namespace: str
+    name: str
+    node: NodeName
+    reason: str
+    """The action that decided: `preempt`, `reclaim`, `gangpreempt`, `gangreclaim`, `shuffle`."""
+    message: str = ""
+    """For people: who needs the room, and by which rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nomination:
+    """One pod will get room on a node when what leaves it is gone."""
+
+    task: TaskId
+    job: JobId | None
+    namespace: str
+    name: str
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One committed statement."""
+
+    number: int
+    """Position within its cycle, from 0."""
+    cycle: int
+    """The cycle that decided it."""
+    configuration: int
+    """Generation of the configuration that decided it."""
+    action: str
+    job: JobId | None
+    """The job that the plan serves; None where an action evicts without a beneficiary."""
+    queue: QueueName | None
+    binds: tuple[Bind, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    nominations: tuple[Nomination, ...] = ()
