@@ -1,0 +1,252 @@
+"""Decode objects, lists and watch events, fencing each broken object from the rest.
+
+A list is decoded in one go; only when that fails are its items taken one by one, and those that do not fit their
+struct come back as `Broken`. A JSON null means an absent field, as in Kubernetes: nulls are dropped before an object
+is called broken.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from model.errors import CacheError, ObjectError
+from model.wire.base import ListMeta, ObjectMeta, Wire
+
+__all__ = ["Broken", "Decoder", "Page", "Status", "StatusCause", "StatusDetails", "StatusEvent", "WatchEvent"]
+
+T = TypeVar("T")
+
+
+class StatusCause(Wire, frozen=True, kw_only=True):
+    """One field that the server found at fault."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(Wire, frozen=True, kw_only=True):
+    """What a refusal is about."""
+
+    name: str = ""
+    kind: str = ""
+    group: str = ""
+    uid: str = ""
+    causes: tuple[StatusCause, ...] = ()
+    retry_after_seconds: int = 0
+
+
+class Status(Wire, frozen=True, kw_only=True):
+    """The API server's answer when it is not an object."""
+
+    status: str = ""
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: StatusDetails | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """An object that does not fit its struct; of its metadata, what could be read."""
+
+    type: str = ""
+    """The watch event it came with, empty in a list."""
+    metadata: ObjectMeta
+    error: ObjectError
+
+
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
+    """A watch event: `ADDED`, `MODIFIED`, `DELETED` or `BOOKMARK` (whose object has a resource version alone)."""
+
+    type: str
+    object: T
+
+
+class StatusEvent(msgspec.Struct, frozen=True, gc=False):
+    """A watch event of type `ERROR`."""
+
+    type: str
+    object: Status
+
+
+class _Page(msgspec.Struct, Generic[T], gc=False):
+    metadata: ListMeta = ListMeta()
+    items: list[T] | None = None
+
+
+class _Identity(msgspec.Struct, gc=False):
+    metadata: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """A page of a list."""
+
+    resource_version: str
+    continue_token: str
+    """Empty on the last page."""
+    items: list[T]
+    broken: list[Broken]
+    raws: list[bytes]
+    """The JSON of each of `items`, when asked for; else empty."""
+
+
+_STATUS_EVENT = msgspec.json.Decoder(StatusEvent)
+_RAW_PAGE = msgspec.json.Decoder(_Page[msgspec.Raw])
+_RAW_EVENT = msgspec.json.Decoder(WatchEvent[msgspec.Raw])
+_IDENTITY = msgspec.json.Decoder(_Identity)
+
+
+class Decoder(Generic[T]):
+    """Decodes one kind."""
+
+    def __init__(self, kind: str, struct: type[T]) -> None:
+        """Prepare to decode objects of `kind` into `struct`, a `Wire` with `metadata`."""
+        self.kind = kind
+        self.struct = struct
+        self._decoder = msgspec.json.Decoder(struct)
+        # Subscripted at run time: a type variable stands for the struct that is only known here.
+        self._page: msgspec.json.Decoder[_Page[T]] = msgspec.json.Decoder(_Page[struct])  # type: ignore[valid-type]  # see above
+        self._event: msgspec.json.Decoder[WatchEvent[T]] = msgspec.json.Decoder(WatchEvent[struct])  # type: ignore[valid-type]  # see above
+
+    def decode(self, data: bytes | memoryview) -> T:
+        """Decode one object.
+
+        Raises:
+            ObjectError: A field has the wrong type.
+            CacheError: It is not JSON.
+        """
+        try:
+            return self._decoder.decode(data)
+        except msgspec.ValidationError:
+            return self.convert(_decode_json(data))
+        except msgspec.DecodeError as error:
+            raise CacheError(f"{self.kind}: not JSON: {error}") from error
+
+    def convert(self, value: object) -> T:
+        """Turn an object that was parsed already (from YAML, say) into its struct.
+
+        Raises:
+            ObjectError: A field has the wrong type.
+        """
+        try:
+            return msgspec.convert(_without_nulls(value), self.struct)
+        except msgspec.ValidationError as error:
+            message, _, path = str(error).partition(" - at `$")
+            identity = value.get("metadata") if isinstance(value, Mapping) else None
+            where = path.rstrip("`").lstrip(".") or "(whole object)"
+            raise ObjectError(self.kind, _metadata(identity).key or "(unnamed)", where, message) from error
+
+    def page(self, data: bytes, *, keep_raw: bool = False) -> Page[T]:
+        """Decode a list.
+
+        Raises:
+            CacheError: It is not a list at all.
+        """
+        try:
+            if not keep_raw:
+                page = self._page.decode(data)
+                return Page(
+                    resource_version=page.metadata.resource_version,
+                    continue_token=page.metadata.continue_,
+                    items=page.items or [],
+                    broken=[],
+                    raws=[],
+                )
+        except msgspec.ValidationError:
+            pass  # one item at fault must not cost the others: they are taken one by one below
+        except msgspec.DecodeError as error:
+            raise CacheError(f"list of {self.kind}: not JSON: {error}") from error
+        return self._page_by_item(data, keep_raw=keep_raw)
+
+    def event(self, line: bytes) -> WatchEvent[T] | StatusEvent | Broken:
+        """Decode one line of a watch.
+
+        Raises:
+            CacheError: The line is not JSON or not an event, as when the stream was cut in its middle.
+        """
+        try:
+            event = self._event.decode(line)
+        except msgspec.ValidationError:
+            return self._event_in_parts(line)
+        except msgspec.DecodeError as error:
+            raise CacheError(f"watch of {self.kind}: not JSON: {error}") from error
+        return self._event_in_parts(line) if event.type == "ERROR" else event
+
+    def _page_by_item(self, data: bytes, *, keep_raw: bool) -> Page[T]:
+        try:
+            page = _RAW_PAGE.decode(data)
+        except msgspec.DecodeError as error:
+            raise CacheError(f"list of {self.kind}: {error}") from error
+        items: list[T] = []
+        broken: list[Broken] = []
+        raws: list[bytes] = []
+        for raw in page.items or ():
+            try:
+                items.append(self.decode(memoryview(raw)))
+            except ObjectError as error:
+                broken.append(Broken(metadata=_identity(raw), error=error))
+            else:
+                if keep_raw:
+                    # Copied: a view would pin the whole page in memory.
+                    raws.append(bytes(raw))
+        return Page(
+            resource_version=page.metadata.resource_version,
+            continue_token=page.metadata.continue_,
+            items=items,
+            broken=broken,
+            raws=raws,
+        )
+
+    def _event_in_parts(self, line: bytes) -> WatchEvent[T] | StatusEvent | Broken:
+        try:
+            event = _RAW_EVENT.decode(line)
+            if event.type == "ERROR":
+                return _STATUS_EVENT.decode(line)
+        except msgspec.DecodeError as error:
+            raise CacheError(f"watch of {self.kind}: {error}") from error
+        try:
+            return WatchEvent(event.type, self.decode(memoryview(event.object)))
+        except ObjectError as error:
+            return Broken(type=event.type, metadata=_identity(event.object), error=error)
+
+
+def _decode_json(data: bytes | memoryview) -> object:
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise CacheError(f"not JSON: {error}") from error
+
+
+def _without_nulls(value: object) -> object:
+    """Drop null members and items at any depth."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(item) for item in value if item is not None]
+    return value
+
+
+def _identity(raw: msgspec.Raw) -> ObjectMeta:
+    """Read as much of a broken object's metadata as is sound."""
+    try:
+        return _metadata(_IDENTITY.decode(raw).metadata)
+    except msgspec.DecodeError:
+        return ObjectMeta()
+
+
+def _metadata(value: object) -> ObjectMeta:
+    """Take name, namespace, uid and resource version where they are texts."""
+    if not isinstance(value, Mapping):
+        return ObjectMeta()
+
+    def text(key: str) -> str:
+        found = value.get(key)
+        return found if isinstance(found, str) else ""
+
+    return ObjectMeta(
+        name=text("name"), namespace=text("namespace"), uid=text("uid"), resource_version=text("resourceVersion")
+    )

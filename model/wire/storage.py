@@ -1,0 +1,245 @@
+"""Storage: claims and volumes of the core group, and storage.k8s.io v1."""
+
+from collections.abc import Mapping
+
+from model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, Quantity, ResourceList, Wire
+from model.wire.selectors import NodeSelector
+
+__all__ = [
+    "CSIDriver",
+    "CSIDriverSpec",
+    "CSINode",
+    "CSINodeDriver",
+    "CSINodeSpec",
+    "CSIStorageCapacity",
+    "CSIVolume",
+    "EphemeralVolumeSource",
+    "ObjectReference",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PersistentVolumeClaimSpec",
+    "PersistentVolumeClaimStatus",
+    "PersistentVolumeClaimTemplate",
+    "PersistentVolumeSpec",
+    "PersistentVolumeStatus",
+    "StorageClass",
+    "TopologySelectorLabelRequirement",
+    "TopologySelectorTerm",
+    "TypedObjectReference",
+    "VolumeAttachment",
+    "VolumeAttachmentSource",
+    "VolumeAttachmentSpec",
+    "VolumeAttachmentStatus",
+    "VolumeNodeAffinity",
+    "VolumeNodeResources",
+    "VolumeResourceRequirements",
+]
+
+
+class ObjectReference(Wire, frozen=True, kw_only=True):
+    """The object something is bound to."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class TypedObjectReference(Wire, frozen=True, kw_only=True):
+    """Where a claim's data come from."""
+
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
+    """How much storage is asked for."""
+
+    requests: ResourceList = EMPTY
+    limits: ResourceList = EMPTY
+
+
+class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
+    """What a claim asks for."""
+
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    resources: VolumeResourceRequirements = VolumeResourceRequirements()
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    volume_mode: str = "Filesystem"
+    data_source: TypedObjectReference | None = None
+
+
+class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
+    """What a claim got."""
+
+    phase: str = ""
+    capacity: ResourceList = EMPTY
+    conditions: tuple[Condition, ...] = ()
+
+
+class PersistentVolumeClaim(Wire, frozen=True, kw_only=True):
+    """A claim for storage."""
+
+    metadata: ObjectMeta
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
+    """What the claim of an ephemeral volume will ask for."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+
+
+class EphemeralVolumeSource(Wire, frozen=True, kw_only=True):
+    """A volume whose claim lives and dies with the pod: `<pod>-<volume>`."""
+
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+
+
+class VolumeNodeAffinity(Wire, frozen=True, kw_only=True):
+    """Nodes that reach a volume."""
+
+    required: NodeSelector | None = None
+
+
+class CSIVolume(Wire, frozen=True, kw_only=True):
+    """A volume of a CSI driver."""
+
+    driver: str = ""
+    volume_handle: str = ""
+    read_only: bool = False
+
+
+class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
+    """What a volume offers."""
+
+    capacity: ResourceList = EMPTY
+    access_modes: tuple[str, ...] = ()
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str = "Filesystem"
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIVolume | None = None
+
+
+class PersistentVolumeStatus(Wire, frozen=True, kw_only=True):
+    """Whether a volume is free."""
+
+    phase: str = ""
+
+
+class PersistentVolume(Wire, frozen=True, kw_only=True):
+    """A volume."""
+
+    metadata: ObjectMeta
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
+
+
+class TopologySelectorLabelRequirement(Wire, frozen=True, kw_only=True):
+    """A node label and its allowed values."""
+
+    key: str = ""
+    values: tuple[str, ...] = ()
+
+
+class TopologySelectorTerm(Wire, frozen=True, kw_only=True):
+    """Domains where a class can provision; all requirements must match."""
+
+    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
+
+
+class StorageClass(Wire, frozen=True, kw_only=True):
+    """How volumes are made."""
+
+    metadata: ObjectMeta
+    provisioner: str = ""
+    parameters: Mapping[str, str] = EMPTY
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+
+
+class VolumeNodeResources(Wire, frozen=True, kw_only=True):
+    """How many volumes a driver can attach to a node; no count means no limit is known."""
+
+    count: int | None = None
+
+
+class CSINodeDriver(Wire, frozen=True, kw_only=True):
+    """A driver on a node."""
+
+    name: str = ""
+    node_id: str = ""
+    topology_keys: tuple[str, ...] = ()
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(Wire, frozen=True, kw_only=True):
+    """The drivers of a node."""
+
+    drivers: tuple[CSINodeDriver, ...] = ()
+
+
+class CSINode(Wire, frozen=True, kw_only=True):
+    """What CSI drivers say of a node; named after it."""
+
+    metadata: ObjectMeta
+    spec: CSINodeSpec = CSINodeSpec()
+
+
+class CSIDriverSpec(Wire, frozen=True, kw_only=True):
+    """How a driver behaves."""
+
+    storage_capacity: bool = False
+    attach_required: bool = True
+
+
+class CSIDriver(Wire, frozen=True, kw_only=True):
+    """A CSI driver."""
+
+    metadata: ObjectMeta
+    spec: CSIDriverSpec = CSIDriverSpec()
+
+
+class CSIStorageCapacity(Wire, frozen=True, kw_only=True):
+    """Room left in a storage class for one topology segment."""
+
+    metadata: ObjectMeta
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: Quantity = ""
+    maximum_volume_size: Quantity = ""
+
+
+class VolumeAttachmentSource(Wire, frozen=True, kw_only=True):
+    """The volume that is attached."""
+
+    persistent_volume_name: str = ""
+
+
+class VolumeAttachmentSpec(Wire, frozen=True, kw_only=True):
+    """A wish to attach a volume to a node."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
+
+
+class VolumeAttachmentStatus(Wire, frozen=True, kw_only=True):
+    """Whether the wish was granted."""
+
+    attached: bool = False
+
+
+class VolumeAttachment(Wire, frozen=True, kw_only=True):
+    """A volume attached to a node."""
+
+    metadata: ObjectMeta
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
+    status: VolumeAttachmentStatus = VolumeAttachmentStatus()

@@ -1,0 +1,105 @@
+"""Other groups, each with little to read: apps, policy, scheduling, coordination."""
+
+from collections.abc import Mapping
+
+from model.wire.base import EMPTY, LabelSelector, ObjectMeta, Wire
+
+__all__ = [
+    "IntOrString",
+    "Lease",
+    "LeaseSpec",
+    "PodDisruptionBudget",
+    "PodDisruptionBudgetSpec",
+    "PodDisruptionBudgetStatus",
+    "PriorityClass",
+    "ReplicaSet",
+    "ReplicaSetSpec",
+    "StatefulSet",
+    "StatefulSetSpec",
+]
+
+IntOrString = int | str
+"""A count, or a percentage as text."""
+
+
+class ReplicaSetSpec(Wire, frozen=True, kw_only=True):
+    """Which pods a replica set keeps."""
+
+    selector: LabelSelector | None = None
+    replicas: int | None = None
+
+
+class ReplicaSet(Wire, frozen=True, kw_only=True):
+    """A replica set."""
+
+    metadata: ObjectMeta
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+
+
+class StatefulSetSpec(Wire, frozen=True, kw_only=True):
+    """Which pods a stateful set keeps."""
+
+    selector: LabelSelector | None = None
+    replicas: int | None = None
+
+
+class StatefulSet(Wire, frozen=True, kw_only=True):
+    """A stateful set."""
+
+    metadata: ObjectMeta
+    spec: StatefulSetSpec = StatefulSetSpec()
+
+
+class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
+    """How many of the selected pods must stay."""
+
+    min_available: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    selector: LabelSelector | None = None
+    unhealthy_pod_eviction_policy: str = ""
+
+
+class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
+    """How many may go now."""
+
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    disrupted_pods: Mapping[str, str] = EMPTY
+    observed_generation: int = 0
+
+
+class PodDisruptionBudget(Wire, frozen=True, kw_only=True):
+    """A disruption budget."""
+
+    metadata: ObjectMeta
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class PriorityClass(Wire, frozen=True, kw_only=True):
+    """A named priority."""
+
+    metadata: ObjectMeta
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
+    description: str = ""
+
+
+class LeaseSpec(Wire, frozen=True, kw_only=True):
+    """Who holds a lease, and until when."""
+
+    holder_identity: str = ""
+    lease_duration_seconds: int = 0
+    acquire_time: str = ""
+    renew_time: str = ""
+    lease_transitions: int = 0
+
+
+class Lease(Wire, frozen=True, kw_only=True):
+    """A lease."""
+
+    metadata: ObjectMeta
+    spec: LeaseSpec = LeaseSpec()
