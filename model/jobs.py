@@ -1,0 +1,124 @@
+"""Jobs: pod groups with their pods, and a table of what is counted per job.
+
+A job's phase, as Volcano writes it::
+
+    Pending ──admitted by enqueue──→ Inqueue ──minimum scheduled──→ Running ──all finished──→ Completed
+       ↑                                ╎                             ╎
+       └───────── fewer than the minimum left, nothing in the queue ──┘   Unknown: runs, but below its minimum
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from model import wire
+from model.arrays import BoolArray, IntArray
+from model.ids import JobId, QueueName, TaskId
+from model.resources import Amounts
+from model.tasks import Task, TaskStatus
+
+__all__ = ["NO_QUEUE", "Job", "JobPhase", "JobTable"]
+
+NO_QUEUE: Final = -1
+"""Queue number of a job whose queue is unknown."""
+
+
+class JobPhase(StrEnum):
+    """Phase of a PodGroup."""
+
+    PENDING = "Pending"
+    INQUEUE = "Inqueue"
+    RUNNING = "Running"
+    UNKNOWN = "Unknown"
+    COMPLETED = "Completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Job:
+    """One PodGroup and the pods that name it."""
+
+    id: JobId
+    uid: str
+    """UID of the PodGroup."""
+    namespace: str
+    name: str
+    queue: QueueName
+    priority: int
+    """Value of the priority class it names, else of the default class, else 0."""
+    min_available: int
+    """`spec.minMember`."""
+    min_by_role: Mapping[str, int]
+    """`spec.minTaskMember`; empty means no minimum by role."""
+    min_resources: Amounts | None
+    """`spec.minResources`; None means that nothing is reserved when it is enqueued."""
+    phase: JobPhase
+    created: float
+    """Creation of the PodGroup, seconds since 1970."""
+    waiting_seconds: float | None
+    """`volcano.sh/sla-waiting-time` of the PodGroup; None where absent or invalid."""
+    preemptable: bool | None
+    """`volcano.sh/preemptable` of the PodGroup; None where unset."""
+    revocable_zone: str
+    tasks: Mapping[TaskId, Task]
+    column: int
+    """Its column in the job table."""
+    group: wire.PodGroup
+    """The PodGroup as the API server gave it: annotations, conditions, sub-group policies, topology."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JobTable:
+    """What is counted per job, one column each; R resources, J columns, write-protected.
+
+    Columns of jobs that are not in the snapshot (no PodGroup, unknown queue) have queue number `NO_QUEUE`.
+    """
+
+    queue: IntArray
+    """Queue number (position in `Snapshot.queue_names`), shape (J,)."""
+    counts: IntArray
+    """Tasks by status, shape (len(TaskStatus), J)."""
+    pending_best_effort: IntArray
+    """Pending tasks that ask for nothing, shape (J,)."""
+    allocated: IntArray
+    """Requests of tasks in an allocated status, base units, shape (R, J)."""
+    pending: IntArray
+    """Requests of pending tasks, base units, shape (R, J)."""
+    total: IntArray
+    """Requests of all tasks, base units, shape (R, J)."""
+    gated: IntArray
+    """Requests of tasks with scheduling gates other than the queue's own, base units, shape (R, J)."""
+    min_resources: IntArray
+    """`spec.minResources`, base units, shape (R, J); zero where unset."""
+    has_min_resources: BoolArray
+    """Whether `spec.minResources` is set, shape (J,)."""
+    min_available: IntArray
+    """`spec.minMember`, shape (J,)."""
+    phase_inqueue: BoolArray
+    """Phase is `Inqueue`, shape (J,)."""
+    phase_running: BoolArray
+    """Phase is `Running`, shape (J,)."""
+
+    def by_queue(self, amounts: IntArray, queues: int, where: BoolArray | None = None) -> IntArray:
+        """Add up columns by queue.
+
+        Args:
+            amounts: Any array of this table, shape (R, J).
+            queues: Number of queues.
+            where: Which jobs count, shape (J,); all where None.
+
+        Returns:
+            Sums, shape (R, queues), exact.
+        """
+        mask = self.queue != NO_QUEUE if where is None else where & (self.queue != NO_QUEUE)
+        sums = np.zeros((amounts.shape[0], queues), dtype=np.int64)
+        columns = np.flatnonzero(mask)
+        np.add.at(sums.T, self.queue[columns], amounts[:, columns].T)
+        return sums
+
+    def ready_counts(self) -> IntArray:
+        """Return how many tasks of each job count towards its minimum, shape (J,)."""
+        rows = [TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED, TaskStatus.SUCCEEDED]
+        return self.counts[rows].sum(axis=0)

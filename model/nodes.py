@@ -1,0 +1,143 @@
+"""Nodes: a table with one column per node, sorted by name.
+
+Amounts that change while pods come and go stand in one block, `state`, so that placing a task is one addition to one
+column and undoing it is one subtraction. Facts that change only with the Node object (labels, taints, images) stand in
+`NodeFacts`, shared between snapshots while they hold; masks derived from them are memoised there.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar, cast
+
+import numpy as np
+
+from model import wire
+from model.arrays import BoolArray, IntArray
+from model.ids import NodeName, TaskId
+from model.resources import Amounts
+from model.tasks import Task
+
+__all__ = ["ABSENT", "SCORED_ROWS", "Node", "NodeFacts", "NodeTable", "StateRows"]
+
+ABSENT: Final = -1
+"""Code of a label that a node does not have."""
+
+SCORED_ROWS: Final = 2
+"""Rows of scored (non-zero) requests: cpu in thousandths, memory in bytes."""
+
+Derived = TypeVar("Derived")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """What a Node object says, amounts parsed."""
+
+    name: NodeName
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    taints: tuple[wire.Taint, ...]
+    unschedulable: bool
+    allocatable: Amounts
+    """`status.allocatable` with attach limits of CSI drivers, without oversubscription."""
+    oversubscribed: Amounts
+    """What the oversubscription annotations add to it."""
+    images: Mapping[str, int]
+    """Size in bytes by image name."""
+    revocable_zone: str
+    """Label `volcano.sh/revocable-zone`, or empty."""
+    object: wire.Node | None = None
+    """The object as the API server gave it; None for nodes made in tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateRows:
+    """Where the blocks of `NodeTable.state` begin, for R resources."""
+
+    resources: int
+
+    @property
+    def used(self) -> slice:
+        """Requests of what runs or is about to, releasing tasks included."""
+        return slice(0, self.resources)
+
+    @property
+    def releasing(self) -> slice:
+        """Requests of tasks whose deletion has begun."""
+        return slice(self.resources, 2 * self.resources)
+
+    @property
+    def pipelined(self) -> slice:
+        """Requests of tasks that wait for room to be released."""
+        return slice(2 * self.resources, 3 * self.resources)
+
+    @property
+    def viewed(self) -> slice:
+        """Requests of pods as Kubernetes' filters and scores see them: pipelined present, evicted gone."""
+        return slice(3 * self.resources, 4 * self.resources)
+
+    @property
+    def scored(self) -> slice:
+        """Non-zero requests of those pods: cpu in thousandths, memory in bytes."""
+        return slice(4 * self.resources, 4 * self.resources + SCORED_ROWS)
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return 4 * self.resources + SCORED_ROWS
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class NodeFacts:
+    """Facts of Node objects in column order; immutable but for the memo, which holds only what follows from them."""
+
+    nodes: tuple[Node, ...]
+    memo: dict[Hashable, object] = field(default_factory=dict)
+
+    def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
+        """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
+        if key not in self.memo:
+            self.memo[key] = compute()
+        return cast("Derived", self.memo[key])
+
+    def label_codes(self, label: str) -> tuple[IntArray, Mapping[str, int]]:
+        """Number the values of a label.
+
+        Returns:
+            Code of each node's value, shape (N,), `ABSENT` where it has none; and the code of each value.
+        """
+        return self.derive(("label", label), lambda: self._number(label))
+
+    def _number(self, label: str) -> tuple[IntArray, Mapping[str, int]]:
+        codes: dict[str, int] = {}
+        numbers = np.full(len(self.nodes), ABSENT, dtype=np.int64)
+        for column, node in enumerate(self.nodes):
+            value = node.labels.get(label)
+            if value is not None:
+                numbers[column] = codes.setdefault(value, len(codes))
+        numbers.flags.writeable = False
+        return numbers, codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeTable:
+    """All nodes of a snapshot; R resources, N nodes, arrays write-protected."""
+
+    names: tuple[NodeName, ...]
+    """Ascending: among equals the lowest column, so the lowest name, wins."""
+    column: Mapping[NodeName, int]
+    facts: NodeFacts
+    rows: StateRows
+    state: IntArray
+    """Changing amounts in base units, shape (rows.height, N)."""
+    allocatable: IntArray
+    """What each node offers, oversubscription included, base units, shape (R, N)."""
+    reported: IntArray
+    """What each node reports as allocatable, without oversubscription, base units, shape (R, N)."""
+    tasks: tuple[Mapping[TaskId, Task], ...]
+    """Tasks on each node, finished ones left out."""
+    in_shard: BoolArray
+    """Whether the node belongs to this scheduler's shard, shape (N,); all true without sharding."""
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.names)

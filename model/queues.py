@@ -1,0 +1,45 @@
+"""Queues: who shares the cluster, and by which rule."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from model import wire
+from model.ids import QueueName
+from model.resources import NO_AMOUNTS, Amounts
+
+__all__ = ["OPEN", "ROOT_QUEUE", "Queue"]
+
+OPEN: Final = "Open"
+ROOT_QUEUE: Final = QueueName("root")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Queue:
+    """One Queue object, its amounts parsed."""
+
+    name: QueueName
+    uid: str = ""
+    weight: int = 1
+    priority: int = 0
+    created: float = 0.0
+    """Seconds since 1970."""
+    state: str = OPEN
+    """`Open`, `Closed`, `Closing` or `Unknown`; an empty state of the object reads as open."""
+    reclaimable: bool = True
+    capability: Amounts = field(default=NO_AMOUNTS)
+    """Upper limit; a name not spoken of is unlimited."""
+    guarantee: Amounts = field(default=NO_AMOUNTS)
+    deserved: Amounts = field(default=NO_AMOUNTS)
+    parent: QueueName | None = None
+    """As written; None where the object names none."""
+    hierarchy: str = ""
+    """`volcano.sh/hierarchy`: path from the root, for hierarchical DRF."""
+    hierarchy_weights: str = ""
+    """`volcano.sh/hierarchy-weights`: weights along that path."""
+    object: wire.Queue | None = None
+    """The object as the API server gave it; None for queues made in tests."""
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the queue takes new work."""
+        return self.state == OPEN

@@ -1,0 +1,125 @@
+"""Report of a cycle: all that it wants written, said and measured besides its plans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model.ids import JobId, NodeName, QueueName, TaskId
+from model.jobs import JobPhase
+from model.plan import Plan
+from model.refusals import Refusal
+from model.resources import Amounts
+
+__all__ = ["Condition", "CycleReport", "EventNote", "GroupStatus", "JobShare", "PodCondition", "QueueStatus", "Sample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition of a PodGroup."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    transition_id: str
+    """The cycle that set it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStatus:
+    """New status of a PodGroup; given only when it differs from what the object says."""
+
+    job: JobId
+    uid: str
+    phase: JobPhase
+    running: int
+    succeeded: int
+    failed: int
+    conditions: tuple[Condition, ...]
+    """Those to set, replacing others of their type; conditions of other types stay."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations to set on the PodGroup."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodCondition:
+    """`PodScheduled=False` for a pod that stays pending, and the node nominated for it."""
+
+    task: TaskId
+    namespace: str
+    name: str
+    reason: str
+    message: str
+    nominated_node: NodeName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueStatus:
+    """New `status.allocated` of a queue; given only when it differs."""
+
+    queue: QueueName
+    allocated: Amounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNote:
+    """An event to record."""
+
+    kind: str
+    """`Pod`, `PodGroup` or `Queue`."""
+    namespace: str
+    name: str
+    uid: str
+    type: str
+    """`Normal` or `Warning`."""
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobShare:
+    """Dominant resource of a job (DRF)."""
+
+    resource: str
+    share: float
+    """Share of the cluster's total, from 0 to 1."""
+    allocated: Amounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One value of a metric."""
+
+    metric: str
+    """Name without the `volcano_` prefix."""
+    labels: tuple[tuple[str, str], ...]
+    value: float
+    kind: str = "gauge"
+    """`gauge` sets, `counter` adds, `histogram` observes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleReport:
+    """What one cycle found and decided."""
+
+    cycle: int
+    configuration: int
+    """Generation of the configuration that decided."""
+    plans: tuple[Plan, ...]
+    pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
+    """Places held in this cycle for tasks that wait for room to be released."""
+    phases: Mapping[JobId, JobPhase]
+    """Phase of every job of the snapshot at the end of the cycle."""
+    group_statuses: tuple[GroupStatus, ...]
+    pod_conditions: tuple[PodCondition, ...]
+    queue_statuses: tuple[QueueStatus, ...]
+    events: tuple[EventNote, ...]
+    refusals: Mapping[JobId, tuple[Refusal, ...]]
+    """Why a job waits, first binding rule first."""
+    task_refusals: Mapping[TaskId, tuple[Refusal, ...]]
+    vetoes: Mapping[TaskId, tuple[tuple[TaskId, Refusal], ...]]
+    """Why a candidate was not evicted: (beneficiary, refusal)."""
+    shares: Mapping[JobId, JobShare]
+    status_counts: Mapping[JobId, Mapping[str, int]]
+    """Tasks by status label, zero counts left out."""
+    samples: tuple[Sample, ...]
+    """Metrics of the decisions; stop-watch figures are the observer's."""

@@ -1,0 +1,71 @@
+"""Snapshot: the cluster at one moment, as values that nobody changes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from model import wire
+from model.ids import JobId, QueueName
+from model.jobs import Job, JobTable
+from model.nodes import NodeTable
+from model.queues import Queue
+from model.refusals import Refusal
+from model.resources import ResourceSpace
+from model.tasks import Task
+
+__all__ = ["ClusterObjects", "Outsider", "Snapshot"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClusterObjects:
+    """Objects that plugins look up by name; keys are `namespace/name`, or the name of a cluster-wide object."""
+
+    namespaces: Mapping[str, wire.Namespace] = field(default_factory=dict)
+    resource_quotas: Mapping[str, wire.ResourceQuota] = field(default_factory=dict)
+    disruption_budgets: Mapping[str, wire.PodDisruptionBudget] = field(default_factory=dict)
+    volume_claims: Mapping[str, wire.PersistentVolumeClaim] = field(default_factory=dict)
+    volumes: Mapping[str, wire.PersistentVolume] = field(default_factory=dict)
+    storage_classes: Mapping[str, wire.StorageClass] = field(default_factory=dict)
+    csi_nodes: Mapping[str, wire.CSINode] = field(default_factory=dict)
+    csi_drivers: Mapping[str, wire.CSIDriver] = field(default_factory=dict)
+    csi_capacities: Mapping[str, wire.CSIStorageCapacity] = field(default_factory=dict)
+    volume_attachments: Mapping[str, wire.VolumeAttachment] = field(default_factory=dict)
+    services: Mapping[str, wire.Service] = field(default_factory=dict)
+    replication_controllers: Mapping[str, wire.ReplicationController] = field(default_factory=dict)
+    replica_sets: Mapping[str, wire.ReplicaSet] = field(default_factory=dict)
+    stateful_sets: Mapping[str, wire.StatefulSet] = field(default_factory=dict)
+    resource_claims: Mapping[str, wire.ResourceClaim] = field(default_factory=dict)
+    resource_slices: Mapping[str, wire.ResourceSlice] = field(default_factory=dict)
+    device_classes: Mapping[str, wire.DeviceClass] = field(default_factory=dict)
+    hyper_nodes: Mapping[str, wire.HyperNode] = field(default_factory=dict)
+    node_shards: Mapping[str, wire.NodeShard] = field(default_factory=dict)
+    numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outsider:
+    """A pending pod that no job of the snapshot holds: it waits, and this says for what."""
+
+    task: Task
+    refusal: Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Snapshot:
+    """The cluster at one moment."""
+
+    generation: int
+    """Grows with every change of the cluster; equal generations are equal snapshots."""
+    resources: ResourceSpace
+    nodes: NodeTable
+    jobs: Mapping[JobId, Job]
+    """Jobs that have a PodGroup and a known queue, in the order of their ids."""
+    job_table: JobTable
+    queues: Mapping[QueueName, Queue]
+    queue_names: tuple[QueueName, ...]
+    """Ascending; the position is the queue's number in the job table."""
+    objects: ClusterObjects
+    outsiders: tuple[Outsider, ...] = ()
+    shard_mode: str = "none"
+    """`none`, `hard` or `soft`."""
+    tasks_with_affinity: tuple[Task, ...] = ()
+    """Tasks on nodes that have pod (anti-)affinity terms, in the order of their ids."""

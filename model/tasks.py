@@ -1,0 +1,125 @@
+"""Tasks: pods as the scheduler sees them, and the templates they share.
+
+A task moves through these states; `framework` makes the moves of the first line, the cluster all others::
+
+    PENDING → ALLOCATED → BINDING → BOUND → RUNNING → SUCCEEDED | FAILED
+        └→ PIPELINED (waits for room that is being released)
+    BOUND | RUNNING → RELEASING (deletion has begun)
+"""
+
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+from model import wire
+from model.ids import JobId, NodeName, TaskId
+from model.resources import Amounts
+
+__all__ = ["ALLOCATED_STATUSES", "READY_STATUSES", "Task", "TaskStatus", "TaskTemplate", "task_order_key"]
+
+
+class TaskStatus(IntEnum):
+    """Where a task is in its life; the values are rows of status counts."""
+
+    PENDING = 0
+    ALLOCATED = 1
+    PIPELINED = 2
+    BINDING = 3
+    BOUND = 4
+    RUNNING = 5
+    RELEASING = 6
+    SUCCEEDED = 7
+    FAILED = 8
+    UNKNOWN = 9
+
+    @property
+    def label(self) -> str:
+        """Return the name as Kubernetes would write it: `Pending`."""
+        return self.name.capitalize()
+
+
+ALLOCATED_STATUSES: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED})
+"""Their requests count as allocated to job and queue."""
+
+READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
+"""They count towards a gang's minimum."""
+
+
+class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """What equal pods ask of a node; interned, so two tasks have equal needs when their templates are the same object.
+
+    Labels, names and volume claims of a pod are not part of its template; what depends on them looks at the task.
+    """
+
+    number: int
+    """Unique as long as the process lives; keys memos."""
+    request: Amounts
+    """Effective request, thousandths; `pods` is always in it."""
+    scored_cpu_millis: int
+    """CPU as node scores see it: a container without a request counts 100 (Kubernetes' non-zero request)."""
+    scored_memory_bytes: int
+    """Memory as node scores see it: a container without a request counts 200 MiB."""
+    best_effort: bool
+    """Asks for nothing but a place among the pods of a node."""
+    spec: wire.PodSpec
+    """The specification of one pod of the template: constraints, ports, images."""
+
+
+class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One pod. Frozen: a change of status or node makes a new task with the same id."""
+
+    id: TaskId
+    job: JobId | None
+    """None for a pod that belongs to no pod group: it only takes room on its node."""
+    namespace: str
+    name: str
+    role: str
+    """The part it plays in its job (`volcano.sh/task-spec`), or empty."""
+    template: TaskTemplate
+    status: TaskStatus
+    node: NodeName | None
+    priority: int
+    preemptable: bool
+    revocable_zone: str
+    gated: bool
+    """Has scheduling gates; is not placed in this cycle."""
+    created: float
+    """Creation of the pod, seconds since 1970."""
+    pod: wire.Pod
+    """The pod as the API server gave it: labels, annotations, claims, conditions."""
+
+    @property
+    def key(self) -> str:
+        """Return `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
+        """Return this task in another state."""
+        return Task(
+            self.id,
+            self.job,
+            self.namespace,
+            self.name,
+            self.role,
+            self.template,
+            status,
+            node,
+            self.priority,
+            self.preemptable,
+            self.revocable_zone,
+            self.gated,
+            self.created,
+            self.pod,
+        )
+
+
+_INDEXED_NAME_PIECES: Final = 3
+
+
+def task_order_key(task: Task) -> tuple[bool, int, float, str]:
+    """Order tasks that no plugin tells apart: by the index at the end of `job-role-3`, then by age, then by UID."""
+    pieces = task.name.rsplit("-", 1)
+    if task.name.count("-") >= _INDEXED_NAME_PIECES - 1 and pieces[-1].isdecimal():
+        return (False, int(pieces[-1]), task.created, task.id)
+    return (True, 0, task.created, task.id)
