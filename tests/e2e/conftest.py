@@ -1,0 +1,69 @@
+"""Clusters for end-to-end tests: each test that takes `cluster` runs on the emulator and on a real control plane.
+
+Without its binaries the real one is skipped; PYROCLAST_REQUIRE_REALSERVER=1 makes that a failure, so that a
+machine which must prove it cannot forget to.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
+from tests.e2e.emulatorprocess import running_emulator
+
+CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
+
+
+@pytest.fixture(scope="session", params=["emulator", pytest.param("realserver", marks=pytest.mark.realserver)])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A running cluster, shared by all tests of the session: take names that no other test takes."""
+    kind: str = request.param
+    folder = tmp_path_factory.mktemp(kind)
+    with emulated(folder) if kind == "emulator" else real(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cluster_with_crds(cluster: Cluster) -> Cluster:
+    """The same cluster, once every definition of `config/crd` is served."""
+    cluster.kubectl("apply", "-f", str(CRD_FOLDER))
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
+    return cluster
+
+
+@contextmanager
+def emulated(folder: Path) -> Iterator[Cluster]:
+    """Run an emulator."""
+    with running_emulator(folder) as (url, kubeconfig):
+        # The emulator is its own controller manager.
+        yield Cluster(kind="emulator", url=url, kubeconfig=kubeconfig, start_controllers=lambda: None)
+
+
+@contextmanager
+def real(folder: Path) -> Iterator[Cluster]:
+    """Run a real control plane, or leave the test when it cannot be run."""
+    require_binaries()
+    with ControlPlane(folder) as plane:
+        yield Cluster(
+            kind="realserver",
+            url=plane.url,
+            kubeconfig=plane.kubeconfig,
+            start_controllers=cache(plane.start_controller_manager),
+        )
+
+
+def require_binaries() -> None:
+    """Skip the test when the control plane is not built; fail it when it was said to be required."""
+    folder = assets_folder()
+    missing = missing_binaries(folder)
+    if not missing:
+        return
+    reason = f"no {' and no '.join(missing)} in {folder}: run `make kube-apiserver`, or set KUBEBUILDER_ASSETS"
+    if os.environ.get("PYROCLAST_REQUIRE_REALSERVER") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)

@@ -1,0 +1,172 @@
+"""A real control plane on the loopback: etcd and kube-apiserver, and the controller manager for tests that need it.
+
+The binaries are those of `make kube-apiserver`, or of the folder that KUBEBUILDER_ASSETS names.
+"""
+
+import os
+import ssl
+import subprocess
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import yaml
+
+from tests.e2e.certificates import Certificates, issue_certificates
+from tests.e2e.probes import answers_ok, trust_nobody_in_particular
+from tests.e2e.processes import ServerProcess, free_ports, wait_until
+
+__all__ = ["NEEDED", "ControlPlane", "assets_folder", "missing_binaries"]
+
+NEEDED = ("etcd", "kube-apiserver")
+"""Binaries without which there is no control plane."""
+
+READY_SECONDS = 120.0
+"""Longest wait for a server; five seconds are usual, a machine that builds beside the tests takes many times that."""
+
+BUILD_SCRIPT = Path(__file__).parents[2] / "tools" / "kube-apiserver" / "build.sh"
+
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
+"""What the emulator does too. No other controller runs: a test has no surprises from one it did not ask for."""
+
+
+def assets_folder() -> Path:
+    """Return the folder that the binaries are, or would be, in."""
+    answer = subprocess.run([BUILD_SCRIPT, "--where"], check=True, capture_output=True, text=True)
+    return Path(answer.stdout.strip())
+
+
+def missing_binaries(folder: Path, names: Sequence[str] = NEEDED) -> list[str]:
+    """Return which of the binaries are not there to be run."""
+    return [name for name in names if not os.access(folder / name, os.X_OK)]
+
+
+class ControlPlane:
+    """etcd and kube-apiserver in a folder of their own, for the length of a `with` block.
+
+    Nothing survives the block: etcd does not even write through to the disk. The administrator is the user of
+    the kubeconfig; RBAC is on for everybody else.
+    """
+
+    def __init__(self, folder: Path, *, assets: Path | None = None, flags: Sequence[str] = ()) -> None:
+        """Describe the control plane; `with` starts it.
+
+        Args:
+            folder: Existing folder for data, certificates and logs.
+            assets: Folder of the binaries; by default `assets_folder()`.
+            flags: More flags for kube-apiserver, such as those that lift its limits in a benchmark.
+        """
+        self.folder = folder
+        self.kubeconfig = folder / "kubeconfig"
+        self._assets = assets or assets_folder()
+        self._flags = flags
+        self._servers = ExitStack()
+        self._etcd_port, self._etcd_peer_port, self._port = free_ports(3)
+
+    @property
+    def url(self) -> str:
+        """Address of the API server."""
+        return f"https://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Self:
+        self.certificates = issue_certificates(self.folder)
+        self.kubeconfig.write_text(yaml.safe_dump(kubeconfig(self.url, self.certificates)))
+        try:
+            self._start_etcd()
+            self._start_api_server()
+        except BaseException:
+            self._servers.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._servers.close()
+
+    def start(self, binary: str, *flags: str) -> ServerProcess:
+        """Start one more of the binaries; it is stopped before those that were started earlier."""
+        server = ServerProcess([self._assets / binary, *flags], log=self.folder / f"{binary}.log")
+        self._servers.callback(server.stop)
+        return server
+
+    def start_controller_manager(self, controllers: Sequence[str] = CONTROLLERS) -> ServerProcess:
+        """Start kube-controller-manager with some controllers, and wait until it is healthy."""
+        (port,) = free_ports(1)
+        manager = self.start(
+            "kube-controller-manager",
+            f"--kubeconfig={self.kubeconfig}",
+            f"--controllers={','.join(controllers)}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={port}",
+            f"--cert-dir={self.folder}",
+            "--leader-elect=false",
+        )
+        tls = trust_nobody_in_particular()
+        wait_until(lambda: answers_ok(f"https://127.0.0.1:{port}/healthz", tls), of=manager, seconds=READY_SECONDS)
+        return manager
+
+    def _start_etcd(self) -> None:
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self._etcd_port, self._etcd_peer_port))
+        etcd = self.start(
+            "etcd",
+            f"--data-dir={self.folder / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+            "--unsafe-no-fsync",
+            "--log-level=warn",
+        )
+        wait_until(lambda: answers_ok(f"{client}/health"), of=etcd, seconds=READY_SECONDS)
+
+    def _start_api_server(self) -> None:
+        files = self.certificates
+        server = self.start(
+            "kube-apiserver",
+            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+            f"--secure-port={self._port}",
+            "--bind-address=127.0.0.1",
+            f"--client-ca-file={files.authority}",
+            f"--tls-cert-file={files.server}",
+            f"--tls-private-key-file={files.server_key}",
+            f"--service-account-key-file={files.service_accounts_key}",
+            f"--service-account-signing-key-file={files.service_accounts_key}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-cluster-ip-range=10.0.0.0/16",
+            "--authorization-mode=RBAC",
+            # Without a controller manager no service account is ever made, and no taint of a new node is taken off.
+            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            *self._flags,
+        )
+        tls = ssl.create_default_context(cafile=files.authority)
+        tls.load_cert_chain(files.admin, files.admin_key)
+        # The namespaces are made after the server calls itself ready.
+        for path in ("/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"):
+            wait_until(partial(answers_ok, self.url + path, tls), of=server, seconds=READY_SECONDS)
+
+
+def kubeconfig(url: str, certificates: Certificates) -> dict[str, object]:
+    """Describe the administrator's way in."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": "local", "cluster": {"server": url, "certificate-authority": str(certificates.authority)}}
+        ],
+        "users": [
+            {
+                "name": "admin",
+                "user": {
+                    "client-certificate": str(certificates.admin),
+                    "client-key": str(certificates.admin_key),
+                },
+            }
+        ],
+        "contexts": [{"name": "local", "context": {"cluster": "local", "user": "admin"}}],
+        "current-context": "local",
+    }

@@ -1,0 +1,91 @@
+"""Server processes of a test: started with a log each, watched while they come up, stopped without a trace."""
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+__all__ = ["ServerError", "ServerProcess", "free_ports", "wait_until"]
+
+STOP_SECONDS = 20.0
+"""Time a server has to end by itself; etcd waits for its clients to leave."""
+
+LOG_LINES = 20
+"""Lines of its log that a failed server is reported with."""
+
+
+class ServerError(RuntimeError):
+    """A server ended, or did not come up in time; the message has the end of its log."""
+
+
+class ServerProcess:
+    """One server, from start to `stop`; standard output and error go to a file."""
+
+    def __init__(self, arguments: Sequence[str | Path], *, log: Path) -> None:
+        """Start the server.
+
+        Args:
+            arguments: Program and flags.
+            log: File its output is written to.
+        """
+        self.log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [str(argument) for argument in arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id, for tests that signal the server."""
+        return self._process.pid
+
+    def check(self) -> None:
+        """Raise `ServerError` when the server has ended."""
+        if (status := self._process.poll()) is not None:
+            raise ServerError(f"{self.log.stem} ended with status {status}:\n{self.last_words()}")
+
+    def last_words(self) -> str:
+        """Return the end of the log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_LINES:])
+
+    def stop(self) -> None:
+        """Ask the server to end, and kill it when it does not."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def wait_until(condition: Callable[[], bool], *, of: ServerProcess, seconds: float) -> None:
+    """Wait for a server to come up.
+
+    Args:
+        condition: Whether it has; asked ten times a second.
+        of: The server; when it ends, waiting ends too.
+        seconds: Longest wait.
+
+    Raises:
+        ServerError: The server ended, or time is up.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        of.check()
+        if time.monotonic() > deadline:
+            raise ServerError(f"{of.log.stem} was not ready after {seconds:.0f} s:\n{of.last_words()}")
+        time.sleep(0.1)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return distinct ports of the loopback that nobody listens on.
+
+    For servers that cannot choose a port themselves. All are held at once, so that none is given twice.
+    """
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
