@@ -1,0 +1,48 @@
+"""Environment variables that Volcano's scheduler reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Environment", "read_environment"]
+
+SOCKET_FOLDER: Final = "/tmp/klog-socks"  # noqa: S108 - Volcano's default, kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What the surroundings of the process say."""
+
+    ring_member: str = ""
+    """`SCHEDULER_POD_NAME` where several schedulers share the cluster by hash; empty where they do not."""
+    ring_size: int = 1
+    """`SCHEDULER_NUM`: how many of them there are."""
+    debug_socket_folder: str = SOCKET_FOLDER
+    """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
+
+
+def read_environment(variables: Mapping[str, str]) -> tuple[Environment, list[str], list[str]]:
+    """Read the variables.
+
+    Returns:
+        What they say, warnings, and faults.
+    """
+    warnings = [
+        f"{name}: without effect: {reason}"
+        for name, reason in (
+            ("PANIC_ON_ERROR", "the books are audited, and never end the process"),
+            ("BATCH_BIND_NUM", "the members of a gang are bound side by side"),
+        )
+        if name in variables
+    ]
+    folder = variables.get("DEBUG_SOCKET_DIR", "") or SOCKET_FOLDER
+    if variables.get("MULTI_SCHEDULER_ENABLE") != "true":
+        return Environment(debug_socket_folder=folder), warnings, []
+    member, faults = variables.get("SCHEDULER_POD_NAME", ""), []
+    if "-" not in member:
+        faults.append(f"SCHEDULER_POD_NAME: got {member!r}, expected the pod's name, which ends with -<number>")
+    size = variables.get("SCHEDULER_NUM", "")
+    if not size.isdecimal() or int(size) < 1:
+        warnings.append(f"SCHEDULER_NUM: got {size!r}, expected a number of at least 1; taken as 1")
+        size = "1"
+    return Environment(ring_member=member, ring_size=int(size), debug_socket_folder=folder), warnings, faults
