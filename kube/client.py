@@ -1,0 +1,222 @@
+"""The bare client: bytes out, bytes in, each request with a timeout, a user agent and a metric.
+
+Requests travel in lanes so that none starves another: watches and the lease never wait for a connection, binds share
+thirty-two, status writes and events a few of their own.
+"""
+
+import enum
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from typing import Any, Final, Self
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from kube.configuration import Cluster
+from kube.errors import NoAnswerError, refusal
+from kube.metrics import REQUEST_SECONDS, REQUESTS
+
+__all__ = ["Client", "Lane", "MediaType"]
+
+_UNAUTHORIZED: Final = 401
+_LINE_BYTES: Final = 2**22
+"""Half the longest line of a watch: the largest object that the API server stores fits with room to spare."""
+
+
+class Lane(enum.Enum):
+    """Which connections a request may use."""
+
+    URGENT = "urgent"
+    """As many as wanted: lease and watches."""
+    NORMAL = "normal"
+    """Shared by lists and binds."""
+    BACKGROUND = "background"
+    """Few: status writes and events."""
+
+
+class MediaType(enum.StrEnum):
+    """How a body is to be read."""
+
+    JSON = "application/json"
+    JSON_PATCH = "application/json-patch+json"
+    MERGE_PATCH = "application/merge-patch+json"
+    STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+
+
+class Client:
+    """Speaks to one API server; use as an async context manager, or call `close`."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        component: str,
+        connections: int = 32,
+        background_connections: int = 8,
+        timeout: float = 30.0,
+    ) -> None:
+        """Prepare to speak to `cluster`; connections open when they are needed.
+
+        Args:
+            cluster: Address and credentials.
+            component: Who speaks, for the user agent: `scheduler`, `hollow-nodes`, ...
+            connections: Most connections of the normal lane.
+            background_connections: Most connections of the background lane.
+            timeout: Seconds for a request that names no timeout itself.
+        """
+        self.cluster = cluster
+        self.user_agent = f"pyroclast/{_own_version()} ({component})"
+        self.timeout = timeout
+        self._host = URL(cluster.server).host or ""
+        self._limits = {Lane.URGENT: 0, Lane.NORMAL: connections, Lane.BACKGROUND: background_connections}
+        self._sessions: dict[Lane, aiohttp.ClientSession] = {}
+        self._counters: dict[tuple[str, str], Any] = {}
+        self._stopwatches: dict[str, Any] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for session in self._sessions.values():
+            await session.close()
+        self._sessions.clear()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        media_type: MediaType = MediaType.JSON,
+        timeout: float | None = None,
+        lane: Lane = Lane.NORMAL,
+    ) -> bytes:
+        """Send a request and return the body of its answer.
+
+        Raises:
+            ApiError: The server refused (`NoAnswerError` when it did not answer in time).
+        """
+        limit = aiohttp.ClientTimeout(total=timeout or self.timeout)
+        for is_last in (False, True):
+            async with self._measured(
+                method, path, params=params, body=body, media_type=media_type, limit=limit, lane=lane, renew=is_last
+            ) as answer:
+                content = await answer.read()
+                if answer.status < 300:
+                    return content
+                # A token may have been rotated since it was read: once, ask its source and try again.
+                if answer.status != _UNAUTHORIZED or is_last:
+                    raise refusal(answer.status, content, answer.headers.get("Retry-After"))
+        raise AssertionError("the loop above ends by returning or raising")  # pragma: no cover
+
+    async def request_json(self, method: str, path: str, *, body: object = None, **options: Any) -> Any:
+        """Send a request whose body and answer are JSON; options as for `request`.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        answer = await self.request(method, path, body=None if body is None else msgspec.json.encode(body), **options)
+        try:
+            return msgspec.json.decode(answer) if answer else None
+        except msgspec.DecodeError as error:
+            raise NoAnswerError(f"{method} {path}: the answer is not JSON: {error}") from error
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, params: Mapping[str, str], silence_seconds: float
+    ) -> AsyncIterator[aiohttp.StreamReader]:
+        """Open a watch; the reader gives one event a line.
+
+        Args:
+            path: What to watch.
+            params: Query.
+            silence_seconds: Longest wait for the next byte: a half-open connection is given up after it.
+
+        Raises:
+            ApiError: The server refused, or the stream broke.
+        """
+        limit = aiohttp.ClientTimeout(total=None, sock_connect=self.timeout, sock_read=silence_seconds)
+        async with self._measured("GET", path, params=params, limit=limit, lane=Lane.URGENT) as answer:
+            if answer.status >= 300:
+                raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After"))
+            yield answer.content
+
+    @asynccontextmanager
+    async def _measured(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None,
+        limit: aiohttp.ClientTimeout,
+        lane: Lane,
+        body: bytes | None = None,
+        media_type: MediaType = MediaType.JSON,
+        renew: bool = False,
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Send, count, and turn the transport's errors into ours."""
+        headers = {"User-Agent": self.user_agent, "Accept": "application/json"}
+        authorization = await self.cluster.authorization(renew=renew)
+        if authorization:
+            headers["Authorization"] = authorization
+        if body is not None:
+            headers["Content-Type"] = media_type
+        url = URL(self.cluster.server + path, encoded=True)
+        begun = perf_counter()
+        is_answered = False
+        try:
+            async with self._session(lane).request(
+                method,
+                url.with_query(params) if params else url,
+                data=body,
+                headers=headers,
+                timeout=limit,
+                ssl=self.cluster.tls,
+                server_hostname=self.cluster.tls_server_name,
+                proxy=self.cluster.proxy,
+                allow_redirects=False,
+            ) as answer:
+                is_answered = True
+                self._count(method, str(answer.status), perf_counter() - begun)
+                yield answer
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if not is_answered:
+                self._count(method, "<error>", perf_counter() - begun)
+            raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
+
+    def _session(self, lane: Lane) -> aiohttp.ClientSession:
+        session = self._sessions.get(lane)
+        if session is None:
+            session = self._sessions[lane] = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._limits[lane], keepalive_timeout=60.0),
+                read_bufsize=_LINE_BYTES,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=True,
+            )
+        return session
+
+    def _count(self, method: str, code: str, seconds: float) -> None:
+        """Count one answer; the metrics' children are kept, since finding them costs more than counting."""
+        counter = self._counters.get((code, method))
+        if counter is None:
+            counter = self._counters[code, method] = REQUESTS.labels(code, method, self._host)
+        stopwatch = self._stopwatches.get(method)
+        if stopwatch is None:
+            stopwatch = self._stopwatches[method] = REQUEST_SECONDS.labels(method, self._host)
+        counter.inc()
+        stopwatch.observe(seconds)
+
+
+def _own_version() -> str:
+    try:
+        return version("pyroclast")
+    except PackageNotFoundError:
+        return "unreleased"  # run from a checkout that was never installed

@@ -1,0 +1,161 @@
+"""Where the API server is and how to prove who we are.
+
+Reading kubeconfig files, in-cluster service accounts and exec plugins is `kubernetes.aio`'s work; here its result is
+turned into a server address, a TLS context and an `Authorization` header that stays fresh.
+"""
+
+import os
+import ssl
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubernetes.aio import config as loading
+from kubernetes.aio.client import Configuration
+
+from kube.clock import Clock, SystemClock
+from model.errors import ConfigError
+
+__all__ = ["Cluster", "ClusterOptions", "connect"]
+
+_REFRESH_SECONDS: Final = 60.0
+"""How long a credential that may change is used before its source is asked again, as client-go does for token files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """How to find the API server."""
+
+    kubeconfig: str = ""
+    """Path of a kubeconfig file (several may be joined with `:`). Empty: the service account of the pod if there is
+    one, else `$KUBECONFIG`, else `~/.kube/config`."""
+    context: str = ""
+    """Context of the kubeconfig file; empty for its current one."""
+    master: str = ""
+    """Address of the API server; overrides the one found otherwise."""
+
+
+class Cluster:
+    """An API server with our credentials for it."""
+
+    def __init__(self, options: ClusterOptions, *, clock: Clock | None = None) -> None:
+        """Remember the options; `connect` reads them."""
+        self.server = ""
+        """Address without a trailing slash."""
+        self.tls: ssl.SSLContext | bool = True
+        self.tls_server_name: str | None = None
+        self.proxy: str | None = None
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._authorization: str | None = None
+        self._certificate: tuple[str | None, ...] = ()
+        self._loader: Any = None
+        self._fresh_until = 0.0
+        self._is_changeable = False
+
+    async def authorization(self, *, renew: bool = False) -> str | None:
+        """Return the `Authorization` header, asking its source again when it may have changed.
+
+        Args:
+            renew: The server refused the header that it was given: ask now.
+        """
+        if self._is_changeable and (renew or self._clock.monotonic() >= self._fresh_until):
+            await self.load()
+        return self._authorization
+
+    async def load(self) -> None:
+        """Read the configuration.
+
+        Raises:
+            ConfigError: It cannot be used.
+        """
+        found = Configuration()
+        found.host = ""
+        try:
+            await self._fill(found)
+        except (loading.ConfigException, OSError, ValueError, TypeError, AttributeError) as error:
+            # The loader trips over malformed files with whatever error its code meets first.
+            raise ConfigError(f"{self._source()}: {error}") from error
+        self._take(found)
+        self._fresh_until = self._clock.monotonic() + _REFRESH_SECONDS
+
+    async def _fill(self, found: Configuration) -> None:
+        if _is_in_cluster(self._options):
+            loading.load_incluster_config(found, try_refresh_token=False)  # type: ignore[no-untyped-call]  # untyped library
+            self._is_changeable = True
+            return
+        if self._options.master and not self._options.kubeconfig and not _default_kubeconfig_exists():
+            return
+        if self._loader is None or not self._has_exec_plugin():
+            # An exec plugin's loader is kept: it knows until when its token is good.
+            self._loader = await loading.load_kube_config(  # type: ignore[no-untyped-call]  # untyped library
+                config_file=self._options.kubeconfig or None,
+                context=self._options.context or None,
+                client_configuration=found,
+                persist_config=False,
+            )
+        else:
+            await self._loader.load_and_set(found)
+        user = self._user()
+        self._is_changeable = any(key in user for key in ("exec", "auth-provider", "tokenFile"))
+        if "exec" in user and not found.api_key and not found.cert_file:
+            raise ConfigError(f"{self._source()}: the exec plugin of the user gave no credentials")
+
+    def _take(self, found: Configuration) -> None:
+        self.server = (self._options.master or found.host).rstrip("/")
+        if not self.server:
+            raise ConfigError(f"{self._source()}: no server address")
+        self.proxy = found.proxy or None
+        self.tls_server_name = found.tls_server_name or None
+        self._authorization = found.api_key.get("BearerToken")
+        certificate = (found.ssl_ca_cert, found.cert_file, found.key_file, str(found.verify_ssl))
+        if certificate != self._certificate:
+            self.tls = _tls_context(found) if self.server.startswith("https") else True
+            self._certificate = certificate
+
+    def _user(self) -> dict[str, Any]:
+        user = self._loader._user if self._loader is not None else None  # noqa: SLF001  the loader has no public way to tell
+        return {} if user is None else getattr(user, "value", user)
+
+    def _has_exec_plugin(self) -> bool:
+        return "exec" in self._user()
+
+    def _source(self) -> str:
+        if _is_in_cluster(self._options):
+            return "service account"
+        return self._options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+
+async def connect(options: ClusterOptions, *, clock: Clock | None = None) -> Cluster:
+    """Find the API server and our credentials for it.
+
+    Raises:
+        ConfigError: Nothing usable was found.
+    """
+    cluster = Cluster(options, clock=clock)
+    await cluster.load()
+    return cluster
+
+
+def _is_in_cluster(options: ClusterOptions) -> bool:
+    return not options.kubeconfig and not options.master and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def _default_kubeconfig_exists() -> bool:
+    return any(
+        os.path.exists(os.path.expanduser(path))  # noqa: PTH110, PTH111  a list of paths as text, as `$KUBECONFIG` has it
+        for path in os.environ.get("KUBECONFIG", "~/.kube/config").split(os.pathsep)
+        if path
+    )
+
+
+def _tls_context(found: Configuration) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=found.ssl_ca_cert or None)
+        if found.cert_file:
+            context.load_cert_chain(found.cert_file, found.key_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"TLS files: {error}") from error
+    if not found.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,97 @@
+"""What the API server answers when it refuses, as exceptions.
+
+PyroclastError
+└── ApiError             the server refused, see `status` and `reason`
+    ├── NoAnswerError    no answer came: the request may or may not have been carried out
+    └── ApiConflictError (a ConflictError too)   read again, then retry
+"""
+
+from typing import Final
+
+import msgspec
+
+from model.errors import ConflictError, PyroclastError
+from model.wire import Status, StatusCause
+
+__all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "refusal"]
+
+_TOO_MANY_REQUESTS: Final = 429
+_STATUS: Final = msgspec.json.Decoder(Status)
+
+
+class ApiError(PyroclastError):
+    """The API server refused a request."""
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        retry_after: float = 0.0,
+        causes: tuple[StatusCause, ...] = (),
+    ) -> None:
+        """Take what the server said.
+
+        Args:
+            status: HTTP status code, 0 when no answer came.
+            reason: The machine's word: `NotFound`, `Conflict`, ...
+            message: The people's words.
+            retry_after: Seconds the server asks to wait, 0 when it does not.
+            causes: Single fields at fault.
+        """
+        super().__init__(f"{status} {reason}: {message}" if status else message)
+        self.status, self.reason, self.message = status, reason, message
+        self.retry_after, self.causes = retry_after, causes
+
+    @property
+    def is_not_found(self) -> bool:
+        """The object, or its kind, is not there."""
+        return self.status == 404
+
+    @property
+    def is_gone(self) -> bool:
+        """The resource version or continue token is too old."""
+        return self.status == 410
+
+    @property
+    def is_temporary(self) -> bool:
+        """The same request may succeed later: no answer, too many requests, or trouble inside the server."""
+        return self.status in {0, _TOO_MANY_REQUESTS} or self.status >= 500
+
+
+class NoAnswerError(ApiError):
+    """No answer came in time; the request may have been carried out all the same."""
+
+    def __init__(self, message: str) -> None:
+        """Say what happened instead of an answer."""
+        super().__init__(0, "NoAnswer", message)
+
+
+class ApiConflictError(ApiError, ConflictError):
+    """The object is not as the request presumed."""
+
+
+def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
+    """Turn a refusing answer into its exception."""
+    try:
+        answer = _STATUS.decode(body)
+    except msgspec.DecodeError:
+        answer = Status(message=body[:200].decode(errors="replace"))
+    details = answer.details
+    kind = ApiConflictError if status == 409 else ApiError
+    return kind(
+        status,
+        answer.reason or "Unknown",
+        answer.message or f"HTTP status {status}",
+        retry_after=_wait(retry_after) or float(details.retry_after_seconds if details else 0),
+        causes=details.causes if details else (),
+    )
+
+
+def _wait(retry_after: str | None) -> float:
+    """Seconds of a Retry-After header; its date form is not used by API servers."""
+    try:
+        return max(0.0, float(retry_after or 0))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,381 @@
+"""Reflector: keep a copy of all objects of a kind, and tell handlers what changes.
+
+List in pages, then watch from the list's version; resume after a cut from the last version seen; list again when that
+version is too old, and tell only the difference. An object that does not fit its kind is fenced: it is left out,
+counted and named, and the rest goes on. A kind that the server lacks counts as synced and empty until it appears.
+
+    ┌──────── 404, optional ────────┐
+    ▼                               │
+  absent ──wait, ask again──▶  listing ──▶ watching ──end or error: wait──▶ watching …
+                                  ▲            │
+                                  └── 410 ─────┘
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+import aiohttp
+import structlog
+
+from kube.backoff import Backoff
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.collector import collector_off
+from kube.errors import ApiError
+from kube.metrics import BROKEN_OBJECTS, HANDLER_ERRORS, REFLECTOR_RESTARTS
+from kube.resources import Resource
+from model.errors import CacheError, ObjectError
+from model.wire import Broken, ObjectMeta, StatusEvent
+
+__all__ = ["Handler", "HasMetadata", "Reflector"]
+
+_SILENCE_SECONDS: Final = 150.0
+"""Bookmarks come about every minute: a watch that is silent for longer than two is dead."""
+_SHORTEST_PAUSE: Final = 0.05
+"""A server that ends each watch at once is asked again no faster than this."""
+_LONG_WATCH: Final = 5.0
+"""A watch that lived as long was a good one, events or not."""
+_SLICE: Final = 500
+"""Notifications before others on the loop get their turn."""
+_ABSENT_KIND_WAIT: Final = 10.0
+"""First wait before an absent kind is looked for again; it grows to six times that."""
+
+_log = structlog.get_logger(__name__)
+
+
+class HasMetadata(Protocol):
+    """Any object of the API."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its identity."""
+        ...
+
+
+T = TypeVar("T", bound=HasMetadata)
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Handler(Protocol[T_contra]):
+    """Who is told of changes, on the loop's thread, in the order in which they happened."""
+
+    def added(self, new: T_contra) -> None:
+        """An object is there that was not."""
+        ...
+
+    def updated(self, old: T_contra, new: T_contra) -> None:
+        """An object changed."""
+        ...
+
+    def deleted(self, old: T_contra) -> None:
+        """An object is gone; `old` is the last that was seen of it."""
+        ...
+
+
+class _ExpiredError(Exception):
+    """The version we would go on from is too old: list again."""
+
+
+class Reflector(Generic[T]):
+    """Follows one kind.
+
+    Invariant: `objects` is what the handlers were told, no more and no less.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[T],
+        handlers: Sequence[Handler[T]] = (),
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        keep_raw: bool = False,
+        page_size: int = 500,
+        on_broken: Callable[[ObjectError], None] | None = None,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Prepare to follow; `run` does.
+
+        Args:
+            client: Speaks to the server.
+            resource: What to follow.
+            handlers: Who is told.
+            namespace: Only this one; empty for all.
+            label_selector: Only objects with these labels.
+            field_selector: Only objects with these fields.
+            keep_raw: Keep each object's JSON in `raws`.
+            page_size: Objects a page.
+            on_broken: Is told of each object that does not fit its kind.
+            clock: For waiting.
+            chance: For jitter.
+        """
+        self.resource = resource
+        self.objects: dict[str, T] = {}
+        """By `namespace/name`."""
+        self.raws: dict[str, bytes] = {}
+        """JSON by `namespace/name`, when kept."""
+        self.broken: dict[str, ObjectError] = {}
+        """What was left out, by `namespace/name`."""
+        self.synced = asyncio.Event()
+        """The first list was told to the handlers, or the kind is absent."""
+        self.is_present = False
+        """The server has the kind."""
+        self.resource_version = ""
+        """The version that `objects` stands at."""
+        self._client = client
+        self._handlers = tuple(handlers)
+        self._path = resource.collection(namespace)
+        self._selectors = {
+            key: value for key, value in (("labelSelector", label_selector), ("fieldSelector", field_selector)) if value
+        }
+        self._keep_raw = keep_raw
+        self._page_size = page_size
+        self._on_broken = on_broken
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+        self._backoff = Backoff(chance=self._chance)
+        self._expiry = Backoff(first_seconds=_SHORTEST_PAUSE, chance=self._chance)
+        self._absence = Backoff(
+            first_seconds=_ABSENT_KIND_WAIT, cap_seconds=6 * _ABSENT_KIND_WAIT, jitter=0.2, chance=self._chance
+        )
+        self._log = _log.bind(resource=resource.plural)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        while True:
+            try:
+                await self._list()
+                await self._follow()
+            except _ExpiredError:
+                self._restart("expired")
+                await self._clock.sleep(self._expiry.next_wait())
+            except ApiError as error:
+                if error.is_not_found and self.resource.is_optional:
+                    await self._be_absent()
+                else:
+                    await self._pause_after(error)
+            except CacheError as error:
+                await self._pause_after(error)
+
+    async def _list(self) -> None:
+        """Fetch everything and tell the handlers the difference."""
+        objects: dict[str, T] = {}
+        raws: dict[str, bytes] = {}
+        broken: dict[str, ObjectError] = {}
+        params = {**self._selectors, "limit": str(self._page_size)}
+        while True:
+            try:
+                body = await self._client.request("GET", self._path, params=params)
+            except ApiError as error:
+                if error.is_gone:
+                    # The continue token expired: what was fetched so far is of an older time and must go.
+                    raise _ExpiredError from error
+                raise
+            with collector_off():
+                page = self.resource.decoder.page(body, keep_raw=self._keep_raw)
+            keys = [item.metadata.key for item in page.items]
+            objects.update(zip(keys, page.items, strict=True))
+            raws.update(zip(keys, page.raws, strict=False))
+            broken.update((entry.metadata.key, entry.error) for entry in page.broken)
+            if not page.continue_token:
+                break
+            params["continue"] = page.continue_token
+        self.is_present = True
+        self._backoff.reset()
+        self._absence.reset()
+        await self._replace(objects, raws, broken)
+        self.resource_version = page.resource_version
+        self.synced.set()
+
+    async def _replace(self, objects: dict[str, T], raws: dict[str, bytes], broken: dict[str, ObjectError]) -> None:
+        """Move from what is known to what was listed, one notification at a time."""
+        for key in self.broken.keys() - broken.keys():
+            self._mend(key)
+        for key, error in broken.items():
+            self._fence(key, error)
+        told = 0
+        for key in [key for key in self.objects if key not in objects]:
+            self._forget(key)
+            told += 1
+        self.raws = raws
+        for key, item in objects.items():
+            told += self._learn(key, item)
+            if told >= _SLICE:
+                told = 0
+                await asyncio.sleep(0)  # a long list must not starve the lease
+
+    async def _follow(self) -> None:
+        """Watch, again and again, until the version expires or the kind vanishes.
+
+        Raises:
+            _ExpiredError: List again.
+            ApiError: The kind is not there any more.
+        """
+        undecodable_at = None
+        while True:
+            begun_at = self._clock.monotonic()
+            try:
+                await self._watch_once()
+                self._restart("ended")
+                if self._clock.monotonic() - begun_at > _LONG_WATCH:
+                    self._progress()
+                # Without progress the wait grows: a server that ends each watch at once is not hammered.
+                await self._clock.sleep(self._backoff.next_wait(_SHORTEST_PAUSE))
+            except ApiError as error:
+                if error.is_gone:
+                    raise _ExpiredError from error
+                if error.is_not_found:
+                    raise
+                await self._pause_after(error)
+            except CacheError as error:
+                await self._pause_after(error)
+                if undecodable_at == self.resource_version:
+                    # The same event was unreadable twice, so the stream was not merely cut: go round it.
+                    raise _ExpiredError from error
+                undecodable_at = self.resource_version
+
+    async def _watch_once(self) -> None:
+        params = {
+            **self._selectors,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self.resource_version,
+            # Jittered, so that the watches of all clients do not end at the same moment.
+            "timeoutSeconds": str(self._chance.randint(300, 600)),
+        }
+        async with self._client.stream(self._path, params=params, silence_seconds=_SILENCE_SECONDS) as reader:
+            await self._read(reader)
+
+    async def _read(self, reader: aiohttp.StreamReader) -> None:
+        taken = 0
+        while True:
+            try:
+                line = await reader.readline()
+            except ValueError as error:
+                raise CacheError(f"watch of {self.resource.plural}: {error}") from error
+            if not line:
+                return
+            if not line.strip():
+                continue
+            self._take(line)
+            taken += 1
+            if taken >= _SLICE:
+                taken = 0
+                await asyncio.sleep(0)  # a full buffer is read without waiting: let others have their turn
+
+    def _take(self, line: bytes) -> None:
+        """Apply one event."""
+        event = self.resource.decoder.event(line)
+        if isinstance(event, StatusEvent):
+            if event.object.code == 410:
+                raise _ExpiredError
+            raise ApiError(event.object.code, event.object.reason, event.object.message)
+        if isinstance(event, Broken):
+            self._take_broken(event)
+            return
+        metadata = event.object.metadata
+        key = metadata.key
+        if event.type == "DELETED":
+            self._mend(key)
+            self._forget(key)
+        elif event.type != "BOOKMARK":
+            self._mend(key)
+            if self._learn(key, event.object) and self._keep_raw:
+                self.raws[key] = _object_of(line)
+        self._stand_at(metadata.resource_version)
+
+    def _take_broken(self, event: Broken) -> None:
+        key = event.metadata.key
+        if event.type == "DELETED":
+            self._mend(key)
+            self._forget(key)
+        else:
+            self._fence(key, event.error)
+        self._stand_at(event.metadata.resource_version)
+
+    def _stand_at(self, resource_version: str) -> None:
+        if resource_version:
+            self.resource_version = resource_version
+            self._progress()
+
+    def _progress(self) -> None:
+        self._backoff.reset()
+        self._expiry.reset()
+
+    def _learn(self, key: str, new: T) -> bool:
+        """Take an object as it is now; tell whether that was news."""
+        old = self.objects.get(key)
+        if old is None:
+            self.objects[key] = new
+            self._tell(lambda handler: handler.added(new))
+            return True
+        if old.metadata.uid != new.metadata.uid:
+            # Deleted and made anew under the same name while we were not looking.
+            self._forget(key)
+            return self._learn(key, new)
+        if old.metadata.resource_version == new.metadata.resource_version:
+            return False
+        self.objects[key] = new
+        self._tell(lambda handler: handler.updated(old, new))
+        return True
+
+    def _forget(self, key: str) -> None:
+        old = self.objects.pop(key, None)
+        self.raws.pop(key, None)
+        if old is not None:
+            self._tell(lambda handler: handler.deleted(old))
+
+    def _fence(self, key: str, error: ObjectError) -> None:
+        """Leave out a broken object; what was known of it is true no longer, as it would be after a restart."""
+        self._forget(key)
+        if str(self.broken.get(key)) != str(error):
+            self._log.warning("object_broken", object=key, path=error.path, error=error.message)
+            if self._on_broken is not None:
+                self._on_broken(error)
+        self.broken[key] = error
+        BROKEN_OBJECTS.labels(self.resource.plural).set(len(self.broken))
+
+    def _mend(self, key: str) -> None:
+        if self.broken and self.broken.pop(key, None) is not None:
+            BROKEN_OBJECTS.labels(self.resource.plural).set(len(self.broken))
+
+    def _tell(self, notify: Callable[[Handler[T]], None]) -> None:
+        for handler in self._handlers:
+            try:
+                notify(handler)
+            except Exception:  # noqa: BLE001  see below
+                # One reader's bug must not stop the stream for the others; the audit finds what it missed.
+                HANDLER_ERRORS.labels(self.resource.plural).inc()
+                self._log.exception("handler_failed")
+
+    async def _be_absent(self) -> None:
+        """The server lacks the kind: that is an empty list, until it appears."""
+        if self.is_present or not self.synced.is_set():
+            self._log.info("kind_absent")
+        self.is_present = False
+        await self._replace({}, {}, {})
+        self.resource_version = ""
+        self.synced.set()
+        await self._clock.sleep(self._absence.next_wait())
+
+    async def _pause_after(self, error: ApiError | CacheError) -> None:
+        wait = self._backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
+        self._restart("error")
+        # The first failure is nothing special: connections break. A row of them is worth a line each.
+        log = self._log.debug if self._backoff.failures == 1 else self._log.warning
+        log("following_failed", error=str(error), wait_seconds=round(wait, 3), failures=self._backoff.failures)
+        await self._clock.sleep(wait)
+
+    def _restart(self, cause: str) -> None:
+        REFLECTOR_RESTARTS.labels(self.resource.plural, cause).inc()
+
+
+def _object_of(line: bytes) -> bytes:
+    """Cut the object out of a watch event: `{"type":"…","object":{…}}`."""
+    start = line.index(b'"object":') + len(b'"object":')
+    return line[start : line.rindex(b"}")].strip()

@@ -1,0 +1,202 @@
+"""The kinds we speak of: where they live, what they decode into, and whether a server has them."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from model import wire
+from model.wire import Decoder
+
+__all__ = ["ALL", "Discovery", "Resource"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource(Generic[T]):
+    """One kind of object."""
+
+    group: str = ""
+    version: str
+    plural: str
+    kind: str
+    struct: type[T]
+    is_namespaced: bool
+    is_optional: bool = False
+    """The server may lack it: a custom resource, or a group that is not switched on."""
+    decoder: Decoder[T] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make the decoder."""
+        object.__setattr__(self, "decoder", Decoder(self.kind, self.struct))
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the version alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        """Path of the group and version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def collection(self, namespace: str = "") -> str:
+        """Path of all objects, or of those in a namespace."""
+        return f"{self.root}/namespaces/{namespace}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
+
+    def path(self, namespace: str, name: str, subresource: str = "") -> str:
+        """Path of one object or of a subresource of it."""
+        path = f"{self.collection(namespace)}/{name}"
+        return f"{path}/{subresource}" if subresource else path
+
+
+def _core(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = True) -> Resource[T]:
+    return Resource(version="v1", plural=plural, kind=kind, struct=struct, is_namespaced=is_namespaced)
+
+
+def _storage(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False) -> Resource[T]:
+    return Resource(
+        group="storage.k8s.io", version="v1", plural=plural, kind=kind, struct=struct, is_namespaced=is_namespaced
+    )
+
+
+def _devices(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False) -> Resource[T]:
+    return Resource(
+        group="resource.k8s.io",
+        version="v1",
+        plural=plural,
+        kind=kind,
+        struct=struct,
+        is_namespaced=is_namespaced,
+        is_optional=True,
+    )
+
+
+def _volcano(
+    group: str, version: str, plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False
+) -> Resource[T]:
+    return Resource(
+        group=f"{group}.volcano.sh",
+        version=version,
+        plural=plural,
+        kind=kind,
+        struct=struct,
+        is_namespaced=is_namespaced,
+        is_optional=True,
+    )
+
+
+PODS: Final = _core("pods", "Pod", wire.Pod)
+NODES: Final = _core("nodes", "Node", wire.Node, is_namespaced=False)
+NAMESPACES: Final = _core("namespaces", "Namespace", wire.Namespace, is_namespaced=False)
+SERVICES: Final = _core("services", "Service", wire.Service)
+REPLICATION_CONTROLLERS: Final = _core("replicationcontrollers", "ReplicationController", wire.ReplicationController)
+RESOURCE_QUOTAS: Final = _core("resourcequotas", "ResourceQuota", wire.ResourceQuota)
+PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", "PersistentVolumeClaim", wire.PersistentVolumeClaim)
+PERSISTENT_VOLUMES: Final = _core("persistentvolumes", "PersistentVolume", wire.PersistentVolume, is_namespaced=False)
+STORAGE_CLASSES: Final = _storage("storageclasses", "StorageClass", wire.StorageClass)
+CSI_NODES: Final = _storage("csinodes", "CSINode", wire.CSINode)
+CSI_DRIVERS: Final = _storage("csidrivers", "CSIDriver", wire.CSIDriver)
+CSI_STORAGE_CAPACITIES: Final = _storage(
+    "csistoragecapacities", "CSIStorageCapacity", wire.CSIStorageCapacity, is_namespaced=True
+)
+VOLUME_ATTACHMENTS: Final = _storage("volumeattachments", "VolumeAttachment", wire.VolumeAttachment)
+REPLICA_SETS: Final = Resource(
+    group="apps", version="v1", plural="replicasets", kind="ReplicaSet", struct=wire.ReplicaSet, is_namespaced=True
+)
+STATEFUL_SETS: Final = Resource(
+    group="apps", version="v1", plural="statefulsets", kind="StatefulSet", struct=wire.StatefulSet, is_namespaced=True
+)
+POD_DISRUPTION_BUDGETS: Final = Resource(
+    group="policy",
+    version="v1",
+    plural="poddisruptionbudgets",
+    kind="PodDisruptionBudget",
+    struct=wire.PodDisruptionBudget,
+    is_namespaced=True,
+)
+PRIORITY_CLASSES: Final = Resource(
+    group="scheduling.k8s.io",
+    version="v1",
+    plural="priorityclasses",
+    kind="PriorityClass",
+    struct=wire.PriorityClass,
+    is_namespaced=False,
+)
+LEASES: Final = Resource(
+    group="coordination.k8s.io", version="v1", plural="leases", kind="Lease", struct=wire.Lease, is_namespaced=True
+)
+RESOURCE_CLAIMS: Final = _devices("resourceclaims", "ResourceClaim", wire.ResourceClaim, is_namespaced=True)
+RESOURCE_SLICES: Final = _devices("resourceslices", "ResourceSlice", wire.ResourceSlice)
+DEVICE_CLASSES: Final = _devices("deviceclasses", "DeviceClass", wire.DeviceClass)
+POD_GROUPS: Final = _volcano("scheduling", "v1beta1", "podgroups", "PodGroup", wire.PodGroup, is_namespaced=True)
+QUEUES: Final = _volcano("scheduling", "v1beta1", "queues", "Queue", wire.Queue)
+HYPER_NODES: Final = _volcano("topology", "v1alpha1", "hypernodes", "HyperNode", wire.HyperNode)
+NODE_SHARDS: Final = _volcano("shard", "v1alpha1", "nodeshards", "NodeShard", wire.NodeShard)
+NUMATOPOLOGIES: Final = _volcano("nodeinfo", "v1alpha1", "numatopologies", "Numatopology", wire.Numatopology)
+
+ALL: Final[tuple[Resource[Any], ...]] = (
+    PODS,
+    NODES,
+    NAMESPACES,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    RESOURCE_QUOTAS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    CSI_NODES,
+    CSI_DRIVERS,
+    CSI_STORAGE_CAPACITIES,
+    VOLUME_ATTACHMENTS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    POD_DISRUPTION_BUDGETS,
+    PRIORITY_CLASSES,
+    LEASES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    DEVICE_CLASSES,
+    POD_GROUPS,
+    QUEUES,
+    HYPER_NODES,
+    NODE_SHARDS,
+    NUMATOPOLOGIES,
+)
+
+
+class Discovery:
+    """What a server has; answers are kept for a while, because kinds come and go with their definitions."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None, keep_seconds: float = 60.0) -> None:
+        """Ask through `client`; believe an answer for `keep_seconds`."""
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._keep_seconds = keep_seconds
+        self._known: dict[str, tuple[float, frozenset[str]]] = {}
+
+    async def has(self, resource: Resource[Any], subresource: str = "") -> bool:
+        """Tell whether the server has a kind, or a subresource of it such as `status` or `eviction`.
+
+        Raises:
+            ApiError: The server could not say.
+        """
+        name = f"{resource.plural}/{subresource}" if subresource else resource.plural
+        return name in await self._names(resource.root)
+
+    async def _names(self, root: str) -> frozenset[str]:
+        asked_at, names = self._known.get(root, (float("-inf"), frozenset()))
+        now = self._clock.monotonic()
+        if now - asked_at < self._keep_seconds:
+            return names
+        try:
+            listed = await self._client.request_json("GET", root)
+            names = frozenset(entry["name"] for entry in listed["resources"])
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+            names = frozenset()
+        self._known[root] = (now, names)
+        return names
