@@ -1,0 +1,264 @@
+"""Arguments of plugins and actions: from the raw mapping of a file to a frozen dataclass.
+
+A field says how it is spelled in files:
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class BinpackArgs:
+        weight: int = argument("binpack.weight", 1)
+        resources: Mapping[str, int] = argument("binpack.resources", {}, prefix="binpack.resources.", listed=1, least=0)
+
+A field without `argument` is spelled by its name, where `_` may be `-` or `.` and `preferWeight` is `prefer_weight`.
+
+What is wrong is told apart as in Volcano: a value of the wrong type, or outside `least` and `most`, is a warning and
+the default is kept; it is a fault where the field says `refuse=True` and where the dataclass's `__post_init__` raises
+`ArgumentError`. Unknown keys are warnings. Nothing falls back in silence.
+"""
+
+import dataclasses
+import functools
+import reprlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any, Final, TypeVar
+
+from framework.conversions import Mismatch, convert, field_types
+from framework.nearest import did_you_mean
+from model.errors import ArgumentError, ConfigError
+
+__all__ = ["argument", "decode", "keys_of"]
+
+T = TypeVar("T")
+
+UNSET: Final = object()
+
+
+def argument(
+    key: str | None = None,
+    default: Any = MISSING,
+    *,
+    prefix: str | None = None,
+    listed: Any = UNSET,
+    least: float | None = None,
+    most: float | None = None,
+    parse: Callable[[object], Any] | None = None,
+    refuse: bool = False,
+) -> Any:
+    """Declare a field of a dataclass of arguments.
+
+    Args:
+        key: Spelling in the file; None where only `prefix` is read, or where the field's name is the spelling.
+        default: Value when the key is absent; lists and mappings are copied. Without one the key must be given.
+        prefix: Collects `<prefix><name>: value` into a mapping field by name.
+        listed: Of a mapping field with key and prefix: the key lists names (`a, b`), `<prefix><name>` gives their
+            values, and this is the value of a listed name without one. Values of names not listed have no effect.
+        least: Smallest value, of numbers and of a mapping's numbers; anything less warns and keeps the default.
+        most: Largest value, likewise.
+        parse: Reads the raw value itself, durations for example; its ValueError says what was expected.
+        refuse: A wrong value refuses the configuration instead of keeping the default.
+    """
+    metadata = {
+        "key": key,
+        "least": least,
+        "listed": listed,
+        "most": most,
+        "parse": parse,
+        "prefix": prefix,
+        "refuse": refuse,
+    }
+    if isinstance(default, (dict, list, set)):
+        return dataclasses.field(default_factory=functools.partial(type(default), default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def decode(kind: type[T], raw: Mapping[str, Any], path: str) -> tuple[T, list[str]]:
+    """Return the arguments in `raw` as `kind`, with a warning for each value or key that has no effect.
+
+    Args:
+        kind: A dataclass.
+        raw: Keys and values as they stand in the file.
+        path: Where `raw` stands, for messages: `tiers[1].plugins[0].arguments`.
+
+    Raises:
+        ConfigError: Every fault at once: required keys that are missing, wrong values that are refused.
+    """
+    reader = _Reader(raw=raw, path=path)
+    plain: type = kind
+    given = {slot.name: value for slot in _slots(plain) if (value := slot.read(reader)) is not UNSET}
+    reader.warn_of_unknown_keys(keys_of(plain))
+    if reader.faults:
+        raise ConfigError(*reader.faults)
+    try:
+        return kind(**given), reader.warnings
+    except ArgumentError as error:
+        raise ConfigError(*(f"{path}.{fault}" for fault in error.faults)) from None
+
+
+def keys_of(kind: type) -> tuple[str, ...]:
+    """Return the keys that a dataclass of arguments reads, prefixes last, ending in `<name>`."""
+    keys: list[str] = []
+    for slot in _slots(kind):
+        keys += slot.spellings[:1]
+        keys += [f"{slot.prefix}<name>"] if slot.prefix else []
+    return tuple(keys)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A raw mapping while it is read: which keys found a reader, and what was wrong."""
+
+    raw: Mapping[str, Any]
+    path: str
+    read: set[str] = dataclasses.field(default_factory=set)
+    warnings: list[str] = dataclasses.field(default_factory=list)
+    faults: list[str] = dataclasses.field(default_factory=list)
+
+    def take(self, spellings: Collection[str]) -> tuple[str, object] | None:
+        """Return the first spelling that is there with its value; further ones are named as without effect."""
+        found = [key for key in spellings if key in self.raw]
+        self.read.update(found)
+        for other in found[1:]:
+            self.warnings.append(f"{self.path}.{other}: has no effect beside {found[0]!r}")
+        return (found[0], self.raw[found[0]]) if found else None
+
+    def take_prefixed(self, prefix: str) -> Iterator[tuple[str, str, object]]:
+        """Yield (key, rest, value) of unread keys that start with `prefix`."""
+        for key in list(self.raw):
+            if key.startswith(prefix) and len(key) > len(prefix) and key not in self.read:
+                self.read.add(key)
+                yield key, key[len(prefix) :], self.raw[key]
+
+    def complain(self, key: str, mismatch: Mismatch, *, refuse: bool, kept: str) -> None:
+        """Take down that a value is wrong, as a fault or as a warning that names what holds instead."""
+        message = f"{self.path}.{key}{mismatch.path}: got {reprlib.repr(mismatch.got)}, expected {mismatch.expected}"
+        if refuse:
+            self.faults.append(message)
+        else:
+            self.warnings.append(f"{message}; {kept} is kept")
+
+    def warn_of_unknown_keys(self, known: Collection[str]) -> None:
+        """Name each key that nobody read."""
+        for key in self.raw:
+            if key not in self.read:
+                self.warnings.append(f"{self.path}.{key}: unknown argument{did_you_mean(str(key), known)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slot:
+    """How one field is read."""
+
+    name: str
+    kind: Any
+    spellings: tuple[str, ...]
+    prefix: str | None
+    listed: Any
+    least: float | None
+    most: float | None
+    parse: Callable[[object], Any] | None
+    refuse: bool
+    default: Any
+    """`MISSING` when the key must be given."""
+
+    def read(self, reader: _Reader) -> Any:
+        """Return the field's value, or UNSET when the default holds."""
+        if self.prefix is not None:
+            return self._read_named(reader)
+        found = reader.take(self.spellings)
+        if found is None:
+            if self.default is MISSING:
+                reader.faults.append(f"{reader.path}.{self.spellings[0]}: missing, and it has no default")
+            return UNSET
+        key, value = found
+        try:
+            return self._within(convert(self.kind, value) if self.parse is None else self._parsed(value))
+        except ArgumentError as error:
+            reader.faults += (f"{reader.path}.{key}.{fault}" for fault in error.faults)
+            return UNSET
+        except Mismatch as mismatch:
+            kept = f"the default {self.default!r}"
+            reader.complain(key, mismatch, refuse=self.refuse or self.default is MISSING, kept=kept)
+            return UNSET
+
+    def _read_named(self, reader: _Reader) -> Any:
+        """Read a mapping spelled as a list of names and one key per name."""
+        assert self.prefix is not None
+        found = reader.take(self.spellings)
+        listed = self._listed(reader, *found) if found is not None else None
+        values, given = listed or {}, listed is not None
+        element = self.kind.__args__[1]
+        for key, name, value in reader.take_prefixed(self.prefix):
+            if self.listed is not UNSET and name not in values:
+                reader.warnings.append(
+                    f"{reader.path}.{key}: has no effect, {self.spellings[0]} does not list {name!r}"
+                )
+                continue
+            try:
+                values[name] = self._within(convert(element, value) if self.parse is None else self._parsed(value))
+                given = True
+            except Mismatch as mismatch:
+                kept = f"{values[name]!r}" if name in values else "no value"
+                reader.complain(key, mismatch, refuse=self.refuse, kept=kept)
+        return values if given else UNSET
+
+    def _listed(self, reader: _Reader, key: str, value: object) -> dict[str, Any] | None:
+        """Return what stands under the key itself: a mapping, or names that get the value of the listed; or None."""
+        try:
+            if isinstance(value, Mapping):
+                converted = convert(self.kind, value)
+                return {name: self._within(item, f".{name}") for name, item in converted.items()}
+            names = convert(tuple[str, ...], value) if self.listed is not UNSET else convert(self.kind, value)
+            return dict.fromkeys(names, self.listed)
+        except Mismatch as mismatch:
+            reader.complain(key, mismatch, refuse=self.refuse, kept="the default")
+            return None
+
+    def _parsed(self, value: object) -> Any:
+        assert self.parse is not None
+        try:
+            return self.parse(value)
+        except Mismatch:
+            raise
+        except ValueError as error:
+            raise Mismatch(value, str(error)) from None
+
+    def _within(self, value: Any, path: str = "") -> Any:
+        """Return the value if it is inside the bounds."""
+        bounded = value is not None and not isinstance(value, Mapping)
+        if bounded and self.least is not None and value < self.least:
+            raise Mismatch(value, f"at least {self.least}", path)
+        if bounded and self.most is not None and value > self.most:
+            raise Mismatch(value, f"at most {self.most}", path)
+        return value
+
+
+@functools.cache
+def _slots(kind: type) -> tuple[_Slot, ...]:
+    """Return how the fields of a dataclass are read: whole keys first, then prefixes, longer ones before shorter."""
+    types = field_types(kind)
+    slots = [_slot(field, types[field.name]) for field in dataclasses.fields(kind) if field.init]
+    return tuple(sorted(slots, key=lambda slot: (slot.prefix is not None, -len(slot.prefix or ""))))
+
+
+def _slot(field: dataclasses.Field[Any], kind: Any) -> _Slot:
+    metadata = field.metadata
+    key, prefix = metadata.get("key"), metadata.get("prefix")
+    spellings = (key,) if key else () if prefix else _spellings(field.name)
+    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    return _Slot(
+        name=field.name,
+        kind=kind,
+        spellings=spellings,
+        prefix=prefix,
+        listed=metadata.get("listed", UNSET),
+        least=metadata.get("least"),
+        most=metadata.get("most"),
+        parse=metadata.get("parse"),
+        refuse=metadata.get("refuse", False),
+        default=default,
+    )
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return how a field without an explicit key may be spelled, the customary form first."""
+    first, *rest = name.split("_")
+    camel = first + "".join(word.capitalize() for word in rest)
+    return tuple(dict.fromkeys((name.replace("_", "-"), name, name.replace("_", "."), camel)))

@@ -1,0 +1,11 @@
+"""The scheduler's configuration: what stands in the file, checked, as values.
+
+Belongs here: the shape of the file, its faults and warnings. Does not: reading files (that is the daemon's), what an
+argument of a plugin means (that is the plugin's), advice about a sound configuration (`framework.lint`).
+"""
+
+from framework.configuration.flags import FLAGS
+from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
+from framework.configuration.parser import parse
+
+__all__ = ["FLAGS", "Configuration", "Parsed", "PluginOption", "Profile", "parse"]

@@ -1,0 +1,41 @@
+"""Plugins of one profile that do not go together."""
+
+from collections.abc import Sequence
+
+from framework.configuration.notes import Notes, below
+from framework.configuration.nouns import PluginOption
+
+__all__ = ["check_combinations", "drop_repeated"]
+
+
+def drop_repeated(options: Sequence[PluginOption], notes: Notes) -> None:
+    """Note each plugin that answers by a name that another one has already: nobody could tell the two apart."""
+    first: dict[str, PluginOption] = {}
+    for option in options:
+        earlier = first.setdefault(option.instance, option)
+        if earlier is not option:
+            path = below(option.path, "name" if option.instance == option.plugin else "instance")
+            notes.fault(
+                path,
+                f"{option.instance!r} stands at {earlier.path} already; "
+                "a plugin may stand twice only when each has an `instance` name of its own",
+            )
+
+
+def check_combinations(options: Sequence[PluginOption], notes: Notes) -> None:
+    """Note plugins that would decide the same thing twice, in whichever tiers they stand."""
+    by_plugin = {option.plugin: option for option in reversed(options)}
+    proportion, capacity = by_plugin.get("proportion"), by_plugin.get("capacity")
+    if proportion is not None:
+        for option in options:
+            if option.plugin == "drf" and option.hierarchy:
+                notes.fault(
+                    below(option.path, "enableHierarchy"),
+                    f"drf with a hierarchy and proportion ({proportion.path}) both divide the cluster among queues; "
+                    "leave one out",
+                )
+    if proportion is not None and capacity is not None:
+        notes.warn(
+            below(capacity.path, "name"),
+            f"capacity beside proportion ({proportion.path}): each queue must satisfy both, which is rarely meant",
+        )

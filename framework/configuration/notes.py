@@ -1,0 +1,70 @@
+"""What is wrong with a configuration, gathered while it is read so that all of it is told at once."""
+
+import reprlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from framework.nearest import did_you_mean
+from model.errors import ConfigError
+
+__all__ = ["Notes", "below"]
+
+
+def below(path: str, key: str) -> str:
+    """Return the path of a key inside `path`; the top of the file is the empty path."""
+    return f"{path}.{key}" if path else key
+
+
+@dataclass(slots=True)
+class Notes:
+    """Faults and warnings found so far."""
+
+    faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def fault(self, path: str, message: str) -> None:
+        """Take down what makes the configuration unusable."""
+        self.faults.append(f"{path}: {message}")
+
+    def warn(self, path: str, message: str) -> None:
+        """Take down what has no effect or is probably not meant."""
+        self.warnings.append(f"{path}: {message}")
+
+    def mapping(self, path: str, value: object) -> Mapping[str, Any]:
+        """Return a mapping; null is an empty one; anything else is a fault."""
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    self.fault(path, f"the key {key!r} is no text")
+            return {key: item for key, item in value.items() if isinstance(key, str)}
+        if value is not None:
+            self.fault(path, f"got {reprlib.repr(value)}, expected a mapping")
+        return {}
+
+    def sequence(self, path: str, value: object) -> Collection[Any]:
+        """Return a list; null is an empty one; anything else is a fault."""
+        if isinstance(value, (list, tuple)):
+            return value
+        if value is not None:
+            self.fault(path, f"got {reprlib.repr(value)}, expected a list")
+        return ()
+
+    def name(self, path: str, value: object) -> str:
+        """Return a name; an empty one or anything else is a fault."""
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        self.fault(path, f"got {reprlib.repr(value)}, expected a name" if value is not None else "missing")
+        return ""
+
+    def unknown_keys(self, path: str, value: Mapping[str, Any], known: Collection[str]) -> None:
+        """Warn of each key that nobody reads."""
+        for key in value:
+            if key not in known:
+                self.warn(below(path, key), f"unknown key, it has no effect{did_you_mean(key, known)}")
+
+    def raise_faults(self, *, strict: bool) -> None:
+        """Raise all faults at once, when strict the warnings too."""
+        found = [*self.faults, *(self.warnings if strict else ())]
+        if found:
+            raise ConfigError(*found)

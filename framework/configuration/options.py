@@ -1,0 +1,80 @@
+"""One plugin of a tier: its name, its flags, its arguments."""
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+from framework.arguments import decode
+from framework.configuration import flags
+from framework.configuration.known import Known
+from framework.configuration.notes import Notes, below
+from framework.configuration.nouns import PluginOption
+from framework.conversions import Mismatch, convert
+from framework.nearest import did_you_mean
+from model.errors import ConfigError
+
+__all__ = ["check_arguments", "read_option"]
+
+OWN_KEYS = ("name", "instance", "arguments")
+
+
+def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginOption | None:
+    """Return one plugin of a tier; None when it cannot be used or is unknown, which has been noted then."""
+    if not isinstance(value, Mapping):
+        notes.fault(path, f"got {reprlib.repr(value)}, expected a mapping with a name")
+        return None
+    entry = notes.mapping(path, value)
+    plugin = notes.name(below(path, "name"), entry.get("name"))
+    instance = notes.name(below(path, "instance"), entry["instance"]) if "instance" in entry else plugin
+    option = PluginOption(
+        plugin=plugin,
+        instance=instance,
+        flags=_read_flags(path, entry, known, notes),
+        arguments=notes.mapping(below(path, "arguments"), entry.get("arguments")),
+        path=path,
+    )
+    if not plugin or not instance:
+        return None
+    if plugin not in known.plugins:
+        notes.warn(
+            below(path, "name"), f"unknown plugin {plugin!r}, it is skipped{did_you_mean(plugin, known.plugins)}"
+        )
+        return None
+    if kind := known.argument_types.get(plugin):
+        check_arguments(kind, option.arguments, below(path, "arguments"), notes)
+    return option
+
+
+def check_arguments(kind: type, raw: Mapping[str, Any], path: str, notes: Notes) -> None:
+    """Note what is wrong with the arguments of a plugin or an action."""
+    try:
+        _, warnings = decode(kind, raw, path)
+    except ConfigError as error:
+        notes.faults += error.faults
+    else:
+        notes.warnings += warnings
+
+
+def _read_flags(path: str, entry: Mapping[str, Any], known: Known, notes: Notes) -> dict[str, bool]:
+    """Return every flag: as written, else its default."""
+    values = flags.defaults(absent=known.absent_flags_on)
+    for key, value in entry.items():
+        flag = flags.canonical_flag(key)
+        if flag is None:
+            if key not in OWN_KEYS:
+                hint = did_you_mean(key, (*OWN_KEYS, *flags.FLAGS))
+                notes.warn(below(path, key), f"unknown key, it has no effect{hint}")
+            continue
+        if flag != key and flag in entry:
+            notes.warn(below(path, key), f"has no effect beside {flag!r}")
+            continue
+        if flag != key:
+            notes.warn(below(path, key), f"is spelled {flag!r}; both are understood here, Volcano knows that one alone")
+        if value is None:
+            notes.warn(below(path, key), f"is null, the default {values[flag]!r} is kept")
+            continue
+        try:
+            values[flag] = convert(bool, value)
+        except Mismatch as mismatch:
+            notes.fault(below(path, key), f"got {reprlib.repr(value)}, expected {mismatch.expected}")
+    return values

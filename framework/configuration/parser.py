@@ -1,0 +1,232 @@
+"""From the text of a configuration to a `Configuration`: all faults at once, each with its path and the nearest name.
+
+The file is Volcano's (`actions`, `tiers`, `configurations`, `metrics`), with `profiles` beside them: a list of the same
+keys with `schedulerName`. A profile takes what it leaves out from the top of the file. The top of the file, when it has
+actions, schedules the pods that no profile names.
+"""
+
+import hashlib
+import json
+import reprlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from framework.configuration.combinations import check_combinations, drop_repeated
+from framework.configuration.known import Known
+from framework.configuration.notes import Notes, below
+from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
+from framework.configuration.options import check_arguments, read_option
+from framework.configuration.text import read_yaml
+from framework.nearest import did_you_mean
+from model.errors import ConfigError
+
+__all__ = ["parse"]
+
+PARTS: Final = ("actions", "tiers", "configurations", "metrics")
+"""Keys of a profile, at the top of the file and in `profiles`."""
+TOP_KEYS: Final = (*PARTS, "profiles")
+PROFILE_KEYS: Final = (*PARTS, "schedulerName", "schedulerNames")
+NO_TYPES: Final[Mapping[str, type]] = {}
+
+
+def parse(
+    text: str | Mapping[str, Any],
+    *,
+    known_plugins: Collection[str],
+    known_actions: Collection[str],
+    argument_types: Mapping[str, type] = NO_TYPES,
+    action_argument_types: Mapping[str, type] = NO_TYPES,
+    absent_flags: Literal["on", "off"] = "on",
+    strict: bool = False,
+    generation: int = 1,
+) -> Parsed:
+    """Return what a configuration says.
+
+    Args:
+        text: YAML or JSON; or the mapping that stands in it, where `absentFlags` may overrule the parameter.
+        known_plugins: Others are skipped with a warning.
+        known_actions: Others are faults.
+        argument_types: Dataclass of arguments by plugin; values are checked against it.
+        action_argument_types: Likewise by action.
+        absent_flags: What a flag is that is not written: `on` means its default; `off` means off, as in Volcano when
+            tiers are made without its loader, and then combinations of plugins are not checked either.
+        strict: Warnings are faults too.
+        generation: Number of the configuration, carried by the decisions made under it.
+
+    Raises:
+        ConfigError: It cannot be used; `faults` has a sentence for each reason.
+    """
+    document, source = _read(text)
+    if not isinstance(text, str):
+        absent_flags = document.pop("absentFlags", absent_flags)
+    known = Known(
+        plugins=known_plugins,
+        actions=known_actions,
+        argument_types=argument_types,
+        action_argument_types=action_argument_types,
+        absent_flags_on=absent_flags == "on",
+    )
+    notes = Notes()
+    profiles = _read_profiles(document, known, notes)
+    notes.raise_faults(strict=strict)
+    configuration = Configuration(generation=generation, profiles=profiles, source=source)
+    return Parsed(configuration=configuration, warnings=tuple(notes.warnings))
+
+
+def _read(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the top of the file and the digest of the text."""
+    document = read_yaml(text) if isinstance(text, str) else text
+    if document is None:
+        raise ConfigError("the configuration is empty: it must name at least its actions")
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"the configuration: got {reprlib.repr(document)}, expected a mapping")
+    canonical = text if isinstance(text, str) else json.dumps(text, sort_keys=True, default=str)
+    digest = hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
+    return dict(document), digest
+
+
+def _read_profiles(document: dict[str, Any], known: Known, notes: Notes) -> tuple[Profile, ...]:
+    """Return the profiles of a file, the one for all other scheduler names last."""
+    top = notes.mapping("the configuration", document)
+    notes.unknown_keys("", top, TOP_KEYS)
+    if "profiles" not in top:
+        return (_read_profile("", top, known, notes),)
+    entries = notes.sequence("profiles", top["profiles"])
+    if not entries and top["profiles"] in (None, [], ()):
+        notes.fault("profiles", "empty; name at least one profile or leave the key out")
+    inherited = {key: top[key] for key in PARTS if key in top}
+    profiles = []
+    for index, entry in enumerate(entries):
+        path = f"profiles[{index}]"
+        own = notes.mapping(path, entry)
+        notes.unknown_keys(path, own, PROFILE_KEYS)
+        profiles.append(_read_profile(path, {**inherited, **own}, known, notes, own_keys=own))
+    if "actions" in top:
+        profiles.append(_read_profile("", inherited, known, notes))
+    _check_scheduler_names(profiles, notes)
+    return tuple(sorted(profiles, key=lambda profile: not profile.scheduler_names))
+
+
+def _check_scheduler_names(profiles: Sequence[Profile], notes: Notes) -> None:
+    """Note pods that two profiles would claim."""
+    seen: dict[str, int] = {}
+    for index, profile in enumerate(profiles):
+        for name in profile.scheduler_names or ("",):
+            earlier = seen.setdefault(name, index)
+            if earlier != index:
+                whose = f"pods of scheduler {name!r}" if name else "pods that no profile names"
+                notes.fault(
+                    f"profiles[{min(index, len(profiles) - 1)}]", f"{whose} belong to profiles[{earlier}] already"
+                )
+
+
+def _read_profile(
+    path: str, value: Mapping[str, Any], known: Known, notes: Notes, *, own_keys: Collection[str] = PARTS
+) -> Profile:
+    """Return one profile; parts that it inherits keep the path at which they stand in the file."""
+    paths = {key: below(path if key in own_keys else "", key) for key in PARTS}
+    actions = _read_actions(paths["actions"], value.get("actions"), known, notes)
+    tiers = _read_tiers(paths["tiers"], value.get("tiers"), known, notes)
+    profile = Profile(
+        scheduler_names=_read_scheduler_names(path, value, notes),
+        actions=actions,
+        tiers=tiers,
+        action_arguments=_read_action_arguments(paths["configurations"], value.get("configurations"), known, notes),
+        metrics=_read_metrics(paths["metrics"], value.get("metrics"), notes),
+    )
+    drop_repeated(profile.plugins, notes)
+    if known.absent_flags_on:
+        check_combinations(profile.plugins, notes)
+    return profile
+
+
+def _read_scheduler_names(path: str, value: Mapping[str, Any], notes: Notes) -> tuple[str, ...]:
+    names = []
+    if "schedulerName" in value:
+        names.append(notes.name(below(path, "schedulerName"), value["schedulerName"]))
+    if "schedulerNames" in value:
+        names_path = below(path, "schedulerNames")
+        listed = notes.sequence(names_path, value["schedulerNames"])
+        names += [notes.name(f"{names_path}[{index}]", name) for index, name in enumerate(listed)]
+    return tuple(dict.fromkeys(names))
+
+
+def _read_actions(path: str, value: object, known: Known, notes: Notes) -> tuple[str, ...]:
+    """Return the actions in order: names with commas between them, or a list."""
+    if value is None:
+        notes.fault(path, "missing; name the actions of a cycle in order, 'enqueue, allocate, backfill' for example")
+        return ()
+    if isinstance(value, str):
+        names: Sequence[object] = value.split(",")
+    elif isinstance(value, (list, tuple)):
+        names = value
+    else:
+        notes.fault(path, f"got {reprlib.repr(value)}, expected names with commas between them")
+        return ()
+    if not names or names == [""]:
+        notes.fault(path, "empty; a scheduler without actions does nothing")
+        return ()
+    return tuple(name for index, entry in enumerate(names) if (name := _read_action(path, index, entry, known, notes)))
+
+
+def _read_action(path: str, index: int, value: object, known: Known, notes: Notes) -> str:
+    if not isinstance(value, str):
+        notes.fault(f"{path}[{index}]", f"got {reprlib.repr(value)}, expected the name of an action")
+        return ""
+    name = value.strip()
+    if not name:
+        notes.fault(f"{path}[{index}]", "empty; a comma stands too many")
+    elif name not in known.actions:
+        notes.fault(f"{path}[{index}]", f"unknown action {name!r}{did_you_mean(name, known.actions)}")
+    return name
+
+
+def _read_tiers(path: str, value: object, known: Known, notes: Notes) -> tuple[tuple[PluginOption, ...], ...]:
+    tiers = notes.sequence(path, value)
+    if not tiers:
+        notes.warn(path, "no plugins: nothing decides who goes first, which nodes fit, or what queues may take")
+    return tuple(_read_tier(f"{path}[{index}]", tier, known, notes) for index, tier in enumerate(tiers))
+
+
+def _read_tier(path: str, value: object, known: Known, notes: Notes) -> tuple[PluginOption, ...]:
+    tier = notes.mapping(path, value)
+    notes.unknown_keys(path, tier, ("plugins",))
+    entries = notes.sequence(below(path, "plugins"), tier.get("plugins"))
+    options = (read_option(f"{path}.plugins[{index}]", entry, known, notes) for index, entry in enumerate(entries))
+    return tuple(option for option in options if option is not None)
+
+
+def _read_action_arguments(path: str, value: object, known: Known, notes: Notes) -> dict[str, Mapping[str, Any]]:
+    """Return the arguments of actions; of two entries for one action the first holds."""
+    arguments: dict[str, Mapping[str, Any]] = {}
+    for index, item in enumerate(notes.sequence(path, value)):
+        entry_path = f"{path}[{index}]"
+        entry = notes.mapping(entry_path, item)
+        notes.unknown_keys(entry_path, entry, ("name", "arguments"))
+        name = notes.name(below(entry_path, "name"), entry.get("name"))
+        raw = notes.mapping(below(entry_path, "arguments"), entry.get("arguments"))
+        if not name:
+            continue
+        if name not in known.actions:
+            hint = did_you_mean(name, known.actions)
+            notes.warn(below(entry_path, "name"), f"unknown action {name!r}, its arguments have no effect{hint}")
+        elif name in arguments:
+            notes.warn(entry_path, f"has no effect: the first entry for {name!r} holds")
+        else:
+            arguments[name] = raw
+            if kind := known.action_argument_types.get(name):
+                check_arguments(kind, raw, below(entry_path, "arguments"), notes)
+    return arguments
+
+
+def _read_metrics(path: str, value: object, notes: Notes) -> dict[str, str]:
+    """Return the source of node usage: texts by key; numbers and booleans are taken as they are written."""
+    metrics = {}
+    for key, item in notes.mapping(path, value).items():
+        if isinstance(item, bool):
+            metrics[key] = "true" if item else "false"
+        elif isinstance(item, (str, int, float)):
+            metrics[key] = str(item)
+        else:
+            notes.fault(below(path, key), f"got {reprlib.repr(item)}, expected a text")
+    return metrics
