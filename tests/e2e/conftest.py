@@ -19,12 +19,25 @@ from tests.e2e.emulatorprocess import running_emulator
 CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 
 
+@pytest.fixture(scope="session")
+def assets() -> Path:
+    """The folder of the real control plane's binaries; without them, no test that asks for it goes on."""
+    folder = assets_folder()
+    missing = missing_binaries(folder)
+    if not missing:
+        return folder
+    reason = f"no {' and no '.join(missing)} in {folder}: run `make kube-apiserver`, or set KUBEBUILDER_ASSETS"
+    if os.environ.get("PYROCLAST_REQUIRE_REALSERVER") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="session", params=["emulator", pytest.param("realserver", marks=pytest.mark.realserver)])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A running cluster, shared by all tests of the session: take names that no other test takes."""
     kind: str = request.param
     folder = tmp_path_factory.mktemp(kind)
-    with emulated(folder) if kind == "emulator" else real(folder) as running:
+    with emulated(folder) if kind == "emulator" else real(folder, request.getfixturevalue("assets")) as running:
         yield running
 
 
@@ -45,25 +58,12 @@ def emulated(folder: Path) -> Iterator[Cluster]:
 
 
 @contextmanager
-def real(folder: Path) -> Iterator[Cluster]:
-    """Run a real control plane, or leave the test when it cannot be run."""
-    require_binaries()
-    with ControlPlane(folder) as plane:
+def real(folder: Path, assets: Path) -> Iterator[Cluster]:
+    """Run a real control plane."""
+    with ControlPlane(folder, assets=assets) as plane:
         yield Cluster(
             kind="realserver",
             url=plane.url,
             kubeconfig=plane.kubeconfig,
             start_controllers=cache(plane.start_controller_manager),
         )
-
-
-def require_binaries() -> None:
-    """Skip the test when the control plane is not built; fail it when it was said to be required."""
-    folder = assets_folder()
-    missing = missing_binaries(folder)
-    if not missing:
-        return
-    reason = f"no {' and no '.join(missing)} in {folder}: run `make kube-apiserver`, or set KUBEBUILDER_ASSETS"
-    if os.environ.get("PYROCLAST_REQUIRE_REALSERVER") == "1":
-        pytest.fail(reason, pytrace=False)
-    pytest.skip(reason)
