@@ -1,0 +1,351 @@
+"""Candidates: for each task template, which nodes fit and how good they are, kept true while tasks are placed.
+
+A placement touches one node, so only that node is asked about again: each template keeps a cursor into the session's
+log of touched columns. What depends on more than the node (locality `GLOBAL`, functions of one task and one node) is
+asked anew for each task, over the nodes that everything else leaves.
+
+Runs of equal tasks are placed in one go: `run` looks ahead with the amounts that nodes would have after one, two, three
+more such tasks, and gives exactly the places that choosing one by one would give.
+"""
+
+import heapq
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from framework.points import Locality, Registered
+from framework.scoring import ScoredNodes
+from model.arrays import BoolArray, FloatArray, IntArray
+from model.tasks import Task, TaskTemplate
+
+if TYPE_CHECKING:
+    from framework.session import Session
+
+__all__ = ["Candidates", "Choice", "NodeFunctions"]
+
+_NEVER: Final = float("-inf")
+_LEVELS: Final = 8
+"""Look-ahead on one node in one go: a balance of wasted and repeated work, without effect on the outcome."""
+
+
+class NodeFunctions:
+    """The functions of all plugins about nodes, sorted by what their answers depend on; one per session."""
+
+    __slots__ = ("global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
+
+    def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
+        self.predicates = tuple(predicates)
+        """All predicates in the order of the configuration."""
+        self.verdicts = {
+            locality: tuple(each for each in predicates if each.locality is locality) for locality in (*Locality, None)
+        }
+        self.scores = {
+            locality: tuple(each for each in scores if each.locality is locality and each.normalise is None)
+            for locality in (Locality.FACTS, Locality.AMOUNTS, Locality.NODE)
+        }
+        self.normalised = tuple(
+            each for each in scores if each.normalise is not None and each.locality is not Locality.GLOBAL
+        )
+        self.global_scores = tuple(each for each in scores if each.locality is Locality.GLOBAL)
+        self.pair_scores = tuple(each for each in scores if each.locality is None)
+
+    def looks_beyond(self, task: Task) -> bool:
+        """Whether something that depends on more than the node has a say about this task."""
+        return any(
+            each.cares is None or each.cares(task) for each in (*self.verdicts[Locality.GLOBAL], *self.global_scores)
+        )
+
+
+class Choice:
+    """A place for one task."""
+
+    __slots__ = ("column", "is_idle")
+
+    def __init__(self, column: int, *, is_idle: bool) -> None:
+        self.column = column
+        self.is_idle = is_idle
+        """Whether the room is free now; else it is being released."""
+
+
+class Candidates:
+    """Nodes for the tasks of one template; N nodes."""
+
+    __slots__ = (
+        "_base",
+        "_cursor",
+        "_functions",
+        "_needs",
+        "_normalised",
+        "_ranked",
+        "_session",
+        "_steady",
+        "allowed",
+        "depends_on_pods",
+        "fits_future",
+        "fits_idle",
+        "scores",
+        "template",
+    )
+
+    def __init__(self, session: "Session", task: Task) -> None:
+        self._session = session
+        self.template: TaskTemplate = task.template
+        self._functions = session.node_functions
+        self._needs = session.nodes.needs(task.template)
+        count = len(session.nodes)
+        columns = session.nodes.columns()
+        steady = self._permitted(Locality.FACTS, task, columns)
+        self._steady: BoolArray = np.ones(count, dtype=np.bool_) if steady is None else steady
+        base = self._sum(Locality.FACTS, task, columns)
+        self._base: FloatArray = np.zeros(count) if base is None else base
+        self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
+        """Permitted by all that depends on the node alone, room apart, shape (N,)."""
+        self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
+        """The request fits room that is free now, shape (N,)."""
+        self.fits_future: BoolArray = np.zeros(count, dtype=np.bool_)
+        """The request fits room that is free or being released, shape (N,)."""
+        self.scores: FloatArray = np.zeros(count)
+        """Sum of the scores that depend on the node alone, shape (N,)."""
+        self._ranked: FloatArray = np.full(count, _NEVER)
+        """`scores` where a task may be placed now, minus infinity elsewhere."""
+        self.depends_on_pods = False
+        """Whether some plugin cares which pods a node has, so that amounts do not tell all."""
+        self._normalised: list[tuple[Registered[Any], FloatArray]] = []
+        for each in self._functions.normalised:
+            raw = session.ask_scores(each, task, columns)
+            if raw is not None and (each.locality is not Locality.FACTS or (count and raw.min() != raw.max())):
+                self._normalised.append((each, raw))
+        self._cursor = len(session.nodes.log)
+        self._evaluate(task, columns, slice(None))
+
+    # Keeping true -----------------------------------------------------------------------------------------------------
+
+    def refresh(self, task: Task) -> None:
+        """Ask again about the nodes touched since the last time."""
+        log = self._session.nodes.log
+        if self._cursor == len(log):
+            return
+        touched = log[self._cursor :]
+        self._cursor = len(log)
+        index = np.array(touched if len(touched) == 1 else sorted(set(touched)), dtype=np.int64)
+        columns = self._session.nodes.columns(index)
+        self._evaluate(task, columns, index)
+        for each, raw in self._normalised:
+            if each.locality is not Locality.FACTS:
+                fresh = self._session.ask_scores(each, task, columns)
+                raw[index] = 0.0 if fresh is None else fresh
+
+    def _evaluate(self, task: Task, columns: NodeColumns, where: "slice | IntArray") -> None:
+        allowed = self._steady[where]
+        by_amounts = self._permitted(Locality.AMOUNTS, task, columns)
+        if by_amounts is not None:
+            allowed = allowed & by_amounts
+        by_pods = self._permitted(Locality.NODE, task, columns)
+        scores = self._base[where]
+        for_amounts = self._sum(Locality.AMOUNTS, task, columns)
+        if for_amounts is not None:
+            scores = scores + for_amounts
+        for_pods = self._sum(Locality.NODE, task, columns)
+        if by_pods is not None:
+            allowed = allowed & by_pods
+            self.depends_on_pods = True
+        if for_pods is not None:
+            scores = scores + for_pods
+            self.depends_on_pods = True
+        idle, future = self._fits(columns)
+        self.allowed[where] = allowed
+        self.fits_idle[where] = idle
+        self.fits_future[where] = future
+        self.scores[where] = scores
+        self._ranked[where] = np.where(allowed & idle, scores, _NEVER)
+
+    def _fits(self, columns: NodeColumns) -> tuple[BoolArray, BoolArray]:
+        rows = self._needs.checked
+        need = self._needs.request[rows, None]
+        idle = columns.allocatable[rows] - columns.used[rows]
+        future = idle + columns.releasing[rows] - columns.pipelined[rows]
+        return (need <= idle).all(axis=0), (need <= future).all(axis=0)
+
+    def _permitted(self, locality: Locality, task: Task, columns: NodeColumns) -> BoolArray | None:
+        permitted: BoolArray | None = None
+        for each in self._functions.verdicts[locality]:
+            if each.cares is not None and not each.cares(task):
+                continue
+            verdicts = self._session.ask_verdicts(each, task, columns)
+            if verdicts is not None:
+                permitted = verdicts == 0 if permitted is None else permitted & (verdicts == 0)
+        return permitted
+
+    def _sum(self, locality: Locality, task: Task, columns: NodeColumns) -> FloatArray | None:
+        total: FloatArray | None = None
+        for each in self._functions.scores[locality]:
+            scores = self._session.ask_scores(each, task, columns)
+            if scores is not None:
+                total = scores if total is None else total + scores
+        return total
+
+    # Choosing ---------------------------------------------------------------------------------------------------------
+
+    def choose(self, task: Task, domain: BoolArray | None = None) -> Choice | None:
+        """Find the best node for a task.
+
+        Nodes with free room come before nodes whose room is being released; in each, nodes of this scheduler's shard
+        come first; then the highest score; then the lowest name.
+
+        Args:
+            task: A task of this template.
+            domain: Which nodes may be looked at, shape (N,); all where None.
+
+        Returns:
+            A place, or None where no node fits.
+        """
+        self.refresh(task)
+        if not len(self._session.nodes):
+            return None
+        if domain is None and self.stands_alone(task):
+            column = int(self._ranked.argmax())
+            if self._ranked[column] != _NEVER:
+                return Choice(column, is_idle=True)
+        feasible = self.allowed & self.fits_future
+        for mask in (domain, self.asked_anew(task)):
+            if mask is not None:
+                feasible = feasible & mask
+        return self._best_of(task, self._permit_pairs(task, feasible))
+
+    def stands_alone(self, task: Task) -> bool:
+        """Whether the standing scores tell which node is best, with nothing to rescale or ask anew."""
+        return not self._normalised and self._session.takes_best_score and not self._functions.looks_beyond(task)
+
+    def nodes_for(self, task: Task, domain: BoolArray | None = None) -> BoolArray:
+        """Tell which nodes could take a task, room apart, shape (N,)."""
+        self.refresh(task)
+        permitted = self.allowed.copy()
+        for mask in (domain, self.asked_anew(task)):
+            if mask is not None:
+                permitted &= mask
+        return self._permit_pairs(task, permitted)
+
+    def best_among(self, task: Task, mask: BoolArray) -> int | None:
+        """Return the best of some nodes, room and shard apart; None where there is none."""
+        columns = np.flatnonzero(mask)
+        if not columns.size:
+            return None
+        return self._pick(task, columns)
+
+    def asked_anew(self, task: Task) -> BoolArray | None:
+        """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""
+        return self._permitted(Locality.GLOBAL, task, self._session.nodes.columns())
+
+    def _permit_pairs(self, task: Task, feasible: BoolArray) -> BoolArray:
+        pairs = self._functions.verdicts[None]
+        if not pairs:
+            return feasible
+        feasible = feasible.copy()
+        for column in np.flatnonzero(feasible).tolist():
+            node = self._session.nodes.view(column)
+            feasible[column] = all(self._session.ask_pair(each, task, node) is None for each in pairs)
+        return feasible
+
+    def _best_of(self, task: Task, feasible: BoolArray) -> Choice | None:
+        for is_idle in (True, False):
+            fitting = feasible & self.fits_idle if is_idle else feasible & ~self.fits_idle
+            for group in self._session.shard_groups(fitting):
+                columns = np.flatnonzero(group)
+                if columns.size == 1:
+                    return Choice(int(columns[0]), is_idle=is_idle)
+                if columns.size:
+                    return Choice(self._pick(task, columns), is_idle=is_idle)
+        return None
+
+    def _pick(self, task: Task, columns: IntArray) -> int:
+        return ScoredNodes(self._session, self, task, columns, self._normalised).best()
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    def can_look_ahead(self, task: Task) -> bool:
+        """Whether amounts alone tell where tasks of this template go, so that a run can be placed in one go."""
+        self.refresh(task)
+        return not self.depends_on_pods and self.stands_alone(task)
+
+    def run(self, task: Task, count: int) -> list[int]:
+        """Choose places on free room for up to `count` tasks of this template, one after the other.
+
+        Returns:
+            Columns in the order of choice: exactly those that choosing one by one would give; fewer than `count` where
+            free room ends.
+        """
+        self.refresh(task)
+        ranked = self._ranked
+        if not ranked.size:
+            return []
+        if count < ranked.size:
+            # a column outside the first `count` ones is never reached: each choice uses up at most one of them
+            threshold = np.partition(ranked, ranked.size - count)[ranked.size - count]
+            columns = np.flatnonzero(ranked > threshold)
+            ties = np.flatnonzero(ranked == threshold)[: count - columns.size]
+            columns = np.sort(np.concatenate([columns, ties]))
+        else:
+            columns = np.arange(ranked.size)
+        columns = columns[ranked[columns] != _NEVER]
+        return self._merge(task, columns, count)
+
+    def _merge(self, task: Task, columns: IntArray, count: int) -> list[int]:
+        ahead = _LookAhead(self, task, columns)
+        heap = list(zip((-self._ranked[columns]).tolist(), columns.tolist(), strict=True))
+        heapq.heapify(heap)
+        chosen: list[int] = []
+        while heap and len(chosen) < count:
+            column = heap[0][1]
+            chosen.append(column)
+            following = ahead.next_score(column)
+            if following == _NEVER:
+                heapq.heappop(heap)
+            else:
+                heapq.heapreplace(heap, (-following, column))
+        return chosen
+
+    def supposed(self, task: Task, index: IntArray, more: IntArray) -> FloatArray:
+        """Rank columns as if `more` tasks of this template had been placed on each; both of shape (n,)."""
+        state = self._session.nodes.state[:, index] + self._needs.allocate[:, None] * more
+        columns = self._session.nodes.supposing(index, state)
+        scores = self._base[index]
+        for_amounts = self._sum(Locality.AMOUNTS, task, columns)
+        if for_amounts is not None:
+            scores = scores + for_amounts
+        allowed = self._steady[index]
+        by_amounts = self._permitted(Locality.AMOUNTS, task, columns)
+        if by_amounts is not None:
+            allowed = allowed & by_amounts
+        rows = self._needs.checked
+        idle = columns.allocatable[rows] - columns.used[rows]
+        fits = (self._needs.request[rows, None] <= idle).all(axis=0)
+        return np.where(allowed & fits, scores, _NEVER)
+
+
+class _LookAhead:
+    """Scores of nodes after one, two, ... more tasks, asked for in bulk."""
+
+    __slots__ = ("_candidates", "_first", "_known", "_task", "_used")
+
+    def __init__(self, candidates: Candidates, task: Task, columns: IntArray) -> None:
+        self._candidates = candidates
+        self._task = task
+        self._known: dict[int, list[float]] = {}
+        self._used: dict[int, int] = {}
+        first = candidates.supposed(task, columns, np.ones(columns.size, dtype=np.int64)) if columns.size else columns
+        self._first: dict[int, float] = dict(zip(columns.tolist(), first.tolist(), strict=True))
+
+    def next_score(self, column: int) -> float:
+        """Return the rank of a node after one more task than the last time it was asked about."""
+        used = self._used.get(column, 0) + 1
+        self._used[column] = used
+        if used == 1:
+            return self._first[column]
+        known = self._known.setdefault(column, [])
+        if len(known) < used - 1:
+            begin = len(known) + 2
+            levels = np.arange(begin, begin + _LEVELS, dtype=np.int64)
+            known.extend(self._candidates.supposed(self._task, np.full(_LEVELS, column), levels).tolist())
+        return known[used - 2]

@@ -1,0 +1,99 @@
+"""Explaining: why no node takes a task, as counts of nodes by the first rule that refuses them.
+
+The order of rules is that of the search: room first (free or being released), then predicates in the order of the
+configuration. Every node is looked at; nothing is sampled.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from framework.points import Registered
+from model.arrays import BoolArray, IntArray
+from model.refusals import Reason, Refusal
+from model.tasks import Task
+
+if TYPE_CHECKING:
+    from framework.session import Session
+
+__all__ = ["NO_NODE_FITS", "explain"]
+
+NO_NODE_FITS = "NoNodeFits"
+"""Reason of a refusal by nodes."""
+
+_ROOM = "resources"
+"""Whose rule room is: no plugin's."""
+
+
+def explain(session: "Session", task: Task, domain: BoolArray | None) -> Refusal:
+    """Count the nodes of a domain (all where None) by the first rule that refuses a task."""
+    everywhere = np.ones(len(session.nodes), dtype=np.bool_) if domain is None else domain
+    tally = _Tally(session, task, np.flatnonzero(everywhere))
+    if session.snapshot.shard_mode == "hard":
+        outside = ~session.nodes.table.in_shard[tally.open]
+        tally.refuse(outside, Reason("node(s) not in this scheduler's shard", resolvable=False), "shard")
+    tally.ask_room()
+    for each in session.node_functions.predicates:
+        if tally.open.size:
+            tally.ask(each)
+    return tally.refusal(int(everywhere.sum()))
+
+
+class _Tally:
+    """Nodes not yet refused, and the counts of those that were."""
+
+    def __init__(self, session: "Session", task: Task, open_columns: IntArray) -> None:
+        self._session = session
+        self._task = task
+        self.open = open_columns
+        self._counts: Counter[tuple[str, str, bool]] = Counter()
+
+    def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
+        """Count and close the open nodes of a mask, shape (open,)."""
+        refused = int(mask.sum())
+        if refused:
+            self._counts[reason.text, plugin, reason.resolvable] += refused
+            self.open = self.open[~mask]
+
+    def ask_room(self) -> None:
+        """Refuse nodes without room, under the first resource that is short."""
+        needs = self._session.nodes.needs(self._task.template)
+        for row in needs.checked.tolist():
+            room = self._session.nodes.columns(self.open).future_idle[row]
+            self.refuse(needs.request[row] > room, Reason(f"Insufficient {self._session.resources.names[row]}"), _ROOM)
+
+    def ask(self, each: Registered[Any]) -> None:
+        """Refuse nodes that a predicate refuses."""
+        if each.locality is None:
+            self._ask_pairs(each)
+        elif each.cares is None or each.cares(self._task):
+            columns = self._session.nodes.columns(self.open)
+            verdicts = self._session.ask_verdicts(each, self._task, columns)
+            if verdicts is None:
+                return
+            open_columns = self.open
+            for verdict in np.unique(verdicts[verdicts > 0]).tolist():
+                failed = verdict > len(each.reasons)
+                reason = Reason(f"plugin {each.plugin} failed") if failed else each.reasons[verdict - 1]
+                still = np.isin(self.open, open_columns[verdicts == verdict])
+                self.refuse(still, reason, each.plugin)
+
+    def _ask_pairs(self, each: Registered[Any]) -> None:
+        for column in self.open.tolist():
+            reason = self._session.ask_pair(each, self._task, self._session.nodes.view(column))
+            if reason is not None:
+                self.refuse(self.open == column, reason, each.plugin)
+
+    def refusal(self, nodes: int) -> Refusal:
+        """Put the counts into words."""
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
+        reasons = ", ".join(sorted(f"{count} {text}" for (text, _, _), count in ranked))
+        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "")
+        return Refusal(
+            plugin=ranked[0][0][1] if ranked else _ROOM,
+            reason=NO_NODE_FITS,
+            message=message,
+            counts={text: count for (text, _, _), count in ranked},
+            resolvable=any(resolvable for (_, _, resolvable), _ in ranked),
+        )

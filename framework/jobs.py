@@ -1,0 +1,242 @@
+"""Jobs of a session: a frozen job plus what this session did to it.
+
+Counting rules are Volcano's. A job's state is changed by statements alone; plugins and actions read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from model.arrays import IntArray
+from model.ids import JobId, QueueName, SubJobId, TaskId
+from model.jobs import Job, JobPhase, JobTable
+from model.refusals import Refusal
+from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+
+__all__ = ["SessionJob", "SubJob"]
+
+_PENDING: Final = TaskStatus.PENDING
+_ROLE_READY: Final = READY_STATUSES
+_VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
+
+
+class SessionJob:
+    """One job within a session."""
+
+    __slots__ = (
+        "_owns_tasks",
+        "_sub_jobs",
+        "_tasks",
+        "allocated",
+        "counts",
+        "job",
+        "last_places",
+        "pending_best_effort",
+        "phase",
+        "refusals",
+        "task_refusals",
+        "touched",
+    )
+
+    def __init__(self, job: Job, table: JobTable) -> None:
+        self.job = job
+        self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
+        self._owns_tasks = False
+        self.counts: list[int] = table.counts[:, job.column].tolist()
+        """Tasks by status, indexed by `TaskStatus`."""
+        self.pending_best_effort = int(table.pending_best_effort[job.column])
+        """Pending tasks that ask for nothing."""
+        self.allocated: IntArray = table.allocated[:, job.column].copy()
+        """Requests of tasks in an allocated status, base units, shape (R,)."""
+        self.phase = job.phase
+        self.refusals: list[Refusal] = []
+        """Why the job waits, first binding rule first; of this cycle."""
+        self.task_refusals: dict[TaskId, Refusal] = {}
+        self.last_places: dict[TaskId, Task] = {}
+        """Where undone attempts had put tasks: for messages only."""
+        self.touched = False
+        """Whether this session placed, evicted, admitted or refused anything of it."""
+        self._sub_jobs: dict[SubJobId, SubJob] | None = None
+
+    # What it is -------------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> JobId:
+        """`namespace/name`."""
+        return self.job.id
+
+    @property
+    def queue(self) -> QueueName:
+        """Name of its queue."""
+        return self.job.queue
+
+    @property
+    def priority(self) -> int:
+        """Value of its priority class."""
+        return self.job.priority
+
+    @property
+    def created(self) -> float:
+        """Creation of the PodGroup, seconds since 1970."""
+        return self.job.created
+
+    @property
+    def min_available(self) -> int:
+        """Tasks that must run for any to run."""
+        return self.job.min_available
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Annotations of the PodGroup."""
+        return self.job.group.metadata.annotations
+
+    @property
+    def tasks(self) -> Mapping[TaskId, Task]:
+        """All tasks, in their states of this moment."""
+        return self._tasks
+
+    def in_status(self, *statuses: TaskStatus) -> Iterator[Task]:
+        """Iterate over tasks in any of these statuses."""
+        wanted = frozenset(statuses)
+        return (task for task in self._tasks.values() if task.status in wanted)
+
+    # Counting ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def ready_count(self) -> int:
+        """Tasks that count towards the minimum: allocated statuses and succeeded."""
+        counts = self.counts
+        return counts[1] + counts[3] + counts[4] + counts[5] + counts[7]
+
+    @property
+    def waiting_count(self) -> int:
+        """Pipelined tasks."""
+        return self.counts[TaskStatus.PIPELINED]
+
+    @property
+    def valid_count(self) -> int:
+        """Tasks that run, ran well, or may run."""
+        return self.ready_count + self.counts[TaskStatus.PIPELINED] + self.counts[_PENDING]
+
+    @property
+    def allocated_count(self) -> int:
+        """Tasks in an allocated status."""
+        counts = self.counts
+        return counts[1] + counts[3] + counts[4] + counts[5]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the minimum is reached, pending best-effort tasks counting as placed."""
+        return self.ready_count + self.pending_best_effort >= self.job.min_available
+
+    @property
+    def is_pipelined(self) -> bool:
+        """Whether the minimum is reached when waiting tasks count too."""
+        return self.waiting_count + self.ready_count + self.pending_best_effort >= self.job.min_available
+
+    @property
+    def is_starving(self) -> bool:
+        """Whether even with waiting tasks the minimum is not reached; best-effort tasks do not count."""
+        return self.waiting_count + self.ready_count < self.job.min_available
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it still waits at the gate of its queue."""
+        return self.phase is JobPhase.PENDING
+
+    # Roles ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def checks_roles(self) -> bool:
+        """Whether minimums by role apply: not when they sum to more than the job's minimum."""
+        by_role = self.job.min_by_role
+        return bool(by_role) and self.job.min_available >= sum(by_role.values())
+
+    def roles_valid(self) -> bool:
+        """Whether each role with a minimum has enough tasks that run or may run."""
+        return self._roles_reach(_VALID, count_best_effort=False)
+
+    def roles_ready(self) -> bool:
+        """Whether each role has its minimum placed, pending best-effort tasks counting as placed."""
+        return self._roles_reach(_ROLE_READY, count_best_effort=True)
+
+    def roles_pipelined(self) -> bool:
+        """Whether each role has its minimum placed or waiting."""
+        return self._roles_reach(_ROLE_READY | {TaskStatus.PIPELINED}, count_best_effort=True)
+
+    def role_count(self, role: str) -> int:
+        """Count tasks of a role that are placed, pending best-effort tasks included."""
+        return self._count_role(role, _ROLE_READY, count_best_effort=True)
+
+    def _roles_reach(self, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> bool:
+        if not self.checks_roles:
+            return True
+        return all(
+            self._count_role(role, statuses, count_best_effort=count_best_effort) >= minimum
+            for role, minimum in self.job.min_by_role.items()
+            if minimum > 0
+        )
+
+    def _count_role(self, role: str, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> int:
+        return sum(
+            task.role == role
+            and (
+                task.status in statuses or (count_best_effort and task.status is _PENDING and task.template.best_effort)
+            )
+            for task in self._tasks.values()
+        )
+
+    # Sub-jobs ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def has_sub_group_policy(self) -> bool:
+        """Whether the PodGroup divides its pods into sub-groups."""
+        return bool(self.job.group.spec.sub_group_policy)
+
+    @property
+    def sub_jobs(self) -> Mapping[SubJobId, "SubJob"]:
+        """Parts of the job; one part, named like the job, where no policy divides it."""
+        if self._sub_jobs is None:
+            whole = SubJob(self, SubJobId(self.id), self.job.min_available)
+            self._sub_jobs = {whole.id: whole}
+        return self._sub_jobs
+
+    # Changes, made by statements --------------------------------------------------------------------------------------
+
+    def move(self, tasks: Sequence[Task], before: TaskStatus, after: TaskStatus, amounts: IntArray) -> None:
+        """Put tasks into another state; `amounts` is the sum of their requests, shape (R,)."""
+        if not self._owns_tasks:
+            self._tasks = dict(self._tasks)
+            self._owns_tasks = True
+        for task in tasks:
+            self._tasks[task.id] = task
+        count = len(tasks)
+        self.counts[before] -= count
+        self.counts[after] += count
+        if tasks[0].template.best_effort:
+            self.pending_best_effort += count * ((after is _PENDING) - (before is _PENDING))
+        change = (after in ALLOCATED_STATUSES) - (before in ALLOCATED_STATUSES)
+        if change:
+            self.allocated = self.allocated + change * amounts
+        self.touched = True
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Note why the job waits; the same reason of the same plugin is noted once."""
+        self.touched = True
+        if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
+            self.refusals.append(refusal)
+
+
+class SubJob:
+    """A part of a job: its own minimum, its own tasks."""
+
+    __slots__ = ("id", "job", "min_available")
+
+    def __init__(self, job: SessionJob, sub_job_id: SubJobId, min_available: int) -> None:
+        self.job = job
+        self.id = sub_job_id
+        self.min_available = min_available
+
+    @property
+    def tasks(self) -> Mapping[TaskId, Task]:
+        """Its tasks, in their states of this moment."""
+        return self.job.tasks

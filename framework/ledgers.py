@@ -1,0 +1,62 @@
+"""Ledgers: what plugins count while tasks are placed and evicted.
+
+A plugin that keeps totals (shares, quotas, pods per domain, devices) registers a ledger at session open. Each change is
+shown to every ledger, in the order of the configuration; undoing a change shows it again with the sign turned round. A
+ledger must return to exactly the state it was in: a law that is tested for all of them. (Volcano calls these event
+handlers.)
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Protocol
+
+from framework.jobs import SessionJob
+from model.arrays import IntArray
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus, TaskTemplate
+
+__all__ = ["Change", "Ledger", "Verb"]
+
+
+class Verb(Enum):
+    """What happens to tasks."""
+
+    ALLOCATE = TaskStatus.ALLOCATED
+    """Placed on room that is free."""
+    PIPELINE = TaskStatus.PIPELINED
+    """Placed on room that is being released."""
+    EVICT = TaskStatus.RELEASING
+    """Asked to leave."""
+
+
+class Change:
+    """Tasks of one job and one template, placed or evicted together; frozen by convention."""
+
+    __slots__ = ("amounts", "columns", "job", "sign", "tasks", "template", "verb")
+
+    def __init__(
+        self, verb: Verb, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], amounts: IntArray, sign: int
+    ) -> None:
+        self.verb = verb
+        self.job = job
+        self.tasks = tasks
+        """The tasks in their new state."""
+        self.columns = columns
+        """The node of each task, as columns of the node table."""
+        self.amounts = amounts
+        """Sum of their requests, base units, shape (R,)."""
+        self.sign = sign
+        """+1 where the tasks take room (placed, or an eviction undone), -1 where they give it up."""
+        self.template: TaskTemplate = tasks[0].template
+
+
+class Ledger(Protocol):
+    """Totals that follow the placements of a session."""
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Count a change, or refuse it before anything is counted."""
+        ...
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply` of the same change exactly; changes are undone in reverse order."""
+        ...

@@ -1,0 +1,104 @@
+"""Scoring: choosing among several nodes when all kinds of scores count.
+
+Used where scores are rescaled over the candidates, depend on more than the node, or come from functions of one task and
+one node; otherwise `framework.candidates` takes the best of its standing scores.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from framework import points
+from framework.nodes import NodeView
+from framework.points import Registered
+from model.arrays import FloatArray, IntArray
+from model.ids import NodeName
+from model.tasks import Task
+
+if TYPE_CHECKING:
+    from framework.candidates import Candidates
+    from framework.session import Session
+
+__all__ = ["ScoredNodes"]
+
+
+class ScoredNodes:
+    """The candidates of one task with their scores."""
+
+    __slots__ = ("_columns", "_session", "_task", "scores")
+
+    def __init__(
+        self,
+        session: "Session",
+        candidates: "Candidates",
+        task: Task,
+        columns: IntArray,
+        normalised: Sequence[tuple[Registered[Any], FloatArray]],
+    ) -> None:
+        self._session = session
+        self._task = task
+        self._columns = columns
+        self.scores: FloatArray = candidates.scores[columns].copy()
+        """Total score of each candidate, shape (candidates,)."""
+        self._add_normalised(normalised)
+        self._add_global()
+        self._add_pairs()
+
+    def best(self) -> int:
+        """Return the column to take: a plugin's choice, else the highest score, else the lowest name."""
+        choosers = self._session.functions(points.BEST_NODE)
+        if choosers:
+            chosen = self._ask_choosers(choosers)
+            if chosen is not None:
+                return chosen
+        return int(self._columns[int(self.scores.argmax())])
+
+    def _add_normalised(self, normalised: Sequence[tuple[Registered[Any], FloatArray]]) -> None:
+        for each, raw in normalised:
+            assert each.normalise is not None
+            self.scores += each.normalise(raw[self._columns])
+
+    def _add_global(self) -> None:
+        everything = self._session.nodes.columns(self._columns)
+        for each in self._session.node_functions.global_scores:
+            if each.cares is not None and not each.cares(self._task):
+                continue
+            scores = self._session.ask_scores(each, self._task, everything)
+            if scores is not None:
+                self.scores += scores if each.normalise is None else each.normalise(scores)
+
+    def _add_pairs(self) -> None:
+        session = self._session
+        batches = session.functions(points.BATCH_NODE_ORDER)
+        maps = session.functions(points.NODE_MAP)
+        if not (session.node_functions.pair_scores or batches or maps):
+            return
+        views = [session.nodes.view(column) for column in self._columns.tolist()]
+        for each in session.node_functions.pair_scores:
+            self.scores += np.array([session.ask_pair_score(each, self._task, view) for view in views])
+        for each in batches:
+            by_name = session.ask_or(each, {}, self._task, views)
+            self.scores += np.array([float(by_name.get(view.name, 0.0)) for view in views])
+        reducers = {each.plugin: each for each in session.functions(points.NODE_REDUCE)}
+        for each in maps:
+            if each.plugin in reducers:
+                self._add_reduced(each, reducers[each.plugin], views)
+
+    def _add_reduced(self, mapper: Registered[Any], reducer: Registered[Any], views: Sequence[NodeView]) -> None:
+        raw: dict[NodeName, float] = {
+            view.name: float(math.floor(self._session.ask_pair_score(mapper, self._task, view))) for view in views
+        }
+        self._session.ask_or(reducer, None, self._task, raw)
+        self.scores += np.array([float(raw.get(view.name, 0.0)) for view in views])
+
+    def _ask_choosers(self, choosers: Sequence[Registered[Any]]) -> int | None:
+        by_score: dict[float, list[NodeView]] = {}
+        for column, score in zip(self._columns.tolist(), self.scores.tolist(), strict=True):
+            by_score.setdefault(score, []).append(self._session.nodes.view(column))
+        for each in choosers:
+            name = self._session.ask_or(each, None, self._task, by_score)
+            if name is not None:
+                return self._session.nodes.table.column[name]
+        return None

@@ -1,0 +1,155 @@
+"""Statement: a transaction on a session.
+
+A statement's life::
+
+    OPEN ──commit──→ COMMITTED: its plan has been handed on
+      │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
+      └ ──undo────→ UNDONE: the session is as it was before, bit for bit
+
+Used as a context manager it is undone on exit unless it was committed or held. Statements nest: a statement opened while
+another is open can be merged into it, or undone alone.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from framework.ledgers import Change, Verb
+from framework.votes import failure_of
+from model.ids import TaskId
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from framework.jobs import SessionJob
+    from framework.session import Session
+
+__all__ = ["Operation", "Statement"]
+
+
+class Operation:
+    """One change and the tasks as they were before it."""
+
+    __slots__ = ("before", "change", "evicts_for", "reason")
+
+    def __init__(self, change: Change, before: Sequence[Task], reason: str, *, evicts_for: bool) -> None:
+        self.change = change
+        self.before = before
+        self.reason = reason
+        """Of an eviction: the action."""
+        self.evicts_for = evicts_for
+        """Of a pipelined place: whether its room comes from evictions, so that the node is nominated."""
+
+
+class Statement:
+    """Operations on a session that are kept together or undone together."""
+
+    __slots__ = ("_session", "is_settled", "operations")
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self.operations: list[Operation] = []
+        self.is_settled = False
+        """Whether it was committed, held or merged, so that leaving its block does not undo it."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Undo, unless it was settled."""
+        if not self.is_settled:
+            self.undo()
+
+    def allocate(self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int]) -> Refusal | None:
+        """Place pending tasks of one template on free room, one node each; None, or why nothing was placed."""
+        return self._place(Verb.ALLOCATE, job, tasks, columns, evicts_for=False)
+
+    def pipeline(
+        self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool = False
+    ) -> Refusal | None:
+        """Place pending tasks of one template on room that is being released; None, or why nothing was placed."""
+        return self._place(Verb.PIPELINE, job, tasks, columns, evicts_for=evicts_for)
+
+    def _place(
+        self, verb: Verb, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
+    ) -> Refusal | None:
+        names = self._session.nodes.table.names
+        placed = [task.moved(verb.value, names[column]) for task, column in zip(tasks, columns, strict=True)]
+        amounts = self._session.nodes.needs(tasks[0].template).request * len(tasks)
+        change = Change(verb, job, placed, columns, amounts, 1)
+        return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
+
+    def evict(self, job: "SessionJob", task: Task, reason: str) -> Refusal | None:
+        """Ask a running or bound task to leave; `reason` names the action."""
+        assert task.node is not None, "only a task on a node can be evicted"
+        column = self._session.nodes.table.column[task.node]
+        leaving = task.moved(TaskStatus.RELEASING, task.node)
+        request = self._session.nodes.needs(task.template).request
+        change = Change(Verb.EVICT, job, [leaving], [column], request, -1)
+        return self._do(Operation(change, [task], reason, evicts_for=False))
+
+    def _do(self, operation: Operation) -> Refusal | None:
+        session = self._session
+        session.transact(operation)
+        for done, (plugin, ledger) in enumerate(session.ledgers):
+            try:
+                refusal = ledger.apply(operation.change)
+            except Exception as error:  # noqa: BLE001  # a plugin that fails refuses; a ledger must not count then
+                refusal = failure_of(plugin, error)
+            if refusal is not None:
+                for _, applied in reversed(session.ledgers[:done]):
+                    applied.revert(operation.change)
+                session.retract(operation)
+                return refusal
+        self.operations.append(operation)
+        return None
+
+    def undo(self) -> None:
+        """Undo all operations in reverse, remembering for messages where tasks had been placed."""
+        self.undo_to(0)
+        self.is_settled = True
+
+    def undo_to(self, length: int) -> None:
+        """Undo the operations after the first `length` ones, in reverse."""
+        while len(self.operations) > length:
+            operation = self.operations.pop()
+            change = operation.change
+            for _, ledger in reversed(self._session.ledgers):
+                ledger.revert(change)
+            self._session.retract(operation)
+            if change.verb is not Verb.EVICT:
+                change.job.last_places.update((task.id, task) for task in change.tasks)
+
+    def merge(self, other: "Statement") -> None:
+        """Take over the operations of a statement that was opened after this one."""
+        self.operations.extend(other.operations)
+        other.operations = []
+        other.is_settled = True
+
+    def hold(self) -> None:
+        """Keep the places until the session closes, without binding."""
+        self.is_settled = True
+
+    def commit(self) -> None:
+        """Hand the operations on as one plan; allocated tasks are binding from now on."""
+        self.is_settled = True
+        if self.operations:
+            self._session.commit(self.operations)
+            self.operations = []
+
+    @property
+    def has_evictions(self) -> bool:
+        """Whether anything is evicted."""
+        return any(operation.change.verb is Verb.EVICT for operation in self.operations)
+
+    def placed(self) -> dict[TaskId, Task]:
+        """Return the tasks placed by it, in their new state."""
+        return {
+            task.id: task
+            for operation in self.operations
+            if operation.change.verb is not Verb.EVICT
+            for task in operation.change.tasks
+        }

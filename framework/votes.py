@@ -1,0 +1,111 @@
+"""How answers of plugins combine, apart from sums and orders.
+
+A plugin's exception is an answer too: a refusal that names the plugin, so that one broken plugin never ends a cycle.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from framework.points import Registered, Vote
+from model.refusals import Refusal
+from model.tasks import Task
+
+__all__ = ["answer_of", "cast_votes", "choose_victims", "failure_of"]
+
+Tiers = Sequence[Sequence[Registered[Any]]]
+
+
+def failure_of(plugin: str, error: Exception) -> Refusal:
+    """Turn a plugin's exception into a refusal."""
+    return Refusal(
+        plugin=plugin, reason="PluginError", message=f"plugin {plugin} failed: {type(error).__name__}: {error}"
+    )
+
+
+def answer_of(plugin: str, ask: Callable[[], Any], *, permitted: bool = True) -> Refusal | None:
+    """Ask one plugin for permission; None where it permits.
+
+    Args:
+        plugin: Who is asked.
+        ask: Asks; what comes back is an `Answer`.
+        permitted: The boolean that permits: False for questions such as "is the queue overused".
+    """
+    try:
+        answer = ask()
+    except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+        return failure_of(plugin, error)
+    if answer is None or answer is permitted:
+        return None
+    if isinstance(answer, Refusal):
+        return answer
+    return Refusal(plugin=plugin, reason="Refused", message=f"refused by {plugin}")
+
+
+def cast_votes(tiers: Tiers, ask: Callable[[Callable[..., Any]], Vote | Refusal]) -> tuple[bool, list[Refusal]]:
+    """Let tiers vote: a reject ends with no; a permit makes its tier say yes; where all abstain the answer is yes.
+
+    Returns:
+        The outcome, and the refusals of those who rejected.
+    """
+    for tier in tiers:
+        permitted = False
+        for each in tier:
+            try:
+                vote = ask(each.function)
+            except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+                return False, [failure_of(each.plugin, error)]
+            if isinstance(vote, Refusal):
+                return False, [vote]
+            if vote == Vote.REJECT:
+                return False, [Refusal(plugin=each.plugin, reason="Refused", message=f"refused by {each.plugin}")]
+            permitted = permitted or vote == Vote.PERMIT
+        if permitted:
+            return True, []
+    return True, []
+
+
+def choose_victims(
+    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any]
+) -> tuple[list[Task], dict[str, Refusal]]:
+    """Let tiers choose among candidates for eviction.
+
+    Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
+    empty intersection ends the tier without victims, and the next tier is asked.
+
+    Returns:
+        The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
+    """
+    vetoes: dict[str, Refusal] = {}
+    for tier in tiers:
+        victims: list[Task] | None = None
+        for each in tier:
+            chosen = _permitted(each, candidates, ask)
+            if chosen is None:
+                continue
+            allowed = {task.id for task in chosen}
+            _note_vetoes(vetoes, each.plugin, candidates, allowed)
+            victims = list(chosen) if victims is None else [task for task in victims if task.id in allowed]
+            if not victims:
+                break
+        if victims:
+            return victims, vetoes
+    return [], vetoes
+
+
+def _permitted(
+    each: Registered[Any], candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any]
+) -> Sequence[Task] | None:
+    try:
+        answer = ask(each.function)
+    except Exception:  # noqa: BLE001  # a plugin that fails spares everybody
+        return []
+    if isinstance(answer, tuple):
+        chosen, vote = answer
+        return None if vote == Vote.ABSTAIN else list(chosen)
+    return list(answer)
+
+
+def _note_vetoes(vetoes: dict[str, Refusal], plugin: str, candidates: Iterable[Task], allowed: set[str]) -> None:
+    for task in candidates:
+        if task.id not in allowed and task.id not in vetoes:
+            vetoes[task.id] = Refusal(plugin=plugin, reason="Spared", message=f"spared by {plugin}")
