@@ -1,0 +1,147 @@
+"""One API request, taken apart: what is asked of which object, in which words and which form."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import yaml
+
+import emulator._pending  # noqa: F401
+from emulator.eventforms import to_core
+from emulator.protobuf import UnsupportedProtobuf
+from emulator.protobuf import decode as decode_protobuf
+from emulator.resources import Resource
+from emulator.statuses import bad_request, unsupported_media_type
+from emulator.store import decode
+
+__all__ = ["Call", "read_body"]
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+ACCEPTED = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One request to a resource."""
+
+    verb: str
+    resource: Resource
+    """Whose rules hold."""
+    shown: Resource
+    """In whose form the object comes and goes; another one for the two faces of events alone."""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = "application/json"
+    accept: str = ""
+    agent: str = ""
+    user: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is to be kept.
+
+        Raises:
+            ApiError: 400 for a value other than `All`.
+        """
+        value = self.query.get("dryRun", "")
+        if value not in ("", "All"):
+            raise bad_request(
+                f'Invalid value: "{value}": dryRun: Unsupported value: "{value}": supported values: "All"'
+            )
+        return value == "All"
+
+    @property
+    def manager(self) -> str:
+        """Who is named in managedFields: `fieldManager`, else the first word of the user agent."""
+        return self.query.get("fieldManager") or self.agent.partition("/")[0] or "unknown"
+
+    def flag(self, name: str) -> bool:
+        """A boolean of the query, read as the API server reads it."""
+        value = self.query.get(name)
+        return value is not None and value.lower() not in ("false", "0")
+
+    def number(self, name: str) -> int:
+        """A whole number of the query, 0 when it is not given.
+
+        Raises:
+            ApiError: 400 when it is no number.
+        """
+        value = self.query.get(name, "")
+        try:
+            return int(value) if value else 0
+        except ValueError as error:
+            raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax') from error
+
+    def read(self) -> dict[str, Any]:
+        """The body as an object.
+
+        Raises:
+            ApiError: 400 or 415 when it is none.
+        """
+        tree = read_body(self.body, self.content_type)
+        if not isinstance(tree, dict):
+            raise bad_request(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal a value that is no object"
+            )
+        return to_core(tree) if self.shown.group == "events.k8s.io" else tree
+
+
+def read_body(body: bytes, content_type: str) -> Any:
+    """Decode JSON, YAML or the protobuf of a few kinds.
+
+    Raises:
+        ApiError: 400 for broken bodies, 415 for other forms.
+    """
+    media = content_type.partition(";")[0].strip().lower()
+    if media in ("", "application/json", "*/*") or media.endswith("+json"):
+        return read_json(body)
+    if media in ("application/yaml", "application/apply-patch+yaml"):
+        return read_yaml(body)
+    if media == PROTOBUF:
+        try:
+            return decode_protobuf(body)
+        except UnsupportedProtobuf as error:
+            raise unsupported_media_type(f"protobuf is not read for this kind, send JSON: {error}") from error
+    raise unsupported_media_type(ACCEPTED)
+
+
+def read_json(body: bytes) -> Any:
+    """Decode JSON; lone surrogates and the like get a second, more patient reader."""
+    try:
+        return decode(body)
+    except msgspec.DecodeError as first:
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise bad_request(f"error decoding the body as JSON: {first}") from first
+
+
+def read_yaml(body: bytes) -> Any:
+    """Decode YAML (of which JSON is a part)."""
+    try:
+        return decode(body)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return yaml.load(body, Loader=JsonLoader)  # noqa: S506 - a SafeLoader without time stamps
+    except yaml.YAMLError as error:
+        raise bad_request(f"error decoding YAML: {error}") from error
+
+
+class JsonLoader(yaml.SafeLoader):
+    """YAML as Kubernetes reads it: what JSON has, so a date is a text."""
+
+
+JsonLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

@@ -1,0 +1,67 @@
+"""The state of one emulated cluster, and what all requests share."""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.clock import Clock
+from emulator.faults import Faults
+from emulator.resources import Registry, Resource
+from emulator.statuses import not_found
+from emulator.store import Collection, Record, Store
+from emulator.strategies import PLAIN, Strategy
+
+__all__ = ["Cluster"]
+
+Object = dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Cluster:
+    """Registry, store and clock, with the rules of each kind."""
+
+    registry: Registry = field(default_factory=Registry)
+    store: Store = field(default_factory=Store)
+    faults: Faults = field(default_factory=Faults)
+    clock: Clock = field(default_factory=Clock)
+    strategies: dict[tuple[str, str], Strategy] = field(default_factory=dict)
+    """Rules by group and plural; other kinds are `PLAIN`."""
+    schemas: dict[tuple[str, str, str], Object] = field(default_factory=dict)
+    """OpenAPI schemas of custom resources by group, version and plural."""
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def strategy(self, resource: Resource) -> Strategy:
+        """The rules of a resource."""
+        return self.strategies.get((resource.group, resource.plural), PLAIN)
+
+    def collection(self, resource: Resource) -> Collection:
+        """Where a resource's objects are kept."""
+        return self.store.collection(resource.group, resource.plural)
+
+    def core(self, plural: str) -> Collection:
+        """A collection of the core group."""
+        return self.store.collection("", plural)
+
+    def record(self, resource: Resource, namespace: str, name: str) -> Record:
+        """An object's record.
+
+        Raises:
+            ApiError: 404.
+        """
+        record = self.collection(resource).get(namespace, name)
+        if record is None:
+            raise not_found(resource.group, resource.plural, name)
+        return record
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the requests until it is done or the server stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """End all work beside the requests."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

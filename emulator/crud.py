@@ -1,0 +1,429 @@
+"""Create, replace and patch: the general rules that hold for objects of every kind.
+
+Between reading an object and storing it nothing is awaited, so no two requests can mix.
+"""
+
+import random
+import uuid
+from typing import Any
+
+from emulator.apply import ApplyConflict, apply, track
+from emulator.calls import Call, read_body
+from emulator.cluster import Cluster
+from emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
+from emulator.resources import Resource
+from emulator.statuses import (
+    ApiError,
+    already_exists,
+    bad_request,
+    cause,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+    precondition,
+    unsupported_media_type,
+)
+from emulator.store import Collection, Record, encode, facets_of
+from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
+
+__all__ = ["create", "ephemeral", "ordered", "patch", "replace", "update"]
+
+Object = dict[str, Any]
+
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+SUFFIX_LENGTH = 5
+NAME_ATTEMPTS = 8
+LONGEST_PREFIX = 58
+SYSTEM_METADATA = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+"""What clients cannot change."""
+PATCH_TYPES = (
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+    "application/apply-patch+yaml"
+)
+
+
+def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None = None) -> Record:
+    """Create an object; `managed` is its managedFields where somebody else has worked them out.
+
+    Raises:
+        ApiError: As the real server refuses it.
+    """
+    resource = call.resource
+    check_type(tree, resource)
+    metadata = section(tree, "metadata")
+    place(metadata, call)
+    if call.name and metadata.get("name") not in (None, call.name):
+        raise wrong_name(metadata["name"], call.name)
+    if call.name:
+        metadata["name"] = call.name
+    check_namespace(cluster, call, metadata.get("name", ""))
+    if metadata.get("resourceVersion"):
+        raise ApiError(500, "InternalError", "resourceVersion should not be set on objects to be created")
+    begin(metadata, cluster, resource)
+    strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
+    strategy.prepare_create(tree, context)
+    metadata = tree["metadata"]
+    if strategy.counts_generation(context):
+        metadata["generation"] = 1
+    collection = cluster.collection(resource)
+    name_it(metadata, collection, call.namespace)
+    faults = metadata_faults(tree, resource.plural) + strategy.faults(tree, None, context)
+    if faults:
+        raise invalid(resource.group, resource.kind, metadata.get("name", ""), faults)
+    if collection.get(call.namespace, metadata["name"]) is not None:
+        raise already_exists(resource.group, resource.plural, metadata["name"])
+    if managed is not None:
+        metadata["managedFields"] = managed
+    elif resource.plural not in UNTRACKED:
+        note_manager(cluster, call, None, tree)
+    return keep(cluster, call, tree)
+
+
+def check_type(tree: Object, resource: Resource) -> None:
+    """Refuse a body of another kind; fill in what it leaves out.
+
+    Raises:
+        ApiError: 400.
+    """
+    kind, version = tree.get("kind") or resource.kind, tree.get("apiVersion") or resource.group_version
+    if kind != resource.kind or version != resource.group_version:
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): it is {version}, Kind={kind}, "
+            f"and {resource.group_version}, Kind={resource.kind} is expected"
+        )
+    tree["kind"], tree["apiVersion"] = resource.kind, resource.group_version
+    if not isinstance(tree.get("metadata", {}) or {}, dict):
+        raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: metadata is no object")
+
+
+def place(metadata: Object, call: Call) -> None:
+    """Put an object into the namespace of its URL.
+
+    Raises:
+        ApiError: 400 when it names another one.
+    """
+    if not call.resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    if metadata.get("namespace") not in (None, "", call.namespace):
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = call.namespace
+
+
+def wrong_name(name: str, wanted: str) -> ApiError:
+    """400 for an object sent to another one's URL."""
+    return bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+
+
+def check_namespace(cluster: Cluster, call: Call, name: str) -> None:
+    """Refuse to create in a namespace that is missing or ending.
+
+    Raises:
+        ApiError: 404 or 403.
+    """
+    if not call.resource.namespaced:
+        return
+    record = cluster.core("namespaces").get("", call.namespace)
+    if record is None:
+        raise not_found("", "namespaces", call.namespace)
+    if record.facets.get("status", {}).get("phase") == "Terminating":
+        why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+        reason = cause("metadata.namespace", "NamespaceTerminating", f"namespace {call.namespace} is being terminated")
+        raise forbidden(call.resource.group, call.resource.plural, name, why, [reason])
+
+
+def begin(metadata: Object, cluster: Cluster, resource: Resource) -> None:
+    """Give a new object the metadata that the server owns."""
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "resourceVersion"):
+        metadata.pop(key, None)
+    if resource.plural in UNTRACKED:
+        metadata.pop("managedFields", None)
+    metadata["uid"] = str(uuid.UUID(bytes=random.randbytes(16), version=4))
+    metadata["creationTimestamp"] = cluster.clock.now()
+
+
+def name_it(metadata: Object, collection: Collection, namespace: str) -> None:
+    """Make a name from generateName, trying again when it is taken."""
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not prefix:
+        return
+    prefix = prefix[:LONGEST_PREFIX]
+    for _ in range(NAME_ATTEMPTS):
+        metadata["name"] = prefix + "".join(random.choices(SUFFIX_LETTERS, k=SUFFIX_LENGTH))
+        if collection.get(namespace, metadata["name"]) is None:
+            return
+
+
+def keep(cluster: Cluster, call: Call, tree: Object) -> Record:
+    """Store an object, or only show how it would be stored."""
+    tree = ordered(tree, call.resource)
+    if call.dry_run:
+        return ephemeral(tree)
+    return cluster.collection(call.resource).put(tree)
+
+
+def ordered(tree: Object, resource: Resource) -> Object:
+    """The object in its storage version, with kind and apiVersion in front (answers cut them off or swap them)."""
+    head = {"kind": resource.kind, "apiVersion": resource.storage_group_version, "metadata": tree["metadata"]}
+    return {**head, **tree, "apiVersion": resource.storage_group_version}
+
+
+def ephemeral(tree: Object) -> Record:
+    """A record that is shown and not kept."""
+    metadata = tree["metadata"]
+    namespace, name = metadata.get("namespace", ""), metadata["name"]
+    revision = int(metadata.get("resourceVersion") or 0)
+    return Record(f"{namespace}/{name}", namespace, name, metadata["uid"], revision, encode(tree), facets_of(tree), ())
+
+
+def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Object, operation: str = "Update") -> None:
+    """Write into managedFields who changed what."""
+    tree["metadata"]["managedFields"] = track(
+        before,
+        tree,
+        manager=call.manager,
+        operation=operation,
+        now=cluster.clock.now(),
+        subresource=call.subresource,
+        kind=call.resource.kind,
+    )
+
+
+def replace(cluster: Cluster, call: Call, tree: Object) -> tuple[Record, bool]:
+    """PUT: replace an object; says whether it was created.
+
+    Raises:
+        ApiError: As the real server refuses it.
+    """
+    resource = call.resource
+    check_type(tree, resource)
+    metadata = section(tree, "metadata")
+    if metadata.get("name", call.name) != call.name:
+        raise wrong_name(metadata["name"], call.name)
+    metadata["name"] = call.name
+    place(metadata, call)
+    record = cluster.collection(resource).get(call.namespace, call.name)
+    if record is None:
+        if not resource.replaceable or call.subresource:
+            raise not_found(resource.group, resource.plural, call.name)
+        if metadata.get("uid"):
+            key = f"/{resource.plural}/{call.namespace}/{call.name}"
+            why = precondition("UID", metadata["uid"], "", key)
+            raise conflict(resource.group, resource.plural, call.name, why)
+        metadata.pop("resourceVersion", None)
+        return create(cluster, call, tree), True
+    if resource.custom and not metadata.get("resourceVersion"):
+        fault = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+        fault["message"] = "Invalid value: 0x0: must be specified for an update"
+        raise invalid(resource.group, resource.kind, call.name, [fault])
+    return update(cluster, call, record, tree), False
+
+
+def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applied: bool = False) -> Record:
+    """Bring an object into a new state by the rules of its kind.
+
+    Args:
+        cluster: Where.
+        call: The request.
+        record: The state that is replaced.
+        tree: The new state, the caller's to give away.
+        applied: Whether `managedFields` is already what it should be (server-side apply).
+
+    Raises:
+        ApiError: 409 or 422.
+    """
+    resource = call.resource
+    old = record.object()
+    old["apiVersion"] = resource.group_version
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    check_versions(call, record, metadata)
+    for key in SYSTEM_METADATA:
+        restore(metadata, old_metadata, key)
+    metadata["resourceVersion"] = old_metadata["resourceVersion"]
+    strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
+    strategy.prepare_update(tree, old, context)
+    metadata = tree["metadata"]
+    if not applied and "managedFields" not in metadata:
+        restore(metadata, old_metadata, "managedFields")
+    strategy.fill(tree, context)
+    if not call.subresource:
+        faults = metadata_faults(tree, resource.plural) + finalizer_faults(metadata, old_metadata)
+    else:
+        faults = []
+    faults += strategy.faults(tree, old, context)
+    if faults:
+        raise invalid(resource.group, resource.kind, call.name or record.name, faults)
+    if tree == old:
+        return record
+    if strategy.counts_generation(context) and strategy.spec_changed(tree, old, context):
+        metadata["generation"] = int(old_metadata.get("generation", 0)) + 1
+    if not applied and (resource.plural not in UNTRACKED or metadata.get("managedFields")):
+        note_manager(cluster, call, old, tree)
+    if is_finished(metadata) and not strategy.is_held(tree) and not call.dry_run:
+        return cluster.collection(resource).remove(record, ordered(tree, resource))
+    return keep(cluster, call, tree)
+
+
+def check_versions(call: Call, record: Record, metadata: Object) -> None:
+    """Refuse a change of another object or of an older state.
+
+    Raises:
+        ApiError: 409.
+    """
+    resource = call.resource
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != record.uid:
+        why = precondition("UID", uid, record.uid, f"/{resource.plural}/{record.key.strip('/')}")
+        raise conflict(resource.group, resource.plural, record.name, why)
+    if version and version != "0" and version != str(record.revision):
+        raise conflict(resource.group, resource.plural, record.name)
+
+
+def finalizer_faults(new: Object, old: Object) -> list[dict[str, str]]:
+    """New finalizers on an object that is going."""
+    if not old.get("deletionTimestamp"):
+        return []
+    added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+    if not added:
+        return []
+    shown = ", ".join(f'"{one}"' for one in added)
+    detail = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{shown}}}"
+    return [forbidden_value("metadata.finalizers", detail)]
+
+
+def is_finished(metadata: Object) -> bool:
+    """Whether an object was only waiting for its last finalizer."""
+    waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+    return bool(metadata.get("deletionTimestamp")) and not waits
+
+
+def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
+    """PATCH in its four forms; says whether the object was created (only apply does).
+
+    Raises:
+        ApiError: As the real server refuses it.
+    """
+    resource = call.resource
+    media = call.content_type.partition(";")[0].strip()
+    record = cluster.collection(resource).get(call.namespace, call.name)
+    if media == "application/apply-patch+yaml":
+        return apply_patch(cluster, call, record)
+    if record is None:
+        raise not_found(resource.group, resource.plural, call.name)
+    body = read_body(call.body, "application/json")
+    live = record.object()
+    live["apiVersion"] = resource.group_version
+    try:
+        tree = patched(live, body, media, resource)
+    except PatchError as error:
+        raise patch_refused(error, media, resource, call.name) from error
+    if not isinstance(tree.get("metadata"), dict):
+        raise bad_request("the patched object has no metadata")
+    metadata = tree["metadata"]
+    if tree.get("kind") != resource.kind or tree.get("apiVersion") != resource.group_version:
+        raise bad_request("apiVersion and kind of the object cannot be changed by a patch")
+    if metadata.get("name") != record.name:
+        raise wrong_name(str(metadata.get("name")), record.name)
+    return update(cluster, call, record, tree), False
+
+
+def patch_refused(error: PatchError, media: str, resource: Resource, name: str) -> ApiError:
+    """The answer to a patch that cannot be applied: 422 for JSON patch, 400 for the others."""
+    if media == "application/json-patch+json":
+        return ApiError(
+            422, "Invalid", f"the server rejected our request due to an error in our request: {error}", {"name": name}
+        )
+    del resource
+    return bad_request(str(error))
+
+
+def patched(live: Object, body: Any, media: str, resource: Resource) -> Object:
+    """Apply one of the three classic patches.
+
+    Raises:
+        ApiError: 415 for another media type, 400 for a body of the wrong shape.
+        PatchError: From the patch itself.
+    """
+    if media == "application/json-patch+json":
+        if not isinstance(body, list):
+            raise bad_request(
+                "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+            )
+        return json_patch(live, body)
+    if not isinstance(body, dict):
+        raise bad_request("error decoding patch: the body is no object")
+    if media == "application/merge-patch+json":
+        return merge_patch(live, body)
+    if media == "application/strategic-merge-patch+json" and not resource.custom:
+        return strategic_merge_patch(live, body, resource.kind)
+    accepted = PATCH_TYPES.replace("application/strategic-merge-patch+json, ", "") if resource.custom else PATCH_TYPES
+    raise unsupported_media_type(
+        f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    )
+
+
+def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Record, bool]:
+    """Server-side apply.
+
+    Raises:
+        ApiError: 409 with every conflicting field, 400 without a field manager.
+    """
+    resource = call.resource
+    if not call.query.get("fieldManager"):
+        raise ApiError(
+            422,
+            "Invalid",
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+            {"causes": [cause("fieldManager", "FieldValueRequired", "Required value: is required for apply patch")]},
+        )
+    applied = call.read()
+    check_type(applied, resource)
+    metadata = section(applied, "metadata")
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    if metadata.get("name", call.name) != call.name:
+        raise wrong_name(metadata["name"], call.name)
+    metadata["name"] = call.name
+    place(metadata, call)
+    if record is None and (metadata.get("uid") or call.subresource):
+        raise not_found(resource.group, resource.plural, call.name)
+    live = None if record is None else record.object()
+    if live is not None:
+        live["apiVersion"] = resource.group_version
+    try:
+        tree = apply(
+            live,
+            applied,
+            manager=call.manager,
+            force=call.flag("force"),
+            now=cluster.clock.now(),
+            subresource=call.subresource,
+            schema=cluster.schemas.get((resource.group, resource.version, resource.plural)),
+            kind=resource.kind,
+        )
+    except ApplyConflict as error:
+        raise apply_refused(error, resource) from error
+    if record is None:
+        managed = tree["metadata"].pop("managedFields", [])
+        return create(cluster, call, tree, managed), True
+    return update(cluster, call, record, tree, applied=True), False
+
+
+def apply_refused(error: ApplyConflict, resource: Resource) -> ApiError:
+    """409 naming each field and its owner."""
+    conflicts = error.conflicts
+    causes = [cause(one.field, "FieldManagerConflict", f'conflict with "{one.manager}"') for one in conflicts]
+    plural = "conflict" if len(conflicts) == 1 else "conflicts"
+    by_manager: dict[str, list[str]] = {}
+    for one in conflicts:
+        by_manager.setdefault(one.manager, []).append(one.field)
+    del resource
+    if len(conflicts) == 1:
+        text = f'conflict with "{conflicts[0].manager}": {conflicts[0].field}'
+    else:
+        text = "conflicts with " + "\n".join(
+            f'"{manager}":\n' + "\n".join(f"- {field}" for field in fields) for manager, fields in by_manager.items()
+        )
+    count = len(conflicts)
+    return ApiError(409, "Conflict", f"Apply failed with {count} {plural}: {text}", {"causes": causes})

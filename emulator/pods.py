@@ -1,0 +1,361 @@
+"""Pods: what the server fills in, what may change, and how a pod is bound to its node."""
+
+from typing import Any
+
+from emulator.calls import Call
+from emulator.cluster import Cluster
+from emulator.crud import check_type
+from emulator.quantities import requests_of
+from emulator.statuses import ApiError, conflict, forbidden, invalid, precondition
+from emulator.store import Record
+from emulator.strategies import (
+    LABEL,
+    LABEL_RULE,
+    Context,
+    Strategy,
+    forbidden_value,
+    invalid_value,
+    required,
+    restore,
+    section,
+)
+
+__all__ = ["PodStrategy", "bind"]
+
+Object = dict[str, Any]
+Faults = list[dict[str, str]]
+
+DEFAULT_GRACE_SECONDS = 30
+SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+POD_DEFAULTS: Object = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": DEFAULT_GRACE_SECONDS,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "enableServiceLinks": True,
+}
+CONTAINER_DEFAULTS: Object = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+MUTABLE_SPEC = frozenset(
+    {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates", "ephemeralContainers"}
+)
+IMMUTABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+PRIORITY_FORBIDDEN = (
+    "the integer value of priority (%s) must not be provided in pod spec; priority admission controller computed %s "
+    "from the given PriorityClass name"
+)
+
+
+class PodStrategy(Strategy):
+    """Defaults, admission and validation of pods."""
+
+    def fill(self, tree: Object, context: Context) -> None:
+        """Set the defaults of a pod's specification; those of an update are there already."""
+        if context.call.verb != "create":
+            return
+        spec = section(tree, "spec")
+        for key, value in POD_DEFAULTS.items():
+            spec.setdefault(key, value)
+        spec.setdefault("securityContext", {})
+        spec.setdefault("serviceAccountName", "default")
+        spec.setdefault("serviceAccount", spec["serviceAccountName"])
+        fill_tolerations(spec)
+        for containers in (spec.get("containers"), spec.get("initContainers")):
+            for container in containers or () if isinstance(containers, list) else ():
+                if isinstance(container, dict):
+                    fill_container(container)
+        admit_priority(context, tree, spec)
+        status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [gated(context.cluster.clock.now())]
+        tree["status"] = status
+
+    def prepare_update(self, new: Object, old: Object, context: Context) -> None:
+        """Keep the node, and the status or all but the status."""
+        super().prepare_update(new, old, context)
+        if context.call.subresource == "status":
+            restore(section(new, "status"), old.get("status") or {}, "qosClass")
+
+    def faults(self, new: Object, old: Object | None, context: Context) -> Faults:
+        """Containers on create; on update, fields that cannot change."""
+        if context.call.subresource:
+            return []
+        spec = new.get("spec")
+        if not isinstance(spec, dict):
+            return [required("spec.containers")]
+        return container_faults(spec) if old is None else change_faults(spec, old["spec"])
+
+    def grace_seconds(self, tree: Object, asked: int | None) -> int:
+        """What was asked, else what the pod says; none for a pod without a node or one that has ended."""
+        if not tree["spec"].get("nodeName") or tree.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+            return 0
+        if asked is not None:
+            return asked
+        seconds = tree["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS)
+        return max(1, int(seconds)) if seconds else 0
+
+
+def fill_container(container: Object) -> None:
+    """Set the defaults of a container."""
+    for key, value in CONTAINER_DEFAULTS.items():
+        container.setdefault(key, value)
+    image = str(container.get("image", ""))
+    tag = image.rpartition("/")[2].partition(":")[2]
+    container.setdefault("imagePullPolicy", "Always" if tag in ("", "latest") and "@" not in image else "IfNotPresent")
+    resources = container.setdefault("resources", {})
+    if isinstance(resources, dict) and isinstance(limits := resources.get("limits"), dict):
+        requests = resources.setdefault("requests", {})
+        for name, amount in limits.items():
+            requests.setdefault(name, amount)
+    for port in container.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+
+
+def fill_tolerations(spec: Object) -> None:
+    """Add the two tolerations that the DefaultTolerationSeconds admission gives to every pod."""
+    tolerations = spec.get("tolerations") or []
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        if not any(tolerates_no_execute(one, key) for one in tolerations):
+            tolerations.append({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
+    spec["tolerations"] = tolerations
+
+
+def tolerates_no_execute(toleration: Object, key: str) -> bool:
+    """Whether a toleration speaks of a taint with NoExecute already."""
+    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
+
+
+def admit_priority(context: Context, tree: Object, spec: Object) -> None:
+    """Priority admission: the class's value and preemption policy go into the pod.
+
+    Raises:
+        ApiError: 403 for a class that is not there or a number of the client's own.
+    """
+    classes = context.cluster.store.collection("scheduling.k8s.io", "priorityclasses")
+    name = spec.get("priorityClassName", "")
+    value, policy = 0, "PreemptLowerPriority"
+    if name:
+        record = classes.get("", name)
+        if record is not None:
+            found = record.object()
+            value, policy = int(found.get("value", 0)), found.get("preemptionPolicy", policy)
+        elif name in SYSTEM_CRITICAL:
+            value = SYSTEM_CRITICAL[name]
+        else:
+            pod_name = tree["metadata"].get("name", "")
+            raise forbidden("", "pods", pod_name, f"no PriorityClass with name {name} was found")
+    elif (standard := default_class(classes.records())) is not None:
+        spec["priorityClassName"] = standard["metadata"]["name"]
+        value, policy = int(standard.get("value", 0)), standard.get("preemptionPolicy", policy)
+    given = spec.get("priority")
+    if given is not None and given != value:
+        raise forbidden("", "pods", tree["metadata"].get("name", ""), PRIORITY_FORBIDDEN % (given, value))
+    spec["priority"] = value
+    spec.setdefault("preemptionPolicy", policy)
+
+
+def default_class(records: Any) -> Object | None:
+    """The global default with the lowest value, if there is one."""
+    trees = [record.object() for record in records]
+    defaults = [tree for tree in trees if tree.get("globalDefault")]
+    return min(defaults, key=lambda tree: tree.get("value", 0), default=None)
+
+
+def qos_class(spec: Object) -> str:
+    """Guaranteed, Burstable or BestEffort, by requests and limits of cpu and memory."""
+    asked = limited = False
+    guaranteed = True
+    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+        if not isinstance(container, dict):
+            continue
+        requests, limits = requests_of(container, "requests"), requests_of(container, "limits")
+        asked, limited = asked or bool(requests), limited or bool(limits)
+        guaranteed = guaranteed and len(limits) == 2 and requests == limits
+    if not asked and not limited:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def gated(now: str) -> Object:
+    """The condition of a pod that waits for its scheduling gates."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def container_faults(spec: Object) -> Faults:
+    """Missing or misnamed containers."""
+    containers = spec.get("containers")
+    if not isinstance(containers, list) or not containers:
+        return [required("spec.containers")]
+    faults: Faults = []
+    names: set[str] = set()
+    for group in ("initContainers", "containers"):
+        for position, container in enumerate(spec.get(group) or ()):
+            path = f"spec.{group}[{position}]"
+            if not isinstance(container, dict):
+                faults.append(invalid_value(path, container, "must be an object"))
+                continue
+            faults += one_container(path, container, names)
+    if spec["restartPolicy"] not in ("Always", "OnFailure", "Never"):
+        supported = 'supported values: "Always", "Never", "OnFailure"'
+        faults.append(
+            {
+                "field": "spec.restartPolicy",
+                "reason": "FieldValueNotSupported",
+                "message": f'Unsupported value: "{spec["restartPolicy"]}": {supported}',
+            }
+        )
+    return faults
+
+
+def one_container(path: str, container: Object, names: set[str]) -> Faults:
+    """The faults of one container; its name joins those taken."""
+    faults: Faults = []
+    name = container.get("name")
+    if not name:
+        faults.append(required(f"{path}.name"))
+    elif not LABEL.match(name) or len(name) > 63:
+        faults.append(
+            invalid_value(
+                f"{path}.name",
+                name,
+                LABEL_RULE,
+            )
+        )
+    elif name in names:
+        faults.append(
+            {"field": f"{path}.name", "reason": "FieldValueDuplicate", "message": f'Duplicate value: "{name}"'}
+        )
+    names.add(str(name))
+    if not container.get("image"):
+        faults.append(required(f"{path}.image"))
+    return faults
+
+
+def change_faults(spec: Object, old: Object) -> Faults:
+    """What an update may not change of a pod's specification."""
+    faults: Faults = []
+    if comparable(spec) != comparable(old):
+        faults.append(forbidden_value("spec", IMMUTABLE))
+    tolerations = spec.get("tolerations") or []
+    if any(one not in tolerations for one in old.get("tolerations") or ()):
+        faults.append(
+            forbidden_value("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
+        )
+    gates, old_gates = spec.get("schedulingGates") or [], old.get("schedulingGates") or []
+    added = [one.get("name") for one in gates if one not in old_gates]
+    if added:
+        faults.append(
+            forbidden_value(
+                "spec.schedulingGates", f"only deletion is allowed, but found new scheduling gate '{added[0]}'"
+            )
+        )
+    return faults
+
+
+def comparable(spec: Object) -> Object:
+    """The part of a specification that cannot change; a gated pod may still narrow its placement."""
+    kept = {key: value for key, value in spec.items() if key not in MUTABLE_SPEC}
+    if spec.get("schedulingGates"):
+        kept.pop("nodeSelector", None)
+        kept.pop("affinity", None)
+    for group in ("containers", "initContainers"):
+        if group in kept:
+            kept[group] = [{**one, "image": ""} for one in kept[group]]
+    return kept
+
+
+def bind(cluster: Cluster, call: Call, tree: Object) -> Object:
+    """POST to `binding`: give a pod its node, and the binding's annotations and labels.
+
+    Raises:
+        ApiError: 404, 409 when the pod is bound, going or another one, 422 for a binding without a node.
+    """
+    metadata = section(tree, "metadata")
+    target = section(tree, "target")
+    node = target.get("name")
+    if not node:
+        raise invalid("", "Binding", call.name, [required("target.name")])
+    if target.get("kind", "Node") not in ("", "Node"):
+        detail = 'supported values: "Node", "<empty>"'
+        message = f'Unsupported value: "{target["kind"]}": {detail}'
+        raise invalid(
+            "", "Binding", call.name, [{"field": "target.kind", "reason": "FieldValueNotSupported", "message": message}]
+        )
+    pods = cluster.core("pods")
+    record = pods.get(call.namespace, call.name)
+    if record is None:
+        from_resource = call.resource
+        raise ApiError(
+            404, "NotFound", f'pods "{call.name}" not found', {"name": call.name, "kind": from_resource.plural}
+        )
+    check_identity(record, metadata)
+    pod = record.object()
+    check_bindable(pod)
+    bound = bound_pod(pod, node, metadata, cluster.clock.now())
+    if not call.dry_run:
+        pods.put(bound)
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def check_identity(record: Record, metadata: Object) -> None:
+    """The UID and resourceVersion that a binding may name.
+
+    Raises:
+        ApiError: 409.
+    """
+    key = f"/pods/{record.key}"
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != record.uid:
+        raise conflict("", "pods", record.name, precondition("UID", uid, record.uid, key))
+    if version and version != str(record.revision):
+        why = precondition("ResourceVersion", version, str(record.revision), key)
+        raise conflict("", "pods", record.name, why)
+
+
+def check_bindable(pod: Object) -> None:
+    """Refuse pods that are going, bound or gated.
+
+    Raises:
+        ApiError: 409.
+    """
+    name = pod["metadata"]["name"]
+    if pod["metadata"].get("deletionTimestamp"):
+        raise conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if node := pod["spec"].get("nodeName"):
+        raise conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
+    if pod["spec"].get("schedulingGates"):
+        raise conflict("", "pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
+
+
+def bound_pod(pod: Object, node: str, binding_metadata: Object, now: str) -> Object:
+    """The pod after its binding."""
+    pod["spec"]["nodeName"] = node
+    for key in ("annotations", "labels"):
+        if binding_metadata.get(key):
+            pod["metadata"][key] = {**(pod["metadata"].get(key) or {}), **binding_metadata[key]}
+    status = section(pod, "status")
+    others = [one for one in status.get("conditions") or () if one.get("type") != "PodScheduled"]
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    status["conditions"] = [*others, scheduled]
+    status.pop("nominatedNodeName", None)
+    return pod
+
+
+def bind_by_name(cluster: Cluster, call: Call, tree: Object) -> Object:
+    """POST to `bindings`, the older form: the binding's own name says which pod."""
+    check_type(tree, call.resource)
+    call.name = section(tree, "metadata").get("name", "")
+    return bind(cluster, call, tree)

@@ -1,0 +1,170 @@
+"""Running the server: inside a test, or as a process of its own."""
+
+import asyncio
+import json
+import ssl
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from aiohttp import web
+
+from emulator.clock import Clock
+from emulator.cluster import Cluster
+from emulator.collector import Collector
+from emulator.customresources import Definitions, DefinitionStrategy
+from emulator.disruption import Budgets
+from emulator.faults import Faults
+from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
+from emulator.pods import PodStrategy
+from emulator.server import ApiServer
+from emulator.store import HISTORY, Store
+from emulator.watches import BOOKMARK_SECONDS
+
+__all__ = ["Emulator", "serve", "write_kubeconfig"]
+
+LARGEST_BODY_BYTES = 3 * 2**20
+"""What the real server takes."""
+BACKLOG = 1024
+
+
+def make_request(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
+    """Make a request whose body may be as large as the real server allows."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=LARGEST_BODY_BYTES)
+
+
+@dataclass(kw_only=True)
+class Emulator:
+    """An API server on loopback. States: made, running (inside `async with`), stopped."""
+
+    port: int = 0
+    """0 takes a free one."""
+    host: str = "127.0.0.1"
+    token: str = ""
+    """Bearer token that clients must show; none when empty."""
+    certificate: Path | None = None
+    """PEM file with certificate and key; plain HTTP without one."""
+    certificate_authority: Path | None = None
+    """PEM file that clients are told to trust."""
+    history: int = HISTORY
+    bookmark_seconds: float = BOOKMARK_SECONDS
+    seed: int = 0
+    """For the chances of faults."""
+    clock: Clock = field(default_factory=Clock)
+    cluster: Cluster = field(init=False)
+    _site: asyncio.Server | None = field(default=None, init=False)
+    _server: web.Server | None = field(default=None, init=False)
+    _api: ApiServer = field(init=False)
+    _budgets: Budgets = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the cluster, with its first namespaces."""
+        self.cluster = new_cluster(Faults(self.seed), self.clock, self.history)
+        self._budgets = Budgets(self.cluster)
+        self.cluster.store.listeners.append(self._budgets.on_change)
+        self._api = ApiServer(self.cluster, token=self.token, bookmark_seconds=self.bookmark_seconds)
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong on purpose."""
+        return self.cluster.faults
+
+    @property
+    def store(self) -> Store:
+        """What is stored."""
+        return self.cluster.store
+
+    @property
+    def url(self) -> str:
+        """Where it is reached."""
+        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
+
+    def kubeconfig(self, path: Path | str) -> Path:
+        """Write a kubeconfig for this server."""
+        return write_kubeconfig(path, url=self.url, token=self.token, certificate_authority=self.certificate_authority)
+
+    async def __aenter__(self) -> Self:
+        """Start to listen."""
+        self._server = web.Server(
+            self._api.handle,
+            request_factory=make_request,
+            handler_cancellation=True,
+            access_log=None,
+            keepalive_timeout=3600,
+        )
+        context = None
+        if self.certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(self.certificate)
+        loop = asyncio.get_running_loop()
+        self._site = await loop.create_server(self._server, self.host, self.port, ssl=context, backlog=BACKLOG)
+        self.port = self._site.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        """Stop: watches end, connections close."""
+        self._budgets.stop()
+        self._api.end_watches()
+        if self._site is not None:
+            self._site.close()
+        if self._server is not None:
+            await self._server.shutdown(1.0)
+        await self.cluster.stop()
+
+
+def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
+    """An empty cluster with its rules, listeners and first namespaces."""
+    cluster = Cluster(store=Store(history=history), faults=faults, clock=clock)
+    cluster.strategies["", "pods"] = PodStrategy()
+    cluster.strategies["", "namespaces"] = NamespaceStrategy()
+    cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
+    cluster.store.listeners += [
+        Definitions(cluster).on_change,
+        Collector(cluster).on_change,
+        Terminator(cluster).on_change,
+    ]
+    for name in FIRST_NAMESPACES:
+        cluster.core("namespaces").put(first_namespace(name, str(uuid.uuid4()), clock.now()))
+    return cluster
+
+
+def write_kubeconfig(path: Path | str, *, url: str, token: str = "", certificate_authority: Path | None = None) -> Path:
+    """Write a kubeconfig (as JSON, which is YAML) with one context, `emulator`."""
+    cluster: dict[str, Any] = {"server": url}
+    if certificate_authority is not None:
+        cluster["certificate-authority"] = str(Path(certificate_authority).resolve())
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "emulator",
+        "clusters": [{"name": "emulator", "cluster": cluster}],
+        "users": [{"name": "emulator", "user": {"token": token} if token else {}}],
+        "contexts": [{"name": "emulator", "context": {"cluster": "emulator", "user": "emulator"}}],
+    }
+    target = Path(path)
+    target.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    return target
+
+
+async def serve(
+    *,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    token: str = "",
+    certificate: Path | None = None,
+    certificate_authority: Path | None = None,
+    kubeconfig: Path | None = None,
+    started: asyncio.Event | None = None,
+) -> None:
+    """Serve until cancelled; the kubeconfig is written once the server answers."""
+    emulator = Emulator(
+        port=port, host=host, token=token, certificate=certificate, certificate_authority=certificate_authority
+    )
+    async with emulator:
+        if kubeconfig is not None:
+            emulator.kubeconfig(kubeconfig)
+        if started is not None:
+            started.set()
+        await asyncio.Event().wait()
