@@ -1,0 +1,152 @@
+"""Every metric of the scheduler, once: name, labels, buckets, meaning.
+
+The first table is Volcano's, name for name, so that its dashboards work; the second is ours. docs/metrics.md is checked
+against both.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["OURS", "SCALARS", "VOLCANO", "VOLCANO_PREFIX", "MetricKind", "Shape", "spread"]
+
+MetricKind = Literal["gauge", "counter", "histogram"]
+
+VOLCANO_PREFIX: Final = "volcano_"
+
+SCALARS: Final = "_scalar_resources"
+"""End of the names of metrics with one series for each extended resource of a queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a metric is made of."""
+
+    kind: MetricKind
+    labels: tuple[str, ...]
+    about: str
+    buckets: tuple[float, ...] = ()
+    """Upper ends, ascending, without the infinite one; for histograms."""
+
+
+def spread(first: float, last: float, count: int) -> tuple[float, ...]:
+    """Return `count` bucket ends from `first` to `last`, each the same multiple of the one before."""
+    return tuple(first * (last / first) ** (index / (count - 1)) for index in range(count))
+
+
+_CYCLE: Final = spread(1, 5000, 20)
+_JOB: Final = ("job_name", "queue", "job_namespace")
+_DEVICE: Final = ("devID", "NodeName")
+
+
+def _queue_amounts(name: str, about: str) -> dict[str, Shape]:
+    """Return the three metrics that tell one vector of a queue."""
+    return {
+        f"queue_{name}_milli_cpu": Shape("gauge", ("queue_name",), f"{about}: CPU, thousandths."),
+        f"queue_{name}_memory_bytes": Shape("gauge", ("queue_name",), f"{about}: memory, bytes."),
+        f"queue_{name}{SCALARS}": Shape("gauge", ("queue_name", "resource"), f"{about}: other resources."),
+    }
+
+
+VOLCANO: Final[Mapping[str, Shape]] = {
+    "e2e_scheduling_latency_milliseconds": Shape("histogram", (), "A whole cycle.", _CYCLE),
+    "open_session_duration_milliseconds": Shape("histogram", (), "Snapshot, and opening of the plugins.", _CYCLE),
+    "e2e_job_scheduling_latency_milliseconds": Shape(
+        "histogram", (), "From creation of a job to each placement of one of its tasks.", spread(100, 120_000, 30)
+    ),
+    "e2e_job_scheduling_duration": Shape("gauge", _JOB, "From creation of a job to its last placement, milliseconds."),
+    "e2e_job_scheduling_start_time": Shape("gauge", _JOB, "Creation of a job, seconds since 1970."),
+    "e2e_job_scheduling_last_time": Shape("gauge", _JOB, "Last placement of a job, seconds since 1970."),
+    "plugin_scheduling_latency_milliseconds": Shape(
+        "histogram",
+        ("plugin", "OnSession"),
+        "Opening (`OnSessionOpen`) and closing (`OnSessionClose`) of a plugin.",
+        spread(0.1, 100, 15),
+    ),
+    "action_scheduling_latency_milliseconds": Shape("histogram", ("action",), "One action.", spread(1, 2000, 20)),
+    "task_scheduling_latency_milliseconds": Shape(
+        "histogram",
+        ("stage",),
+        "From creation of a pod until it is `Watched`, `Assumed`, `PreBound`, `Bound`.",
+        spread(50, 60_000, 30),
+    ),
+    "scheduling_stage_duration_milliseconds": Shape(
+        "histogram", ("stage",), "Stages `Predicate`, `Scoring`, `PreBind`, `Bind`.", spread(0.1, 500, 20)
+    ),
+    "schedule_attempts_total": Shape(
+        "counter", ("result",), "Tries to place a pod: `scheduled`, `unschedulable`, `error`."
+    ),
+    "pod_preemption_victims": Shape("gauge", (), "Size of the last list of victims that preempt found."),
+    "total_preemption_attempts": Shape("counter", (), "Nodes on which preempt looked for victims."),
+    "eviction_transactions_total": Shape("counter", ("action",), "Committed plans that evict."),
+    "unschedule_task_count": Shape("gauge", ("job_id",), "Tasks that a job's gang lacks, by the group's name."),
+    "unschedule_job_count": Shape("gauge", (), "Jobs whose gang is not complete."),
+    "job_share": Shape("gauge", ("job_ns", "job_id"), "Dominant share of a job (DRF), from 0 to 1."),
+    "job_retry_counts": Shape("counter", ("job_id",), "Cycles that left a job's gang incomplete, by the group's name."),
+    "namespace_share": Shape("gauge", ("namespace_name",), "Kept for dashboards; not set, as in Volcano."),
+    "namespace_weight": Shape("gauge", ("namespace_name",), "Kept for dashboards; not set, as in Volcano."),
+    "namespace_weighted_share": Shape("gauge", ("namespace_name",), "Kept for dashboards; not set, as in Volcano."),
+    **_queue_amounts("allocated", "Held by a queue's jobs"),
+    **_queue_amounts("request", "Asked for by a queue's jobs, held or not"),
+    **_queue_amounts("deserved", "Deserved by a queue"),
+    "queue_share": Shape("gauge", ("queue_name",), "Largest ratio of allocated to deserved."),
+    "queue_weight": Shape("gauge", ("queue_name",), "Weight of a queue."),
+    "queue_overused": Shape("gauge", ("queue_name",), "1 when a queue holds what it deserves or more."),
+    **_queue_amounts("capacity", "Upper limit of a queue"),
+    **_queue_amounts("real_capacity", "Upper limit of a queue, after guarantees of others"),
+    **_queue_amounts("inqueue", "Promised to jobs that were admitted and do not run yet"),
+    "vgpu_device_shared_number": Shape("gauge", _DEVICE, "Pods that share a device."),
+    "vgpu_device_allocated_memory": Shape("gauge", _DEVICE, "Device memory in use."),
+    "vgpu_device_allocated_cores": Shape("gauge", _DEVICE, "Device cores in use, percent."),
+    "vgpu_device_memory_limit": Shape("gauge", _DEVICE, "Memory of a device."),
+    "vgpu_device_memory_allocation_for_a_certain_pod": Shape(
+        "gauge", (*_DEVICE, "podName"), "Device memory that a pod holds."
+    ),
+    "vgpu_device_core_allocation_for_a_certain_pod": Shape(
+        "gauge", (*_DEVICE, "podName"), "Device cores that a pod holds, percent."
+    ),
+}
+"""Metrics of Volcano, by name without prefix."""
+
+_PHASE_SECONDS: Final = spread(0.0001, 10, 21)
+
+OURS: Final[Mapping[str, Shape]] = {
+    "pyroclast_cycles_total": Shape("counter", ("result",), "Cycles that `finished` or `failed`."),
+    "pyroclast_cycle_phase_seconds": Shape(
+        "histogram",
+        ("phase",),
+        "Cycle time by phase: snapshot, decide, write, each action, each plugin.",
+        _PHASE_SECONDS,
+    ),
+    "pyroclast_binds_total": Shape(
+        "counter", ("result",), "Binds that `succeeded`, `failed`, or were `refused` unsent."
+    ),
+    "pyroclast_binds_per_second": Shape("gauge", (), "Successful binds over the last ten seconds."),
+    "pyroclast_evictions_total": Shape(
+        "counter", ("result",), "Evictions that `succeeded`, `failed`, or were `refused`."
+    ),
+    "pyroclast_plans_total": Shape(
+        "counter", ("result",), "Plans `assumed`, or `refused` because the cluster moved on."
+    ),
+    "pyroclast_backlog_tasks": Shape("gauge", ("queue_name",), "Pending tasks of a queue's jobs."),
+    "pyroclast_outsiders": Shape("gauge", ("reason",), "Pending pods that no job holds, by reason."),
+    "pyroclast_refused_jobs": Shape("gauge", ("plugin", "reason"), "Waiting jobs, by the first rule that keeps them."),
+    "pyroclast_job_dominant_share": Shape(
+        "gauge",
+        ("job_namespace", "job_name", "resource"),
+        "Dominant resource and share of the jobs with the largest shares; a bounded number of them.",
+    ),
+    "pyroclast_configuration_generation": Shape("gauge", (), "Generation of the configuration that decides."),
+    "pyroclast_configuration_reload_ok": Shape("gauge", (), "0 while the file on disk is refused, else 1."),
+    "pyroclast_configuration_reload_time_seconds": Shape(
+        "gauge", (), "When a configuration was last taken, seconds since 1970."
+    ),
+    "pyroclast_leader": Shape("gauge", (), "1 while this process holds the lease."),
+    "pyroclast_cache_drift": Shape("gauge", (), "Differences found by the last audit of the books; 0 is right."),
+    "pyroclast_assumed_tasks": Shape("gauge", (), "Decisions that the API server has not echoed yet."),
+    "pyroclast_watch_lag_seconds": Shape("gauge", ("resource",), "Age of the newest word from a watch."),
+    "pyroclast_samples_dropped_total": Shape(
+        "counter", ("metric",), "Samples of plugins that do not fit their metric."
+    ),
+}
+"""Metrics of our own, by full name."""
