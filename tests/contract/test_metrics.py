@@ -1,0 +1,35 @@
+"""Every metric stands in docs/metrics.md, and nothing else does."""
+
+import re
+from pathlib import Path
+
+from prometheus_client import Counter
+
+import kube.metrics
+from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
+
+
+def documented() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Read the page's tables: kind and labels by name."""
+    return {
+        name: (kind, tuple(re.findall(r"`([^`]+)`", labels))) for name, kind, labels in ROW.findall(PAGE.read_text())
+    }
+
+
+def registered() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Read the same from the code."""
+    shapes = {VOLCANO_PREFIX + name: shape for name, shape in VOLCANO.items()} | dict(OURS)
+    found = {name: (shape.kind, shape.labels) for name, shape in shapes.items()}
+    for attribute in kube.metrics.__all__:
+        metric = getattr(kube.metrics, attribute)
+        name = metric._name + ("_total" if isinstance(metric, Counter) else "")
+        found[name] = (metric._type, tuple(metric._labelnames))
+    return found
+
+
+def test_page_and_code_name_the_same_metrics() -> None:
+    """A metric is documented with its kind and labels, and what is documented is served."""
+    assert documented() == registered()
