@@ -1,0 +1,154 @@
+"""What the process serves to its surroundings: probes, metrics, and looks inside for people.
+
+================  ===================  ==========================================================================
+path              listener             answer
+================  ===================  ==========================================================================
+/healthz /livez   --healthz-address    200 while the process lives
+/readyz           --healthz-address    200 once synced and configured, else 503; standbys are ready too
+/metrics          --listen-address     Prometheus' text
+/debug/snapshot   --listen-address     the cluster as seen, a List of objects that `pyroclast simulate` reads
+/debug/explain    --listen-address     `?job=namespace/name`: why a job waits, from the last cycle
+================  ===================  ==========================================================================
+"""
+
+import asyncio
+import json
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+from aiohttp import web
+
+from model.errors import ConfigError
+from scheduler.metrics import CONTENT_TYPE
+from scheduler.options import Options
+
+__all__ = ["Endpoints", "Inside", "probes", "tls_context"]
+
+_STOP_SECONDS: Final = 5.0
+"""Time that answers under way have to finish."""
+
+Check = Callable[[], str | None]
+"""Returns why it does not hold, or None when it holds."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What the endpoints show, as functions to be asked at each request."""
+
+    checks: Mapping[str, Check]
+    """What must hold before the process is ready."""
+    metrics_text: Callable[[], bytes]
+    """Takes a while; called in a thread."""
+    snapshot: Callable[[], Awaitable[bytes]]
+    """The cluster as seen, JSON."""
+    explain: Callable[[str], Mapping[str, Any] | None]
+    """What the last cycle said of a job `namespace/name`; None for a job it did not see."""
+
+
+class Endpoints:
+    """The listeners of one process: made, serving (after `start`), stopped."""
+
+    def __init__(self, options: Options, inside: Inside) -> None:
+        """Take what to serve; nothing is opened yet."""
+        self._options, self._inside = options, inside
+        self._runners: list[web.AppRunner] = []
+        self.ports: dict[str, int] = {}
+        """Ports in use, by `health` and `metrics`; tells which was taken for port 0."""
+
+    async def start(self) -> None:
+        """Open the listeners that the options ask for.
+
+        Raises:
+            ConfigError: The probes cannot be served; metrics that cannot be served are only logged.
+        """
+        options = self._options
+        if options.enable_healthz:
+            tls = tls_context(options) if options.serves_tls else None
+            try:
+                await self._listen("health", options.healthz_address, probes(self._inside.checks), tls)
+            except OSError as error:
+                raise ConfigError(f"--healthz-address: {options.healthz_address}: {error}") from error
+        if options.enable_metrics or options.enable_pprof:
+            try:
+                await self._listen("metrics", options.listen_address, self._metrics_application(), None)
+            except OSError as error:
+                _log.error("metrics_not_served", address=options.listen_address, error=str(error))
+
+    async def stop(self) -> None:
+        """Close all listeners."""
+        for runner in self._runners:
+            await runner.cleanup()
+        self._runners.clear()
+
+    async def _listen(self, name: str, address: str, application: web.Application, tls: ssl.SSLContext | None) -> None:
+        host, _, port = address.rpartition(":")
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=_STOP_SECONDS)
+        await runner.setup()
+        self._runners.append(runner)
+        await web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=tls).start()
+        self.ports[name] = runner.addresses[0][1]
+
+    def _metrics_application(self) -> web.Application:
+        application = web.Application()
+        if self._options.enable_metrics:
+            application.router.add_get("/metrics", self._metrics)
+        if self._options.enable_pprof:
+            application.router.add_get("/debug/snapshot", self._snapshot)
+            application.router.add_get("/debug/explain", self._explain)
+        return application
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        text = await asyncio.to_thread(self._inside.metrics_text)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
+
+    async def _snapshot(self, _: web.Request) -> web.Response:
+        return web.Response(body=await self._inside.snapshot(), content_type="application/json")
+
+    async def _explain(self, request: web.Request) -> web.Response:
+        job = request.query.get("job", "")
+        explained = self._inside.explain(job)
+        if explained is None:
+            return web.Response(status=404, text=f"job {job!r} was not in the last cycle; ask for namespace/name\n")
+        return web.Response(text=json.dumps(explained, indent=1) + "\n", content_type="application/json")
+
+
+def probes(checks: Mapping[str, Check]) -> web.Application:
+    """Return the application of the probes."""
+
+    async def alive(_: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def ready(_: web.Request) -> web.Response:
+        reasons = {name: check() for name, check in checks.items()}
+        if not any(reasons.values()):
+            return web.Response(text="ok")
+        lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in reasons.items()]
+        return web.Response(status=503, text="\n".join([*lines, "readyz check failed", ""]))
+
+    application = web.Application()
+    application.router.add_get("/healthz", alive)
+    application.router.add_get("/livez", alive)
+    application.router.add_get("/readyz", ready)
+    return application
+
+
+def tls_context(options: Options) -> ssl.SSLContext:
+    """Return the TLS settings of the probes: 1.2 or newer, a client's certificate verified when it shows one.
+
+    Raises:
+        ConfigError: A file cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_mode = ssl.CERT_OPTIONAL
+    try:
+        context.load_verify_locations(options.ca_cert_file)
+        context.load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"--ca-cert-file, --tls-cert-file, --tls-private-key-file: {error}") from error
+    return context

@@ -1,0 +1,164 @@
+"""Endpoints: probes, metrics, looks inside; TLS; listeners that cannot be opened."""
+
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import trustme
+
+from model.errors import ConfigError
+from scheduler.health import Endpoints, Inside
+from scheduler.options import Options
+
+
+class Daemon:
+    """What the endpoints look into, with answers that a test sets."""
+
+    def __init__(self) -> None:
+        """Start as a daemon that is not synced."""
+        self.unsynced: str | None = "pods are listed"
+        self.explanations: dict[str, Mapping[str, Any]] = {}
+
+    def inside(self) -> Inside:
+        """Return the functions to be asked."""
+
+        async def snapshot() -> bytes:
+            return b'{"kind": "List"}'
+
+        return Inside(
+            checks={"synced": lambda: self.unsynced, "configured": lambda: None},
+            metrics_text=lambda: b"volcano_x 1\n",
+            snapshot=snapshot,
+            explain=self.explanations.get,
+        )
+
+
+@pytest.fixture
+def daemon() -> Daemon:
+    """A daemon that has just started."""
+    return Daemon()
+
+
+@pytest.fixture
+async def endpoints(daemon: Daemon) -> AsyncIterator[Endpoints]:
+    """All endpoints of it, on free ports."""
+    options = Options(
+        enable_healthz=True,
+        enable_metrics=True,
+        enable_pprof=True,
+        listen_address="127.0.0.1:0",
+        healthz_address="127.0.0.1:0",
+    )
+    served = Endpoints(options, daemon.inside())
+    await served.start()
+    yield served
+    await served.stop()
+
+
+async def get(endpoints: Endpoints, listener: str, path: str) -> tuple[int, str]:
+    """Ask, and return status and text."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{endpoints.ports[listener]}{path}") as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_process_is_alive_before_it_is_ready(endpoints: Endpoints) -> None:
+    """While the lists come in, /healthz and /livez say yes and /readyz says what is missing."""
+    assert await get(endpoints, "health", "/healthz") == (200, "ok")
+    assert await get(endpoints, "health", "/livez") == (200, "ok")
+    assert await get(endpoints, "health", "/readyz") == (
+        503,
+        "[-]synced failed: pods are listed\n[+]configured ok\nreadyz check failed\n",
+    )
+
+
+async def test_process_is_ready_when_all_checks_hold(endpoints: Endpoints, daemon: Daemon) -> None:
+    """Once nothing is missing, /readyz says yes."""
+    daemon.unsynced = None
+
+    assert await get(endpoints, "health", "/readyz") == (200, "ok")
+
+
+async def test_metrics_and_snapshot_are_served(endpoints: Endpoints) -> None:
+    """The second listener has metrics and the dump."""
+    assert await get(endpoints, "metrics", "/metrics") == (200, "volcano_x 1\n")
+    assert await get(endpoints, "metrics", "/debug/snapshot") == (200, '{"kind": "List"}')
+
+
+async def test_explain_answers_for_known_jobs_alone(endpoints: Endpoints, daemon: Daemon) -> None:
+    """A job of the last cycle is explained, another is not found."""
+    daemon.explanations["a/train"] = {"phase": "Pending"}
+
+    assert (await get(endpoints, "metrics", "/debug/explain?job=a/train"))[0] == 200
+    assert (await get(endpoints, "metrics", "/debug/explain?job=a/other"))[0] == 404
+
+
+async def test_nothing_is_served_that_was_not_asked_for(daemon: Daemon) -> None:
+    """Without flags no listener is opened."""
+    served = Endpoints(Options(), daemon.inside())
+    await served.start()
+
+    assert served.ports == {}
+
+
+async def test_port_in_use_ends_the_start_for_probes_but_not_for_metrics(endpoints: Endpoints, daemon: Daemon) -> None:
+    """A daemon without probes would be killed by its kubelet; one without metrics works."""
+    taken = f"127.0.0.1:{endpoints.ports['health']}"
+    await Endpoints(Options(enable_metrics=True, listen_address=taken), daemon.inside()).start()
+
+    with pytest.raises(ConfigError, match="--healthz-address"):
+        await Endpoints(Options(enable_healthz=True, healthz_address=taken), daemon.inside()).start()
+
+
+async def test_probes_are_served_over_tls(daemon: Daemon, tmp_path: Path) -> None:
+    """With the three files the health listener speaks TLS, and takes clients without a certificate."""
+    authority = trustme.CA()
+    server = authority.issue_cert("127.0.0.1")
+    files = {name: str(tmp_path / name) for name in ("ca", "cert", "key")}
+    authority.cert_pem.write_to_path(files["ca"])
+    server.cert_chain_pems[0].write_to_path(files["cert"])
+    server.private_key_pem.write_to_path(files["key"])
+    served = Endpoints(
+        Options(
+            enable_healthz=True,
+            healthz_address="127.0.0.1:0",
+            ca_cert_file=files["ca"],
+            tls_cert_file=files["cert"],
+            tls_private_key_file=files["key"],
+        ),
+        daemon.inside(),
+    )
+    await served.start()
+    tls = make_client_context(authority.configure_trust)
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"https://127.0.0.1:{served.ports['health']}/healthz", ssl=tls) as answer,
+    ):
+        assert answer.status == 200
+    await served.stop()
+
+
+def make_client_context(trust: Callable[[Any], None]) -> Any:
+    """Return a client's TLS settings that trust one authority."""
+    context = ssl.create_default_context()
+    trust(context)
+    return context
+
+
+async def test_tls_file_that_is_missing_is_named(daemon: Daemon) -> None:
+    """A wrong path stops the start with the flags to look at."""
+    options = Options(
+        enable_healthz=True,
+        healthz_address="127.0.0.1:0",
+        ca_cert_file="/nowhere/ca",
+        tls_cert_file="/nowhere/cert",
+        tls_private_key_file="/nowhere/key",
+    )
+
+    with pytest.raises(ConfigError, match="--tls-cert-file"):
+        await Endpoints(options, daemon.inside()).start()

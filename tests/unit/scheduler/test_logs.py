@@ -1,0 +1,99 @@
+"""Logs: lines with fields, a level that moves, and the socket that moves it."""
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+import structlog
+
+from scheduler.level_socket import LevelSocket
+from scheduler.logs import Level, start_logging
+
+
+@pytest.fixture(autouse=True)
+def restored() -> AsyncIterator[None]:  # type: ignore[misc] # a generator, as pytest wants it
+    """Leave no logging set up for the tests that follow."""
+    handlers, level = list(logging.getLogger().handlers), logging.getLogger().level
+    yield
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, object]]:
+    """Return what was logged."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_event_is_one_line_of_json_with_its_fields() -> None:
+    """A machine reads event, level, time and fields."""
+    stream = io.StringIO()
+    start_logging("json", stream=stream)
+    structlog.get_logger().info("job_bound", job="a/b", tasks=8)
+
+    (line,) = lines(stream)
+    assert (line["event"], line["level"], line["job"], line["tasks"]) == ("job_bound", "info", "a/b", 8)
+    assert str(line["timestamp"]).endswith("Z")
+
+
+def test_lines_of_libraries_look_the_same() -> None:
+    """The standard library's logging goes through the same form."""
+    stream = io.StringIO()
+    start_logging("json", stream=stream)
+    logging.getLogger("library").warning("odd %s", "thing")
+
+    (line,) = lines(stream)
+    assert (line["event"], line["level"]) == ("odd thing", "warning")
+
+
+def test_level_moves_while_the_process_runs() -> None:
+    """Debug lines appear when the level is lowered, also from loggers already in use."""
+    stream = io.StringIO()
+    level = start_logging("json", stream=stream)
+    log = structlog.get_logger()
+    log.debug("unseen")
+    level.move(logging.DEBUG)
+    log.debug("seen")
+
+    assert [line["event"] for line in lines(stream)] == ["seen"]
+
+
+@pytest.fixture
+async def socket(tmp_path: Path) -> AsyncIterator[LevelSocket]:
+    """A socket that is served."""
+    served = LevelSocket(str(tmp_path / "socks"), Level(logging.INFO), verbosity=2)
+    await served.start()
+    yield served
+    await served.stop()
+
+
+async def ask(socket: LevelSocket, path: str) -> tuple[int, str]:
+    """Ask over the socket."""
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket.path))) as session,
+        session.get(f"http://localhost{path}") as answer,
+    ):
+        return answer.status, (await answer.text()).strip()
+
+
+async def test_socket_sets_the_verbosity_for_a_while(socket: LevelSocket) -> None:
+    """Verbosity 4 holds for the time asked, then the first one is back."""
+    assert await ask(socket, "/getlevel") == (200, "2")
+    await ask(socket, "/setlevel?level=4&duration=50ms")
+    assert await ask(socket, "/getlevel") == (200, "4")
+    await asyncio.sleep(0.1)
+    assert await ask(socket, "/getlevel") == (200, "2")
+
+
+@pytest.mark.parametrize("query", ["level=0&duration=1s", "level=x&duration=1s", "level=3&duration=soon"])
+async def test_socket_refuses_what_it_cannot_read(socket: LevelSocket, query: str) -> None:
+    """A wrong level or duration changes nothing."""
+    status, _ = await ask(socket, f"/setlevel?{query}")
+
+    assert status == 400
+    assert await ask(socket, "/getlevel") == (200, "2")
