@@ -77,7 +77,8 @@ class Session:
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
         self._committed = committed
-        self._registered: dict[str, dict[str, Registered[Any]]] = {}
+        self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
+        """By point, plugin and part."""
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._jobs: dict[JobId, SessionJob] = {}
@@ -102,6 +103,7 @@ class Session:
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
         missing: Callable[[SessionJob], int] | None = None,
+        part: str = "",
     ) -> None:
         """Let a plugin answer at a point, for as long as the session is open.
 
@@ -109,7 +111,8 @@ class Session:
             point: The question.
             plugin: Name of the plugin, as it will appear in refusals; a plugin that stands in the configuration under
                 an instance name is known by that.
-            function: Answers; its shape is the point's. A later registration of the same plugin replaces the earlier.
+            function: Answers; its shape is the point's. A later registration of the same plugin and part replaces the
+                earlier.
             locality: For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on.
             reasons: For predicates over arrays: the n-th verdict (from 1) means the n-th reason.
             normalise: For scores over arrays: rescales raw scores over the candidates.
@@ -117,9 +120,11 @@ class Session:
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
                 tasks need not ask one by one.
             missing: For `JOB_READY`: how many more placements are needed at least.
+            part: Names one of several functions of the plugin at this point. They stand in the order of registration
+                under the plugin's name and flag, each with its own locality and reasons.
         """
         name = self._option.instance if self._option is not None else plugin
-        self._registered.setdefault(point.name, {})[name] = Registered(
+        self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
             name, function, locality, tuple(reasons), normalise, cares, headroom, missing
         )
 
@@ -165,9 +170,10 @@ class Session:
             known = self._registered.get(point.name, {})
             tiers = tuple(
                 tuple(
-                    known[option.instance]
+                    each
                     for option in tier
-                    if option.instance in known and (point.flag is None or option.enabled(point.flag))
+                    if point.flag is None or option.enabled(point.flag)
+                    for each in known.get(option.instance, {}).values()
                 )
                 for tier in self.profile.tiers
             )
