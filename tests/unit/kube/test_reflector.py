@@ -1,0 +1,239 @@
+"""The reflector follows a kind through everything a server does to its clients."""
+
+import asyncio
+
+import pytest
+
+from kube import resources
+from kube.reflector import Reflector
+from model.errors import ObjectError
+from model.wire import Pod
+from tests.unit.kube.world import World
+
+PODS = "/api/v1/pods"
+
+
+@pytest.fixture
+def pods(world: World) -> Reflector[Pod]:
+    """A reflector of pods that tells the recorder."""
+    return Reflector(world.client, resources.PODS, [world.recorder], clock=world.clock, page_size=2)
+
+
+async def test_lists_in_pages_then_follows(world: World, pods: Reflector[Pod]) -> None:
+    """What is there is told once, then what changes, with the object as it was."""
+    for name in ("a", "b", "c", "d", "e"):
+        await world.pod(name)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    assert world.log == [("added", name) for name in "abcde"]
+
+    await world.label_pod("b", turn="1")
+    await world.delete_pod("c")
+    await world.pod("f")
+    await world.soon(lambda: len(world.log) == 8)
+
+    assert world.log[5:] == [("updated", "b"), ("deleted", "c"), ("added", "f")]
+    assert sorted(pods.objects) == ["default/a", "default/b", "default/d", "default/e", "default/f"]
+
+
+async def test_an_empty_kind_is_synced(world: World, pods: Reflector[Pod]) -> None:
+    """Nothing to tell is no reason to wait."""
+    world.start(pods.run())
+
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    assert pods.is_present
+
+
+async def test_a_cut_stream_resumes_where_it_was(world: World, pods: Reflector[Pod]) -> None:
+    """An event cut in its middle comes again, once."""
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.faults.add(effect="half", resource="pods", verb="watch", count=1)
+
+    await world.pod("a")
+    await world.pod("b")
+    await world.soon(lambda: len(world.log) == 2)
+    await world.pod("c")
+    await world.soon(lambda: len(world.log) == 3)
+
+    assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
+
+
+async def test_a_version_too_old_is_listed_again_and_the_difference_told(world: World, pods: Reflector[Pod]) -> None:
+    """After a 410 only what changed is told: deletions too, and nothing twice."""
+    for name in ("a", "b", "c"):
+        await world.pod(name)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.faults.add(effect="error", verb="watch", code=503, resource="pods", count=-1)
+    world.end_watches()
+    await asyncio.sleep(0)
+    await world.delete_pod("a")
+    await world.label_pod("b", turn="1")
+    await world.pod("d")
+    world.faults.clear()
+    world.faults.add(effect="error", verb="watch", code=410, resource="pods", count=1)
+    await world.soon(lambda: len(world.log) >= 6)
+
+    assert sorted(world.log[3:]) == [("added", "d"), ("deleted", "a"), ("updated", "b")]
+
+
+async def test_an_expired_continue_token_starts_the_list_over(world: World, pods: Reflector[Pod]) -> None:
+    """Half a list is never told."""
+    for name in ("a", "b", "c"):
+        await world.pod(name)
+    world.faults.add(effect="error", verb="list", code=410, resource="pods", skip=1, count=1)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+
+    assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
+
+
+async def test_a_server_away_for_half_a_minute_is_waited_for(world: World, pods: Reflector[Pod]) -> None:
+    """Waits grow to their cap, at no more than a few requests in thirty seconds; nothing is lost."""
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.clock.slept.clear()
+    world.faults.add(effect="cut", resource="pods", verb="watch")
+    world.end_watches()
+    await world.soon(lambda: sum(world.clock.slept) > 30)
+    world.faults.clear()
+    await world.pod("a")
+    await world.soon(lambda: world.log == [("added", "a")])
+
+    assert max(world.clock.slept) <= 30
+    assert len([wait for wait in world.clock.slept if wait >= 0.05]) <= 14
+
+
+async def test_an_absent_kind_counts_as_empty_until_it_appears(world: World) -> None:
+    """A custom kind may be defined later, without a restart."""
+    groups = Reflector(world.client, resources.POD_GROUPS, clock=world.clock)
+    world.start(groups.run())
+    await asyncio.wait_for(groups.synced.wait(), 5)
+    assert not groups.is_present
+
+    await world.define_pod_groups()
+    await world.soon(lambda: groups.is_present)
+    await world.pod_group("train", minMember=2)
+    await world.soon(lambda: "default/train" in groups.objects)
+
+    assert groups.objects["default/train"].spec.min_member == 2
+
+
+async def test_a_broken_object_is_fenced(world: World) -> None:
+    """An object that does not fit is left out and named; repaired, it is there."""
+    await world.define_pod_groups()
+    path = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+    for name, members in (("bad", "two"), ("good", 2)):
+        await world.pod_group(name, minMember=members)
+    named: list[ObjectError] = []
+    groups = Reflector(world.client, resources.POD_GROUPS, [world.recorder], clock=world.clock, on_broken=named.append)
+    world.start(groups.run())
+    await asyncio.wait_for(groups.synced.wait(), 5)
+    assert world.log == [("added", "good")]
+    assert [error.name for error in named] == ["default/bad"]
+    assert named[0].path == "spec.minMember"
+
+    for name, members in (("bad", 3), ("good", "none")):
+        await world.patch(f"{path}/{name}", {"spec": {"minMember": members}})
+    await world.soon(lambda: len(world.log) == 3)
+
+    assert world.log[1:] == [("added", "bad"), ("deleted", "good")]
+    assert list(groups.broken) == ["default/good"]
+
+
+async def test_an_unchanged_version_is_no_news(world: World, pods: Reflector[Pod]) -> None:
+    """A duplicate event is dropped."""
+    await world.pod("a")
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    body = await world.client.request("GET", "/api/v1/namespaces/default/pods/a")
+
+    pods._take(b'{"type":"ADDED","object":' + body + b"}")
+    pods._take(b'{"type":"MODIFIED","object":' + body + b"}")
+    pods._take(b'{"type":"DELETED","object":' + body + b"}")
+    pods._take(b'{"type":"DELETED","object":' + body + b"}")
+
+    assert world.log == [("added", "a"), ("deleted", "a")]
+
+
+async def test_a_successor_of_the_same_name_is_another_object(world: World, pods: Reflector[Pod]) -> None:
+    """A new UID means that the old one was deleted meanwhile."""
+    await world.pod("a")
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    body = await world.client.request_json("GET", "/api/v1/namespaces/default/pods/a")
+    body["metadata"] |= {"uid": "another", "resourceVersion": "999999"}
+
+    pods._learn("default/a", resources.PODS.decoder.convert(body))
+
+    assert world.log == [("added", "a"), ("deleted", "a"), ("added", "a")]
+
+
+async def test_a_bookmark_moves_the_version_alone(world: World, pods: Reflector[Pod]) -> None:
+    """The version to resume from moves on, nobody is told."""
+    pods._take(b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"4711"}}}')
+
+    assert pods.resource_version == "4711"
+    assert world.log == []
+
+
+async def test_a_handler_that_fails_stops_nobody(world: World) -> None:
+    """The next handler and the next object are told all the same."""
+
+    class Failing:
+        def added(self, new: object) -> None:  # noqa: ARG002  the shape of a handler
+            raise RuntimeError("a bug")
+
+        def updated(self, old: object, new: object) -> None: ...
+
+        def deleted(self, old: object) -> None: ...
+
+    await world.pod("a")
+    await world.pod("b")
+    pods = Reflector(world.client, resources.PODS, [Failing(), world.recorder], clock=world.clock)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+
+    assert world.log == [("added", "a"), ("added", "b")]
+
+
+async def test_raw_objects_are_kept_when_asked_for(world: World) -> None:
+    """The JSON stands beside the object, from list and watch alike, and goes with it."""
+    await world.pod("a")
+    pods = Reflector(world.client, resources.PODS, clock=world.clock, keep_raw=True)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    await world.pod("b")
+    await world.soon(lambda: "default/b" in pods.objects)
+    assert b'"image":"i"' in pods.raws["default/a"]
+    assert resources.PODS.decoder.decode(pods.raws["default/b"]) == pods.objects["default/b"]
+
+    await world.delete_pod("a")
+    await world.soon(lambda: "default/a" not in pods.objects)
+
+    assert list(pods.raws) == ["default/b"]
+
+
+async def test_selectors_narrow_what_is_followed(world: World) -> None:
+    """An object that leaves the selection counts as deleted."""
+    await world.pod("a")
+    await world.pod("b")
+    pods = Reflector(world.client, resources.PODS, [world.recorder], clock=world.clock, label_selector="app=b,turn!=2")
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    await world.label_pod("b", turn="2")
+    await world.soon(lambda: len(world.log) == 2)
+
+    assert world.log == [("added", "b"), ("deleted", "b")]
+
+
+async def test_a_server_that_refuses_the_list_is_asked_again(world: World, pods: Reflector[Pod]) -> None:
+    """Retry-After is respected."""
+    await world.pod("a")
+    world.faults.add(effect="error", verb="list", code=429, retry_after=7, resource="pods", count=1)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+
+    assert world.log == [("added", "a")]
+    assert max(world.clock.slept) == 7
