@@ -1,0 +1,66 @@
+"""Plain requests to an API server, for answers that kubectl does not show word for word."""
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from tests.e2e.cluster import Cluster
+
+__all__ = ["Answer", "Client"]
+
+REQUEST_SECONDS = 30.0
+"""Longest wait for one answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the server said."""
+
+    code: int
+    """HTTP status."""
+    body: dict[str, Any]
+    """JSON object."""
+
+    @property
+    def refusal(self) -> tuple[int, str, str]:
+        """Code, reason and message of a `Status` that refuses; the codes of header and body must agree."""
+        assert self.body["kind"] == "Status", self.body
+        assert self.body["code"] == self.code
+        return self.code, self.body["reason"], self.body["message"]
+
+
+class Client:
+    """The administrator of a cluster, speaking JSON."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Read address and certificates from the kubeconfig."""
+        config = yaml.safe_load(cluster.kubeconfig.read_text())
+        self._url: str = config["clusters"][0]["cluster"]["server"]
+        tls = None
+        if self._url.startswith("https:"):
+            tls = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
+            user = config["users"][0]["user"]
+            tls.load_cert_chain(user["client-certificate"], user["client-key"])
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls)
+        )
+
+    def send(self, method: str, path: str, body: object = None, *, as_type: str = "application/json") -> Answer:
+        """Send one request; answers that refuse are answers too."""
+        request = urllib.request.Request(
+            self._url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Accept": "application/json", "Content-Type": as_type},
+        )
+        try:
+            with self._opener.open(request, timeout=REQUEST_SECONDS) as answer:
+                return Answer(code=answer.status, body=json.load(answer))
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return Answer(code=refused.code, body=json.load(refused))
