@@ -1,0 +1,151 @@
+"""Node selectors as masks over the columns of a node table.
+
+N is the number of nodes; masks are write-protected and memoised on the facts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from model import wire
+from model.arrays import BoolArray
+from model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector
+from model.nodes import NodeFacts
+
+__all__ = [
+    "has_labels",
+    "label_mask",
+    "node_selector_mask",
+    "pod_node_mask",
+    "requirement_mask",
+    "selector_mask",
+    "term_mask",
+]
+
+_NAME_FIELD: Final = "metadata.name"
+_MOST_INTEGER: Final = 2**63 - 1
+
+
+def requirement_mask(facts: NodeFacts, key: str, operator: str, values: Iterable[str]) -> BoolArray:
+    """Tell which nodes meet one expression over their labels, shape (N,).
+
+    Operators are those of node selectors; `Gt` and `Lt` compare whole numbers, and anything else meets neither. An
+    unknown operator is met by no node.
+    """
+    wanted = frozenset(values)
+    return facts.derive(("nodes meeting", key, operator, wanted), lambda: _requirement(facts, key, operator, wanted))
+
+
+def _requirement(facts: NodeFacts, key: str, operator: str, values: frozenset[str]) -> BoolArray:
+    codes, known = facts.label_codes(key)
+    accepts, absent = _test(operator, values)
+    verdicts = np.zeros(len(known) + 1, dtype=np.bool_)
+    for value, code in known.items():
+        verdicts[code] = accepts(value)
+    verdicts[-1] = absent  # the code of an absent label, -1, picks the last
+    return _frozen(verdicts[codes])
+
+
+def _test(operator: str, values: frozenset[str]) -> tuple[Callable[[str], bool], bool]:
+    """Return what values an operator accepts, and whether it accepts an absent label."""
+    if operator == IN:
+        return values.__contains__, False
+    if operator == NOT_IN:
+        return (lambda value: value not in values), True
+    if operator == EXISTS:
+        return (lambda _: True), False
+    if operator == DOES_NOT_EXIST:
+        return (lambda _: False), True
+    bound = _integer(next(iter(values))) if len(values) == 1 else None
+    if bound is None or operator not in {"Gt", "Lt"}:
+        return (lambda _: False), False
+    return (lambda value: _beyond(value, bound, operator)), False
+
+
+def _beyond(value: str, bound: int, operator: str) -> bool:
+    number = _integer(value)
+    return number is not None and (number > bound if operator == "Gt" else number < bound)
+
+
+def _integer(text: str) -> int | None:
+    """Read a decimal integer of 64 bits as Kubernetes does: a sign and digits, nothing else."""
+    digits = text[1:] if text[:1] in {"+", "-"} else text
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > len(str(_MOST_INTEGER)):
+        return None
+    number = int(text)
+    return number if -_MOST_INTEGER - 1 <= number <= _MOST_INTEGER else None
+
+
+def label_mask(facts: NodeFacts, labels: Mapping[str, str]) -> BoolArray:
+    """Tell which nodes have all of these labels, shape (N,)."""
+    return _all(facts, [requirement_mask(facts, key, IN, (value,)) for key, value in sorted(labels.items())])
+
+
+def has_labels(facts: NodeFacts, keys: Iterable[str]) -> BoolArray:
+    """Tell which nodes have all of these keys, whatever the values, shape (N,)."""
+    return _all(facts, [requirement_mask(facts, key, EXISTS, ()) for key in keys])
+
+
+def selector_mask(facts: NodeFacts, selector: Selector) -> BoolArray:
+    """Tell which nodes a label selector selects, shape (N,)."""
+    if selector.selects_nothing:
+        return _frozen(np.zeros(len(facts.nodes), dtype=np.bool_))
+    return _all(
+        facts, [requirement_mask(facts, each.key, each.operator, each.values) for each in selector.requirements]
+    )
+
+
+def term_mask(facts: NodeFacts, term: wire.NodeSelectorTerm) -> BoolArray:
+    """Tell which nodes meet all expressions and fields of a term, shape (N,); an empty term is met by none."""
+    return facts.derive(("nodes of term", term), lambda: _term(facts, term))
+
+
+def _term(facts: NodeFacts, term: wire.NodeSelectorTerm) -> BoolArray:
+    if not term.match_expressions and not term.match_fields:
+        return _frozen(np.zeros(len(facts.nodes), dtype=np.bool_))
+    masks = [requirement_mask(facts, each.key, each.operator, each.values) for each in term.match_expressions]
+    masks += [_field_mask(facts, each) for each in term.match_fields]
+    return _all(facts, masks)
+
+
+def _field_mask(facts: NodeFacts, requirement: wire.SelectorRequirement) -> BoolArray:
+    named = np.zeros(len(facts.nodes), dtype=np.bool_)
+    if requirement.key != _NAME_FIELD or requirement.operator not in {IN, NOT_IN}:
+        return named
+    columns = facts.derive("columns by name", lambda: {node.name: at for at, node in enumerate(facts.nodes)})
+    named[[columns[name] for name in requirement.values if name in columns]] = True  # type: ignore[index]  # names of nodes are strings
+    return named if requirement.operator == IN else ~named
+
+
+def node_selector_mask(facts: NodeFacts, selector: wire.NodeSelector) -> BoolArray:
+    """Tell which nodes meet at least one term, shape (N,); without terms there is none."""
+    return facts.derive(("nodes of selector", selector), lambda: _any(facts, selector.node_selector_terms))
+
+
+def _any(facts: NodeFacts, terms: Iterable[wire.NodeSelectorTerm]) -> BoolArray:
+    met = np.zeros(len(facts.nodes), dtype=np.bool_)
+    for term in terms:
+        met |= term_mask(facts, term)
+    return _frozen(met)
+
+
+def pod_node_mask(facts: NodeFacts, spec: wire.PodSpec) -> BoolArray | None:
+    """Tell which nodes a pod's node selector and required affinity accept, shape (N,); None where it has neither."""
+    required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
+    if not spec.node_selector:
+        return None if required is None else node_selector_mask(facts, required)
+    labelled = label_mask(facts, spec.node_selector)
+    return labelled if required is None else labelled & node_selector_mask(facts, required)
+
+
+def _all(facts: NodeFacts, masks: Iterable[BoolArray]) -> BoolArray:
+    met = np.ones(len(facts.nodes), dtype=np.bool_)
+    for mask in masks:
+        met &= mask
+    return _frozen(met)
+
+
+def _frozen(mask: BoolArray) -> BoolArray:
+    mask.flags.writeable = False
+    return mask

@@ -1,0 +1,82 @@
+"""Label selectors, in a form that can be compared, hashed and asked often."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from model import wire
+
+__all__ = ["EVERYTHING", "NOTHING", "Requirement", "Selector"]
+
+IN: Final = "In"
+NOT_IN: Final = "NotIn"
+EXISTS: Final = "Exists"
+DOES_NOT_EXIST: Final = "DoesNotExist"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What one label must be."""
+
+    key: str
+    operator: str
+    values: frozenset[str] = frozenset()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether labels meet it; an operator that label selectors do not know is never met."""
+        value = labels.get(self.key)
+        if self.operator == IN:
+            return value in self.values
+        if self.operator == NOT_IN:
+            return value not in self.values
+        if self.operator == EXISTS:
+            return value is not None
+        return self.operator == DOES_NOT_EXIST and value is None
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Labels to match: all requirements must be met."""
+
+    requirements: tuple[Requirement, ...] = ()
+    """Sorted, so that equal selectors are equal; none: everything matches."""
+    selects_nothing: bool = False
+    """Of a selector that is absent."""
+
+    @classmethod
+    def of(cls, selector: wire.LabelSelector | None, extra: Iterable[Requirement] = ()) -> "Selector":
+        """Return a selector of the wire, with further requirements; an absent one selects nothing."""
+        if selector is None:
+            return NOTHING
+        pairs = (Requirement(key, IN, frozenset({value})) for key, value in selector.match_labels.items())
+        expressions = (
+            Requirement(each.key, each.operator, frozenset(each.values)) for each in selector.match_expressions
+        )
+        distinct = {*pairs, *expressions, *extra}
+        return cls(tuple(sorted(distinct, key=lambda each: (each.key, each.operator, sorted(each.values)))))
+
+    @classmethod
+    def of_labels(cls, labels: Mapping[str, str]) -> "Selector":
+        """Return the selector that wants all of some labels."""
+        return cls.of(wire.LabelSelector(match_labels=labels))
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether it selects what has these labels."""
+        return not self.selects_nothing and all(requirement.matches(labels) for requirement in self.requirements)
+
+    def anchors(self) -> tuple[tuple[str, str], ...] | None:
+        """Return label pairs of which all that is selected has at least one; None where there is no such list.
+
+        They serve to look only at what may be selected.
+        """
+        if self.selects_nothing:
+            return ()
+        equalities = [each for each in self.requirements if each.operator == IN]
+        if not equalities:
+            return None
+        best = min(equalities, key=lambda each: len(each.values))
+        return tuple((best.key, value) for value in sorted(best.values))
+
+
+EVERYTHING: Final = Selector()
+NOTHING: Final = Selector(selects_nothing=True)
