@@ -13,7 +13,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["GO_BOOLEANS", "Mismatch", "convert", "field_types"]
+__all__ = ["GO_BOOLEANS", "NAMES", "Mismatch", "convert", "field_types"]
 
 GO_BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),

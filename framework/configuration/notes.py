@@ -1,14 +1,23 @@
 """What is wrong with a configuration, gathered while it is read so that all of it is told at once."""
 
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
-__all__ = ["Notes", "below"]
+__all__ = ["Notes", "UnusableError", "below"]
+
+
+class UnusableError(ConfigError):
+    """A configuration cannot be used; knows the warnings beside the faults, for whoever mends it."""
+
+    def __init__(self, *faults: str, warnings: Iterable[str] = ()) -> None:
+        """Take every fault and every warning, each a sentence that starts with its path."""
+        super().__init__(*faults)
+        self.warnings = tuple(warnings)
 
 
 def below(path: str, key: str) -> str:
@@ -67,4 +76,4 @@ class Notes:
         """Raise all faults at once, when strict the warnings too."""
         found = [*self.faults, *(self.warnings if strict else ())]
         if found:
-            raise ConfigError(*found)
+            raise UnusableError(*found, warnings=() if strict else self.warnings)

@@ -95,29 +95,27 @@ def _read_profiles(document: dict[str, Any], known: Known, notes: Notes) -> tupl
     if not entries and top["profiles"] in (None, [], ()):
         notes.fault("profiles", "empty; name at least one profile or leave the key out")
     inherited = {key: top[key] for key in PARTS if key in top}
-    profiles = []
+    profiles: dict[str, Profile] = {}
     for index, entry in enumerate(entries):
         path = f"profiles[{index}]"
         own = notes.mapping(path, entry)
         notes.unknown_keys(path, own, PROFILE_KEYS)
-        profiles.append(_read_profile(path, {**inherited, **own}, known, notes, own_keys=own))
+        profiles[path] = _read_profile(path, {**inherited, **own}, known, notes, own_keys=own)
     if "actions" in top:
-        profiles.append(_read_profile("", inherited, known, notes))
+        profiles["actions"] = _read_profile("", inherited, known, notes)
     _check_scheduler_names(profiles, notes)
-    return tuple(sorted(profiles, key=lambda profile: not profile.scheduler_names))
+    return tuple(sorted(profiles.values(), key=lambda profile: not profile.scheduler_names))
 
 
-def _check_scheduler_names(profiles: Sequence[Profile], notes: Notes) -> None:
-    """Note pods that two profiles would claim."""
-    seen: dict[str, int] = {}
-    for index, profile in enumerate(profiles):
+def _check_scheduler_names(profiles: Mapping[str, Profile], notes: Notes) -> None:
+    """Note pods that two profiles, given by path, would claim."""
+    seen: dict[str, str] = {}
+    for path, profile in profiles.items():
         for name in profile.scheduler_names or ("",):
-            earlier = seen.setdefault(name, index)
-            if earlier != index:
-                whose = f"pods of scheduler {name!r}" if name else "pods that no profile names"
-                notes.fault(
-                    f"profiles[{min(index, len(profiles) - 1)}]", f"{whose} belong to profiles[{earlier}] already"
-                )
+            earlier = seen.setdefault(name, path)
+            if earlier != path:
+                whose = f"pods of scheduler {name!r}" if name else "pods whose scheduler no profile names"
+                notes.fault(path, f"{whose} belong to {earlier} already")
 
 
 def _read_profile(

@@ -1,0 +1,190 @@
+"""Plugins from outside: entry points, builder modules, a folder of files.
+
+- An entry point of group `pyroclast.plugins`: its name is the plugin's, its value a builder or a module with `new`.
+- `module:attribute`, or a module with `new(arguments)`.
+- A folder (`--plugins-dir`), the counterpart of Volcano's `.so` files: each `*.py` file is one plugin, named by the
+  file's stem, hyphens allowed; loaded as `pyroclast_plugins.<stem>`. It has `new(arguments)` (or `New`), or exactly one
+  class with `on_session_open`.
+
+A plugin's own name must be the one it is loaded by. All faults are told at once; a broken file is named with its line.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from framework.registry import Registry, name_of
+from model.errors import ConfigError
+
+__all__ = ["GROUP", "load_builder", "load_entry_points", "load_folder"]
+
+GROUP: Final = "pyroclast.plugins"
+PACKAGE: Final = "pyroclast_plugins"
+"""Parent of the modules made from files; it exists in `sys.modules` alone."""
+
+
+def load_entry_points(registry: Registry, found: Iterable[EntryPoint] | None = None) -> tuple[str, ...]:
+    """Register the plugins that installed distributions offer; return their names.
+
+    Args:
+        registry: Where they go.
+        found: The entry points; by default those of group `pyroclast.plugins`.
+
+    Raises:
+        ConfigError: A fault for each that cannot be loaded or whose name is taken; the others are registered.
+    """
+    points = sorted(entry_points(group=GROUP) if found is None else found, key=lambda point: point.name)
+    return _each((point.name, partial(_load_entry_point, registry, point)) for point in points)
+
+
+def load_builder(registry: Registry, name: str, target: str) -> None:
+    """Register the plugin `name` from `module:attribute`, or from a module with `new(arguments)`.
+
+    Raises:
+        ConfigError: It cannot be loaded, or the name is taken.
+    """
+    module_name, _, attribute = target.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split(".") if attribute else ():
+            found = getattr(found, part)
+    except Exception as error:
+        raise ConfigError(f"plugin {name!r} from {target}: {type(error).__name__}: {error}") from error
+    _register(registry, name, _builder_in(found, target), target)
+
+
+def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:
+    """Register each `*.py` file of a folder as the plugin of its stem; return the names.
+
+    Files that start with `_` or `.` are left alone.
+
+    Raises:
+        ConfigError: A fault for each file that is broken, misnamed, or whose name is taken; the others are registered.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: the folder of plugins is not there")
+    files = sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
+    return _each((path.stem, partial(_load_file, registry, path)) for path in files)
+
+
+def _each(loads: Iterable[tuple[str, Callable[[], None]]]) -> tuple[str, ...]:
+    """Run every load; raise all their faults at once."""
+    names: list[str] = []
+    faults: list[str] = []
+    for name, load in loads:
+        try:
+            load()
+        except ConfigError as error:
+            faults += error.faults
+        else:
+            names.append(name)
+    if faults:
+        raise ConfigError(*faults)
+    return tuple(names)
+
+
+def _load_entry_point(registry: Registry, point: EntryPoint) -> None:
+    source = f"entry point {point.value}"
+    try:
+        target = point.load()
+    except Exception as error:
+        raise ConfigError(f"{source}: {type(error).__name__}: {error}") from error
+    _register(registry, point.name, _builder_in(target, source), source)
+
+
+def _load_file(registry: Registry, path: Path) -> None:
+    module = _import_file(path)
+    builder = _builder_in(module, str(path))
+    try:
+        _register(registry, path.stem, builder, str(path))
+    except ConfigError:
+        sys.modules.pop(module.__name__, None)
+        raise
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Return the module made from a file, whose stem need not be an identifier."""
+    name = f"{PACKAGE}.{path.stem}"
+    if PACKAGE not in sys.modules:
+        package = ModuleType(PACKAGE, "Plugins loaded from files.")
+        package.__path__ = []
+        sys.modules[PACKAGE] = package
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs: dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ConfigError(f"{path}:{_line(error, path)}: {type(error).__name__}: {_message(error)}") from error
+    return module
+
+
+def _builder_in(target: Any, source: str) -> Callable[..., Any]:
+    """Return the builder in a module, or `target` itself when it is one."""
+    if not isinstance(target, ModuleType):
+        if not callable(target):
+            raise ConfigError(f"{source}: {type(target).__name__} is no builder; expected a class or new(arguments)")
+        return target  # type: ignore[no-any-return]  # callable is all that is promised of code from outside
+    for attribute in ("new", "New"):
+        if callable(builder := getattr(target, attribute, None)):
+            return builder  # type: ignore[no-any-return]  # as above
+    classes = [
+        value
+        for value in vars(target).values()
+        if inspect.isclass(value) and value.__module__ == target.__name__ and hasattr(value, "on_session_open")
+    ]
+    if len(classes) != 1:
+        found = ", ".join(kind.__name__ for kind in classes) or "neither"
+        raise ConfigError(f"{source}: expected new(arguments) or one class with on_session_open, found {found}")
+    return classes[0]
+
+
+def _register(registry: Registry, name: str, builder: Callable[..., Any], source: str) -> None:
+    """Register a builder after a look at what it makes.
+
+    A `new(arguments)` is called once with no arguments: it must have defaults, or say with a `ConfigError` that it
+    needs some; then the name is compared when the plugin is made for a configuration.
+    """
+    if not inspect.isclass(builder):
+        try:
+            plugin = builder({})
+        except ConfigError:
+            pass
+        except Exception as error:
+            where = f"{source}:{_line(error, Path(source))}" if source.endswith(".py") else source
+            message = f"{where}: new({{}}) failed: {type(error).__name__}: {_message(error)}"
+            raise ConfigError(message) from error
+        else:
+            _check_made(plugin, name, source)
+    registry.register_plugin(name, builder, source=source)
+
+
+def _check_made(plugin: Any, name: str, source: str) -> None:
+    own_name = name_of(plugin)
+    if own_name not in (None, name):
+        raise ConfigError(f"{source}: the plugin calls itself {own_name!r}, it is loaded as {name!r}")
+    if not callable(getattr(plugin, "on_session_open", None)):
+        raise ConfigError(f"{source}: new(arguments) made a {type(plugin).__name__} without on_session_open")
+
+
+def _line(error: BaseException, path: Path) -> int:
+    """Return the last line of `path` that led to the error."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return error.lineno or 0
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return (lines[-1] or 0) if lines else 0
+
+
+def _message(error: BaseException) -> str:
+    return error.msg if isinstance(error, SyntaxError) else str(error)
