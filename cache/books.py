@@ -1,0 +1,619 @@
+"""Books: the running picture of the cluster, kept from objects alone.
+
+Every object comes in through `apply` and leaves through `remove`; plans are assumed on top. Nothing here reads a clock
+or speaks to a server. A snapshot costs what changed since the last one, plus a copy of the changing amounts.
+
+What always holds: the books equal those that `rebuild` makes from the stored objects and the assumptions.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+from cache.assumptions import Assumption
+from cache.effects import Effects
+from cache.job_book import JobBook, JobEntry
+from cache.lookups import LOOKUP_KINDS, Lookups
+from cache.node_book import NodeBook, takes_room
+from cache.options import SINGLE, BooksOptions
+from cache.outsiders import broken_pod, no_group, outsiders
+from cache.priorities import PriorityClasses
+from cache.ring import owner_key
+from cache.room import unmet
+from cache.shards import shard_mask
+from cache.translate import Translator, single_group, single_job_id
+from cache.volumes import VolumeLookup, attach_limits, claim_keys
+from model import wire
+from model.arrays import BoolArray
+from model.errors import ObjectError
+from model.ids import JobId, NodeName, QueueName, TaskId
+from model.plan import Plan
+from model.queues import Queue
+from model.refusals import Refusal
+from model.resources import Amounts, ResourceSpace
+from model.snapshot import Outsider, Snapshot
+from model.tasks import Task, TaskStatus
+
+__all__ = ["Books"]
+
+_TEMPLATE_SLACK = 1000
+"""Templates without tasks that are kept at least, for the next pods of their kind."""
+
+_UNPLACED = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
+"""A task that fails in one of these never ran: its node refused it."""
+
+
+class Books:
+    """The running picture of the cluster."""
+
+    def __init__(
+        self, options: BooksOptions | None = None, report: Callable[[ObjectError], None] | None = None
+    ) -> None:
+        """Start with an empty cluster; `report` is told of each broken field."""
+        self.options = options or BooksOptions()
+        self.fault_counts: Counter[str] = Counter()
+        """Broken fields seen, by kind of object."""
+        self.translator = Translator(default_queue=self.options.default_queue, report=self._fault)
+        self._report = report
+        self._space = ResourceSpace()
+        self._effects = Effects(self._space)
+        self._nodes = NodeBook(self._space)
+        self._jobs = JobBook(self._space)
+        self._lookups = Lookups()
+        self._priorities = PriorityClasses()
+        self._queues: dict[QueueName, Queue] = {}
+        self._queue_names: tuple[QueueName, ...] = ()
+        self._queue_faults: dict[QueueName, ObjectError] = {}
+        self._stored: dict[str, dict[str, Any]] = {"Pod": {}, "Node": {}, "PodGroup": {}, "Queue": {}}
+        """Objects that were made into nouns, by kind and UID (pods) or name."""
+        self._tasks: dict[TaskId, Task] = {}
+        self._ids_by_key: dict[str, TaskId] = {}
+        self._loose: dict[TaskId, Refusal] = {}
+        self._by_claim: dict[str, set[TaskId]] = {}
+        self._assumed: dict[TaskId, Assumption] = {}
+        self._broken_gangs: set[JobId] = set()
+        self._with_affinity: dict[TaskId, Task] = {}
+        self._volume_lookup = VolumeLookup(
+            claims=self._lookups.of("PersistentVolumeClaim"),
+            volumes=self._lookups.of("PersistentVolume"),
+            classes=self._lookups.of("StorageClass"),
+            ignored_provisioners=self.options.ignored_provisioners,
+        )
+        self._template_limit = _TEMPLATE_SLACK
+        self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
+        self._generation = 0
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def generation(self) -> int:
+        """Number of changes so far."""
+        return self._generation
+
+    def apply(self, kind: str, new: Any) -> None:
+        """Take over an object of the cluster, new or changed; kinds that play no part are ignored."""
+        match kind:
+            case "Pod":
+                self._set_pod(new)
+            case "Node":
+                self._set_node(new)
+            case "PodGroup":
+                self._set_group(new)
+            case "Queue":
+                self._set_queue(new)
+            case "PriorityClass":
+                if self._priorities.set(new):
+                    self._jobs.mark_all()
+                    self._generation += 1
+            case _ if kind in LOOKUP_KINDS:
+                if self._lookups.put(kind, new.metadata, new):
+                    self._follow_lookup(kind, new)
+
+    def remove(self, kind: str, old: Any) -> None:
+        """Forget an object that left the cluster; one that is not known is ignored."""
+        match kind:
+            case "Pod":
+                self._remove_pod(TaskId(old.metadata.uid))
+            case "Node":
+                if self._stored["Node"].pop(old.metadata.name, None) is not None:
+                    self._nodes.set_node(NodeName(old.metadata.name), None)
+                    self._generation += 1
+            case "PodGroup":
+                self._remove_group(old)
+            case "Queue":
+                self._remove_queue(QueueName(old.metadata.name))
+            case "PriorityClass":
+                if self._priorities.remove(old.metadata.name):
+                    self._jobs.mark_all()
+                    self._generation += 1
+            case _ if kind in LOOKUP_KINDS:
+                if self._lookups.drop(kind, old.metadata):
+                    self._follow_lookup(kind, old)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now; the same object while nothing changed."""
+        if self._snapshot is not None and self._snapshot.generation == self._generation:
+            return self._snapshot
+        self._forget_templates()
+        numbers = {name: number for number, name in enumerate(self._queue_names)}
+        self._jobs.refresh(numbers, self._priorities)
+        self._snapshot = Snapshot(
+            generation=self._generation,
+            resources=self._space,
+            nodes=self._nodes.table(self._in_shard),
+            jobs=self._jobs.jobs(),
+            job_table=self._jobs.table(),
+            queues={name: self._queues[name] for name in self._queue_names},
+            queue_names=self._queue_names,
+            objects=self._lookups.frozen(),
+            outsiders=self._outsiders(),
+            shard_mode=self.options.shard_mode,
+            tasks_with_affinity=self._placed_with_affinity(),
+            broken_gangs=self._still_broken(),
+        )
+        return self._snapshot
+
+    def assume(self, plan: Plan, now: float) -> list[str]:
+        """Take all of a plan as done, or none of it.
+
+        Args:
+            plan: What was decided.
+            now: Seconds of a clock that never goes back.
+
+        Returns:
+            What speaks against the plan; empty when it is taken.
+        """
+        faults = [*self._bind_faults(plan), *self._eviction_faults(plan)]
+        if faults:
+            return faults
+        deadline = now + self.options.assume_seconds
+        for bind in plan.binds:
+            assumption = Assumption(node=bind.node, annotations=bind.annotations, deadline=deadline)
+            self._assume(bind.task, assumption)
+        for eviction in plan.evictions:
+            self._assume(eviction.task, Assumption(node=None, deadline=deadline))
+        return []
+
+    def forget(self, task: TaskId, *, failed: bool = False) -> bool:
+        """Drop what was assumed of a task, so that it is again what its pod says.
+
+        Args:
+            task: Whose assumption to drop.
+            failed: Its bind went wrong, so what its gang lacks ranks first from now on.
+
+        Returns:
+            Whether anything was assumed of it.
+        """
+        assumption = self._assumed.pop(task, None)
+        known = self._tasks.get(task)
+        if failed and known is not None and known.job is not None:
+            self._broken_gangs.add(known.job)
+            self._generation += 1
+        if assumption is None:
+            return False
+        self._translate_pod(self._stored["Pod"][task])
+        return True
+
+    def assumed(self) -> Mapping[TaskId, Assumption]:
+        """Return what is assumed, by task."""
+        return self._assumed
+
+    def overdue(self, now: float) -> list[TaskId]:
+        """List the tasks whose echo is overdue; read their pods again, then `apply` or `remove`, and `forget`."""
+        return [task for task, assumption in self._assumed.items() if assumption.deadline <= now]
+
+    def task(self, task: TaskId) -> Task | None:
+        """Return a task as it is now, assumptions included."""
+        return self._tasks.get(task)
+
+    def is_made_up(self, job: JobId) -> bool:
+        """Tell whether a job's group stands for a single pod and exists nowhere else."""
+        entry = self._jobs.entry(job)
+        return entry is not None and entry.is_made_up
+
+    def mark_half_bound(self) -> None:
+        """Rank what half-bound gangs lack first: called after the first list, for whoever was killed in between."""
+        for entry in map(self._jobs.entry, {task.job for task in self._tasks.values() if task.job is not None}):
+            if entry is not None and entry.facts is not None and self._is_half_bound(entry):
+                self._broken_gangs.add(entry.id)
+                self._generation += 1
+
+    def rebuild(self) -> "Books":
+        """Make the books anew from the stored objects and the assumptions."""
+        fresh = Books(self.options)
+        for kind, each in self._lookups.everything():
+            fresh.apply(kind, each)
+        for priority_class in self._priorities.all():
+            fresh.apply("PriorityClass", priority_class)
+        fresh._assumed = dict(self._assumed)
+        fresh._broken_gangs = set(self._broken_gangs)
+        for kind in ("Queue", "Node", "PodGroup", "Pod"):
+            for each in self._stored[kind].values():
+                fresh.apply(kind, each)
+        return fresh
+
+    def copy_of_objects(self) -> Callable[[], "Books"]:
+        """Copy what is stored, and return how to make books of it, which another thread may do."""
+        copied = Books(self.options)
+        copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
+        copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
+        copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
+        return copied.rebuild
+
+    # Pods
+
+    def _set_pod(self, pod: wire.Pod) -> None:
+        task_id = TaskId(pod.metadata.uid)
+        known = self._stored["Pod"].get(task_id)
+        if known is not None and _is_same_version(known, pod):
+            return
+        if not self._is_tracked(pod):
+            self._remove_pod(task_id)
+            return
+        key = pod.metadata.key
+        previous = self._ids_by_key.get(key)
+        if previous is not None and previous != task_id:
+            self._remove_pod(previous)
+        self._ids_by_key[key] = task_id
+        self._stored["Pod"][task_id] = pod
+        self._index_claims(task_id, known, pod)
+        assumption = self._assumed.get(task_id)
+        if assumption is not None and assumption.is_settled_by(pod):
+            del self._assumed[task_id]
+        self._translate_pod(pod)
+
+    def _remove_pod(self, task_id: TaskId) -> None:
+        pod = self._stored["Pod"].pop(task_id, None)
+        if pod is None:
+            return
+        if self._ids_by_key.get(pod.metadata.key) == task_id:
+            del self._ids_by_key[pod.metadata.key]
+        self._index_claims(task_id, pod, None)
+        self._assumed.pop(task_id, None)
+        self._loose.pop(task_id, None)
+        self._replace(self._tasks.pop(task_id), None)
+
+    def _translate_pod(self, pod: wire.Pod) -> None:
+        """Make the task of a stored pod anew, with what is assumed of it, and put it into the books."""
+        task_id = TaskId(pod.metadata.uid)
+        known = self._tasks.get(task_id)
+        task = self._task(pod)
+        self._cover_template(task)
+        assumption = self._assumed.get(task_id)
+        if assumption is not None:
+            task = assumption.applied_to(task)
+        if (
+            known is not None
+            and known.status in _UNPLACED
+            and task.status is TaskStatus.FAILED
+            and task.job is not None
+        ):
+            self._broken_gangs.add(task.job)
+        self._tasks[task_id] = task
+        self._replace(known, task)
+
+    def _task(self, pod: wire.Pod) -> Task:
+        self._loose.pop(TaskId(pod.metadata.uid), None)
+        job = self._job_of(pod)
+        try:
+            task = self.translator.task(pod, job, self._volume_lookup.needed)
+        except ObjectError as fault:
+            self._fault(fault)
+            if self._is_ours(pod):
+                self._loose[TaskId(pod.metadata.uid)] = broken_pod(fault)
+            return self.translator.fenced_task(pod)
+        if job is None and self._is_ours(pod):
+            self._loose[task.id] = no_group()
+        elif job is not None and self.translator.job_id(pod) is None and job not in self._stored["PodGroup"]:
+            facts = self.translator.group(single_group(pod, task.status))
+            self._jobs.set_group(job, facts, is_made_up=True)
+        return task
+
+    def _job_of(self, pod: wire.Pod) -> JobId | None:
+        """Return the job that a pod names, or its own, where a pod without a group is a gang of one."""
+        job = self.translator.job_id(pod)
+        if job is not None or self.options.ungrouped_pods != SINGLE or not self._is_ours(pod):
+            return job
+        return single_job_id(pod)
+
+    def _replace(self, old: Task | None, new: Task | None) -> None:
+        """Exchange a task in the books of nodes and jobs, touching amounts only where they change."""
+        self._generation += 1
+        if old is not None and new is not None and _counts_alike(old, new):
+            self._swap(new)
+            return
+        if old is not None:
+            if takes_room(old):
+                self._nodes.remove(old, self._effects)
+                self._with_affinity.pop(old.id, None)
+            if old.job is not None:
+                self._jobs.remove(old, self._effects)
+                self._drop_made_up(old.job, new)
+        if new is not None:
+            if takes_room(new):
+                self._nodes.add(new, self._effects)
+                self._note_affinity(new)
+            if new.job is not None:
+                self._jobs.add(new, self._effects)
+
+    def _swap(self, new: Task) -> None:
+        if takes_room(new):
+            self._nodes.swap(new)
+            self._note_affinity(new)
+        if new.job is not None:
+            self._jobs.swap(new)
+
+    def _drop_made_up(self, job: JobId, new: Task | None) -> None:
+        """Take the made-up group of a pod away with the pod, or when the pod joins a real group."""
+        entry = self._jobs.entry(job)
+        if entry is not None and entry.is_made_up and (new is None or new.job != job):
+            self._jobs.set_group(job, None)
+
+    def _note_affinity(self, task: Task) -> None:
+        affinity = task.template.spec.affinity
+        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+            self._with_affinity[task.id] = task
+
+    def _is_ours(self, pod: wire.Pod) -> bool:
+        options = self.options
+        if not options.ignore_scheduler_name and pod.spec.scheduler_name not in options.scheduler_names:
+            return False
+        return options.ownership is None or options.ownership.owns(owner_key(pod.metadata))
+
+    def _is_tracked(self, pod: wire.Pod) -> bool:
+        """Tell whether a pod matters: it is ours to place, or takes room on one of our nodes."""
+        if self._is_ours(pod):
+            return True
+        node = pod.spec.node_name
+        return bool(node) and (self.options.ownership is None or self.options.ownership.owns(node))
+
+    def _index_claims(self, task_id: TaskId, old: wire.Pod | None, new: wire.Pod | None) -> None:
+        if old is not None and old.spec.volumes:
+            for key in claim_keys(old):
+                self._by_claim.get(key, set()).discard(task_id)
+        if new is not None and new.spec.volumes:
+            for key in claim_keys(new):
+                self._by_claim.setdefault(key, set()).add(task_id)
+
+    # Nodes
+
+    def _set_node(self, node: wire.Node) -> None:
+        name = NodeName(node.metadata.name)
+        if self.options.ownership is not None and not self.options.ownership.owns(name):
+            return
+        known = self._stored["Node"].get(name)
+        if known is not None and _says_the_same(known, node):
+            return
+        self._stored["Node"][name] = node
+        self._translate_node(node)
+
+    def _translate_node(self, node: wire.Node) -> None:
+        name = NodeName(node.metadata.name)
+        if not self.options.node_selector.selects(node.metadata.labels):
+            # One that stops matching leaves, but what runs on it stays accounted, for it may match again.
+            if self._nodes.node(name) is None:
+                return
+            self._nodes.set_node(name, None)
+        else:
+            new = self.translator.node(node, attach_limits(self._lookups.of("CSINode").get(name)))
+            self._cover([new.allocatable, new.oversubscribed])
+            self._nodes.set_node(name, new)
+        self._generation += 1
+
+    # Groups, queues, lookups
+
+    def _set_group(self, group: wire.PodGroup) -> None:
+        if self.options.ownership is not None and not self.options.ownership.owns(owner_key(group.metadata)):
+            return
+        known = self._stored["PodGroup"].get(group.metadata.key)
+        if known is not None and _is_same_version(known, group):
+            return
+        self._stored["PodGroup"][group.metadata.key] = group
+        job = JobId(group.metadata.key)
+        try:
+            facts = self.translator.group(group)
+        except ObjectError as fault:
+            self._fault(fault)
+            self._jobs.set_group(job, None, fault=fault)
+        else:
+            if facts.min_resources is not None:
+                self._cover([facts.min_resources])
+            self._jobs.set_group(job, facts)
+        self._generation += 1
+
+    def _remove_group(self, group: wire.PodGroup) -> None:
+        known = self._stored["PodGroup"].get(group.metadata.key)
+        if known is None or (group.metadata.uid and known.metadata.uid != group.metadata.uid):
+            return
+        del self._stored["PodGroup"][group.metadata.key]
+        job = JobId(group.metadata.key)
+        self._jobs.set_group(job, None)
+        self._generation += 1
+        entry = self._jobs.entry(job)
+        for task in list(entry.tasks.values()) if entry is not None else ():
+            if self.translator.job_id(task.pod) is None:
+                self._translate_pod(self._stored["Pod"][task.id])
+
+    def _set_queue(self, queue: wire.Queue) -> None:
+        name = QueueName(queue.metadata.name)
+        known = self._stored["Queue"].get(name)
+        if known is not None and _is_same_version(known, queue):
+            return
+        self._stored["Queue"][name] = queue
+        try:
+            new = self.translator.queue(queue)
+        except ObjectError as fault:
+            self._fault(fault)
+            self._queues.pop(name, None)
+            self._queue_faults[name] = fault
+        else:
+            self._queues[name] = new
+            self._queue_faults.pop(name, None)
+            self._cover([new.capability, new.guarantee, new.deserved])
+        self._number_queues()
+
+    def _remove_queue(self, name: QueueName) -> None:
+        if self._stored["Queue"].pop(name, None) is None:
+            return
+        self._queues.pop(name, None)
+        self._queue_faults.pop(name, None)
+        self._number_queues()
+
+    def _number_queues(self) -> None:
+        names = tuple(sorted(self._queues))
+        if names != self._queue_names:
+            self._queue_names = names
+            self._jobs.mark_all()
+        self._generation += 1
+
+    def _follow_lookup(self, kind: str, changed: Any) -> None:
+        """Make anew what depends on an object that is looked up."""
+        self._generation += 1
+        match kind:
+            case "PersistentVolumeClaim":
+                self._translate_users([changed.metadata.key])
+            case "PersistentVolume":
+                self._translate_users(
+                    key
+                    for key, claim in self._lookups.of("PersistentVolumeClaim").items()
+                    if claim.spec.volume_name == changed.metadata.name
+                )
+            case "StorageClass":
+                self._translate_users(list(self._by_claim))
+            case "CSINode":
+                node = self._stored["Node"].get(changed.metadata.name)
+                if node is not None:
+                    self._translate_node(node)
+            case "NodeShard":
+                self._shard_mask = None
+            case _:
+                pass
+
+    def _translate_users(self, claims: Iterable[str]) -> None:
+        for key in claims:
+            for task_id in sorted(self._by_claim.get(key, ())):
+                self._translate_pod(self._stored["Pod"][task_id])
+
+    # The resource space
+
+    def _cover_template(self, task: Task) -> None:
+        if not self._effects.knows(task.template):
+            self._cover([task.template.request])
+            self._effects.request(task.template)
+
+    def _cover(self, amounts: Iterable[Amounts]) -> None:
+        """Grow the resource space where amounts need it."""
+        space = self._space.covering(amounts)
+        if space is not self._space:
+            self._space = space
+            self._effects = Effects(space)
+            self._nodes.respace(space)
+            self._jobs.respace(space)
+
+    def _forget_templates(self) -> None:
+        """Drop the templates of pods that are gone, when they have become as many as those in use."""
+        templates = self.translator.templates
+        if len(templates) > self._template_limit:
+            templates.keep(task.template for task in self._tasks.values())
+            self._template_limit = 2 * len(templates) + _TEMPLATE_SLACK
+            self._effects = Effects(self._space)
+
+    # Parts of the snapshot
+
+    def _in_shard(self, names: tuple[NodeName, ...]) -> BoolArray:
+        if self._shard_mask is None or self._shard_mask[0] is not names:
+            shards = cast("Mapping[str, wire.NodeShard]", self._lookups.of("NodeShard"))
+            mask = shard_mask(names, shards, mode=self.options.shard_mode, shard=self.options.shard_name)
+            self._shard_mask = (names, mask)
+        return self._shard_mask[1]
+
+    def _outsiders(self) -> tuple[Outsider, ...]:
+        loose = ((self._tasks[task], self._loose[task]) for task in sorted(self._loose))
+        return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
+
+    def _placed_with_affinity(self) -> tuple[Task, ...]:
+        placed = (task for _, task in sorted(self._with_affinity.items()))
+        return tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
+
+    def _still_broken(self) -> frozenset[JobId]:
+        """Drop the gangs that are whole again, or hold nothing any more."""
+        entries = ((job, self._jobs.entry(job)) for job in self._broken_gangs)
+        self._broken_gangs = {
+            job
+            for job, entry in entries
+            if entry is not None and entry.facts is not None and self._is_half_bound(entry)
+        }
+        return frozenset(self._broken_gangs)
+
+    def _is_half_bound(self, entry: JobEntry) -> bool:
+        return entry.facts is not None and 0 < entry.ready_count() < entry.facts.min_available
+
+    # Plans
+
+    def _bind_faults(self, plan: Plan) -> Iterable[str]:
+        tasks: list[tuple[Task, NodeName]] = []
+        for bind in plan.binds:
+            task = self._tasks.get(bind.task)
+            if task is None:
+                yield f"{bind.namespace}/{bind.name}: the pod is gone"
+            elif task.status is not TaskStatus.PENDING:
+                yield f"{task.key}: the pod is {task.status.label}, no longer Pending"
+            elif self._nodes.node(bind.node) is None:
+                yield f"{task.key}: node {bind.node} is gone"
+            else:
+                tasks.append((task, bind.node))
+        yield from unmet(tasks, self._nodes, self._effects, self._space)
+
+    def _eviction_faults(self, plan: Plan) -> Iterable[str]:
+        for eviction in plan.evictions:
+            task = self._tasks.get(eviction.task)
+            if task is None:
+                yield f"{eviction.namespace}/{eviction.name}: the pod is gone"
+            elif task.node != eviction.node:
+                yield f"{task.key}: the pod is not on node {eviction.node}"
+            elif not takes_room(task):
+                yield f"{task.key}: the pod has finished"
+
+    def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
+        pod = self._stored["Pod"][task_id]
+        if not assumption.is_settled_by(pod):
+            self._assumed[task_id] = assumption
+            self._translate_pod(pod)
+
+    def _fault(self, fault: ObjectError) -> None:
+        self.fault_counts[fault.kind] += 1
+        if self._report is not None:
+            self._report(fault)
+
+
+def _counts_alike(old: Task, new: Task) -> bool:
+    """Tell whether two states of a task add the same to the same columns."""
+    return (
+        old.template is new.template
+        and old.status is new.status
+        and old.node == new.node
+        and old.job == new.job
+        and old.gated == new.gated
+        and (not new.gated or old.pod.spec.scheduling_gates == new.pod.spec.scheduling_gates)
+    )
+
+
+def _is_same_version(known: Any, new: Any) -> bool:
+    version = new.metadata.resource_version
+    return bool(version) and known.metadata.resource_version == version and known.metadata.uid == new.metadata.uid
+
+
+def _says_the_same(known: wire.Node, new: wire.Node) -> bool:
+    """Tell whether a Node update is a mere heartbeat."""
+    return (
+        known.metadata.uid == new.metadata.uid
+        and known.metadata.labels == new.metadata.labels
+        and known.metadata.annotations == new.metadata.annotations
+        and known.spec == new.spec
+        and known.status.allocatable == new.status.allocatable
+        and known.status.capacity == new.status.capacity
+        and known.status.images == new.status.images
+        and known.status.volumes_attached == new.status.volumes_attached
+        and known.status.volumes_in_use == new.status.volumes_in_use
+        and [(each.type, each.status, each.reason) for each in known.status.conditions]
+        == [(each.type, each.status, each.reason) for each in new.status.conditions]
+    )

@@ -1,0 +1,231 @@
+"""Job book: tasks by job, the groups that make them jobs, and the columns of jobs.
+
+A job is entered when a pod or a PodGroup first names it. It is in the snapshot when it has a sound PodGroup and a known
+queue; until then it is outside, and its pending tasks are told why.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from cache.annotations import QUEUE_GATE
+from cache.columns import Matrix, frozen
+from cache.effects import JOB_SEGMENTS, Effects
+from cache.priorities import PriorityClasses
+from cache.translate import GroupFacts
+from model.arrays import IntArray
+from model.errors import ObjectError
+from model.ids import JobId, QueueName, TaskId
+from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
+from model.resources import Amounts, ResourceSpace
+from model.tasks import READY_STATUSES, Task
+
+__all__ = ["JobBook", "JobEntry"]
+
+_MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE = range(5)
+_MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 6, 7
+
+
+@dataclass(slots=True, eq=False)
+class JobEntry:
+    """One job that was spoken of."""
+
+    id: JobId
+    column: int
+    facts: GroupFacts | None = None
+    fault: ObjectError | None = None
+    """Why its PodGroup cannot be used."""
+    is_made_up: bool = False
+    """Its group stands for a single pod and exists nowhere else."""
+    tasks: dict[TaskId, Task] = field(default_factory=dict)
+    is_sorted: bool = True
+
+    def frozen_tasks(self) -> Mapping[TaskId, Task]:
+        """Copy the tasks, in the order of their ids."""
+        if not self.is_sorted:
+            self.tasks = dict(sorted(self.tasks.items()))
+            self.is_sorted = True
+        return MappingProxyType(self.tasks.copy())
+
+    def ready_count(self) -> int:
+        """Count the tasks that count towards the minimum."""
+        return sum(task.status in READY_STATUSES for task in self.tasks.values())
+
+
+class JobBook:
+    """All jobs and their tasks."""
+
+    def __init__(self, space: ResourceSpace) -> None:
+        """Start without jobs."""
+        self._space = space
+        self._matrix = Matrix(JOB_SEGMENTS, space)
+        self._entries: dict[JobId, JobEntry] = {}
+        self._changed: set[JobId] = set()
+        self._jobs: dict[JobId, Job] = {}
+        self._is_sorted = True
+        self._outside: set[JobId] = set()
+
+    def add(self, task: Task, effects: Effects) -> None:
+        """Count a task in its job."""
+        assert task.job is not None
+        entry = self._entry(task.job)
+        self._matrix.values[:, entry.column] += _effect(task, effects)
+        entry.tasks[task.id] = task
+        entry.is_sorted = False
+
+    def remove(self, task: Task, effects: Effects) -> None:
+        """Take a task out of its job."""
+        assert task.job is not None
+        entry = self._entry(task.job)
+        self._matrix.values[:, entry.column] -= _effect(task, effects)
+        del entry.tasks[task.id]
+        self._tidy(entry)
+
+    def swap(self, task: Task) -> None:
+        """Put a newer state of a task in its place, what it counts for unchanged."""
+        assert task.job is not None
+        self._entry(task.job).tasks[task.id] = task
+
+    def set_group(
+        self, job: JobId, facts: GroupFacts | None, *, fault: ObjectError | None = None, is_made_up: bool = False
+    ) -> None:
+        """Give a job its group, or a group that cannot be used, or take the group away."""
+        if facts is None and fault is None and job not in self._entries:
+            return
+        entry = self._entry(job)
+        entry.facts, entry.fault, entry.is_made_up = facts, fault, is_made_up
+        self._write_fixed(entry)
+        self._tidy(entry)
+
+    def entry(self, job: JobId) -> JobEntry | None:
+        """Return what is known of a job."""
+        return self._entries.get(job)
+
+    def mark_all(self) -> None:
+        """Look at every job again: queues or priority classes changed."""
+        self._changed.update(self._entries)
+
+    def respace(self, space: ResourceSpace) -> None:
+        """Go over to a larger resource space."""
+        self._matrix.respace(space)
+        self._space = space
+
+    def min_resources(self) -> Iterator[Amounts]:
+        """Return the minimum resources of all groups that set them."""
+        for entry in self._entries.values():
+            if entry.facts is not None and entry.facts.min_resources is not None:
+                yield entry.facts.min_resources
+
+    def refresh(self, queue_numbers: Mapping[QueueName, int], priorities: PriorityClasses) -> None:
+        """Make the jobs of the snapshot anew where something about them changed."""
+        for job_id in self._changed:
+            entry = self._entries.get(job_id)
+            number = NO_QUEUE
+            if entry is not None and entry.facts is not None:
+                number = queue_numbers.get(entry.facts.queue, NO_QUEUE)
+            if entry is not None:
+                self._matrix.values[self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE, entry.column] = number
+            if entry is None or number == NO_QUEUE:
+                self._jobs.pop(job_id, None)
+            else:
+                self._is_sorted = self._is_sorted and job_id in self._jobs
+                self._jobs[job_id] = _job(entry, priorities)
+            if entry is None or number != NO_QUEUE:
+                self._outside.discard(job_id)
+            else:
+                self._outside.add(job_id)
+        self._changed.clear()
+
+    def jobs(self) -> Mapping[JobId, Job]:
+        """Return the jobs of the snapshot, in the order of their ids."""
+        if not self._is_sorted:
+            self._jobs = dict(sorted(self._jobs.items()))
+            self._is_sorted = True
+        return MappingProxyType(self._jobs.copy())
+
+    def outside(self) -> Iterable[JobEntry]:
+        """Return the jobs that are not in the snapshot, in the order of their ids."""
+        return (self._entries[job] for job in sorted(self._outside))
+
+    def table(self) -> JobTable:
+        """Return what is counted per job, copied."""
+        values = frozen(self._matrix.values[:, : self._matrix.columns].copy())
+        counts, best_effort, allocated, pending, total, gated, min_resources, fixed = (
+            values[each] for each in self._matrix.slices
+        )
+        masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING]].astype(bool)
+        masks.flags.writeable = False
+        return JobTable(
+            queue=fixed[_QUEUE],
+            counts=counts,
+            pending_best_effort=best_effort[0],
+            allocated=allocated,
+            pending=pending,
+            total=total,
+            gated=gated,
+            min_resources=min_resources,
+            has_min_resources=masks[0],
+            min_available=fixed[_MIN_AVAILABLE],
+            phase_inqueue=masks[1],
+            phase_running=masks[2],
+        )
+
+    def _entry(self, job: JobId) -> JobEntry:
+        """Return a job's entry, made if need be, and mark it as changed."""
+        self._changed.add(job)
+        entry = self._entries.get(job)
+        if entry is None:
+            entry = self._entries[job] = JobEntry(job, self._matrix.take())
+        return entry
+
+    def _tidy(self, entry: JobEntry) -> None:
+        """Forget a job that nobody speaks of any more."""
+        if entry.facts is None and entry.fault is None and not entry.tasks:
+            self._matrix.give_back(entry.column)
+            # A free column belongs to no queue, so that sums by queue pass over it.
+            self._matrix.values[self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE, entry.column] = NO_QUEUE
+            del self._entries[entry.id]
+
+    def _write_fixed(self, entry: JobEntry) -> None:
+        facts, column = entry.facts, entry.column
+        fixed = self._matrix.slices[_FIXED_SEGMENT].start
+        minimum = facts.min_resources if facts is not None else None
+        self._matrix.values[self._matrix.slices[_MIN_RESOURCES_SEGMENT], column] = self._space.vector(minimum or {})
+        self._matrix.values[fixed + _HAS_MIN_RESOURCES, column] = minimum is not None
+        self._matrix.values[fixed + _MIN_AVAILABLE, column] = 0 if facts is None else facts.min_available
+        self._matrix.values[fixed + _INQUEUE, column] = facts is not None and facts.phase is JobPhase.INQUEUE
+        self._matrix.values[fixed + _RUNNING, column] = facts is not None and facts.phase is JobPhase.RUNNING
+
+
+def _effect(task: Task, effects: Effects) -> IntArray:
+    return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not _waits_for_queue_only(task))
+
+
+def _waits_for_queue_only(task: Task) -> bool:
+    gates = task.pod.spec.scheduling_gates
+    return len(gates) == 1 and gates[0].name == QUEUE_GATE
+
+
+def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
+    facts = entry.facts
+    assert facts is not None
+    metadata = facts.group.metadata
+    return Job(
+        id=entry.id,
+        uid=metadata.uid,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        queue=facts.queue,
+        priority=priorities.value_of(facts.group.spec.priority_class_name),
+        min_available=facts.min_available,
+        min_by_role=facts.min_by_role,
+        min_resources=facts.min_resources,
+        phase=facts.phase,
+        created=facts.created,
+        waiting_seconds=facts.waiting_seconds,
+        preemptable=facts.preemptable,
+        revocable_zone=facts.revocable_zone,
+        tasks=entry.frozen_tasks(),
+        column=entry.column,
+        group=facts.group,
+    )

@@ -1,0 +1,163 @@
+"""Books from objects: the cluster of files and tests, as `kubectl get -o yaml` or a hand writes it.
+
+Objects are Kubernetes dictionaries with `apiVersion` and `kind`, Lists are unfolded. What a server would have filled in
+is filled in here: namespaces, UIDs, the phase of a new pod. A broken object is reported and left out, and kinds that
+play no part are noted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from cache.books import Books
+from cache.lookups import LOOKUP_KINDS
+from cache.options import BooksOptions
+from model import wire
+from model.errors import ObjectError
+
+__all__ = ["KINDS", "books_from_objects", "decoded", "unfolded"]
+
+_STRUCTS: Final[Mapping[str, type[wire.Wire]]] = {
+    "Namespace": wire.Namespace,
+    "ResourceQuota": wire.ResourceQuota,
+    "PodDisruptionBudget": wire.PodDisruptionBudget,
+    "PersistentVolumeClaim": wire.PersistentVolumeClaim,
+    "PersistentVolume": wire.PersistentVolume,
+    "StorageClass": wire.StorageClass,
+    "CSINode": wire.CSINode,
+    "CSIDriver": wire.CSIDriver,
+    "CSIStorageCapacity": wire.CSIStorageCapacity,
+    "VolumeAttachment": wire.VolumeAttachment,
+    "Service": wire.Service,
+    "ReplicationController": wire.ReplicationController,
+    "ReplicaSet": wire.ReplicaSet,
+    "StatefulSet": wire.StatefulSet,
+    "ResourceClaim": wire.ResourceClaim,
+    "ResourceSlice": wire.ResourceSlice,
+    "DeviceClass": wire.DeviceClass,
+    "HyperNode": wire.HyperNode,
+    "NodeShard": wire.NodeShard,
+    "Numatopology": wire.Numatopology,
+    "PriorityClass": wire.PriorityClass,
+    "Queue": wire.Queue,
+    "Node": wire.Node,
+    "PodGroup": wire.PodGroup,
+    "Pod": wire.Pod,
+}
+"""In the order in which they are best taken over: what others look up comes first."""
+
+KINDS: Final = tuple(_STRUCTS)
+"""Kinds that the books follow."""
+
+_GROUPS: Final = {
+    "PodGroup": "scheduling.volcano.sh",
+    "Queue": "scheduling.volcano.sh",
+    "HyperNode": "topology.volcano.sh",
+    "NodeShard": "shard.volcano.sh",
+    "Numatopology": "nodeinfo.volcano.sh",
+}
+"""API group of kinds whose name other projects use too."""
+
+_NAMESPACED: Final = frozenset({
+    "Pod",
+    "PodGroup",
+    "ResourceQuota",
+    "PodDisruptionBudget",
+    "PersistentVolumeClaim",
+    "CSIStorageCapacity",
+    "Service",
+    "ReplicationController",
+    "ReplicaSet",
+    "StatefulSet",
+    "ResourceClaim",
+})  # fmt: skip
+_DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
+    kind: wire.Decoder(kind, struct) for kind, struct in _STRUCTS.items()
+}
+_ORDER: Final = {kind: position for position, kind in enumerate(_STRUCTS)}
+
+
+def books_from_objects(
+    objects: Iterable[Mapping[str, Any]],
+    options: BooksOptions | None = None,
+    *,
+    report: Callable[[ObjectError], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Books:
+    """Make books of a cluster given as dictionaries.
+
+    Args:
+        objects: Kubernetes objects and Lists of them, in any order.
+        options: How to read them.
+        report: Is told of each broken object and field.
+        note: Is told of each kind that plays no part, once.
+    """
+    books = Books(options, report)
+    for kind, each in decoded(objects, report=report, note=note):
+        books.apply(kind, each)
+    return books
+
+
+def decoded(
+    objects: Iterable[Mapping[str, Any]],
+    *,
+    report: Callable[[ObjectError], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> list[tuple[str, Any]]:
+    """Turn dictionaries into structs with their kinds, in the order in which books best take them over."""
+    found: list[tuple[str, Any]] = []
+    foreign: set[str] = set()
+    for each in unfolded(objects):
+        kind = _kind(each)
+        if kind is None:
+            foreign.add(f"{each.get('apiVersion', '')} {each.get('kind', '(no kind)')}")
+            continue
+        try:
+            found.append((kind, _DECODERS[kind].convert(_filled_in(kind, each))))
+        except ObjectError as error:
+            if report is not None:
+                report(error)
+    if note is not None:
+        for name in sorted(foreign):
+            note(f"{name.strip()} plays no part in scheduling: ignored")
+    return sorted(found, key=lambda pair: _ORDER[pair[0]])
+
+
+def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Replace Lists by their items, at any depth."""
+    for each in objects:
+        kind, items = each.get("kind"), each.get("items")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            inherited = {"kind": kind.removesuffix("List"), "apiVersion": each.get("apiVersion", "")}
+            yield from unfolded({**(inherited if kind != "List" else {}), **item} for item in items)
+        else:
+            yield each
+
+
+def _kind(each: Mapping[str, Any]) -> str | None:
+    kind = each.get("kind")
+    if not isinstance(kind, str) or kind not in _STRUCTS:
+        return None
+    group = _GROUPS.get(kind)
+    version = each.get("apiVersion", "")
+    if group is not None and version and not str(version).startswith(f"{group}/"):
+        return None
+    return kind
+
+
+def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Fill in what a server would have: a namespace and a UID."""
+    metadata = each.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return each
+    filled = dict(metadata)
+    if kind in _NAMESPACED and not filled.get("namespace"):
+        filled["namespace"] = "default"
+    if not filled.get("uid"):
+        name = filled.get("name", "")
+        filled["uid"] = f"{filled['namespace']}-{name}" if kind in _NAMESPACED else f"{kind.lower()}-{name}"
+    # Files come from several moments, so versions do not tell which of two objects of one name is the newer one.
+    filled.pop("resourceVersion", None)
+    return {**each, "metadata": filled}
+
+
+assert set(LOOKUP_KINDS) < set(KINDS)

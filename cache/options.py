@@ -1,0 +1,44 @@
+"""Options of the books: which objects are this scheduler's, and how loose ends are read."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from cache.node_selector import NodeSelector
+from cache.ring import Ownership
+from model.ids import QueueName
+
+__all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "BooksOptions"]
+
+DEFAULT_QUEUE: Final = QueueName("default")
+EVERY_NODE: Final = NodeSelector()
+WAIT: Final = "wait"
+"""Pods without a group wait for the controller that makes one."""
+SINGLE: Final = "single"
+"""Pods without a group are gangs of one."""
+ALWAYS_IGNORED_PROVISIONERS: Final = frozenset({"rancher.io/local-path", "hostpath.csi.k8s.io"})
+"""Their volumes are folders of the node: nothing is attached, nothing is limited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BooksOptions:
+    """How the books read the cluster."""
+
+    scheduler_names: frozenset[str] = frozenset({"volcano"})
+    """Pods that name one of these are placed by this scheduler; others only take room."""
+    ignore_scheduler_name: bool = False
+    """Take every pod for ours, whatever scheduler it names."""
+    default_queue: QueueName = DEFAULT_QUEUE
+    """Queue of groups that name none."""
+    ungrouped_pods: str = WAIT
+    """`wait` or `single`."""
+    node_selector: NodeSelector = EVERY_NODE
+    ownership: Ownership | None = None
+    """This scheduler's share of a hash ring; None where it is alone."""
+    shard_mode: str = "none"
+    """`none`, `hard` or `soft`."""
+    shard_name: str = "volcano"
+    """NodeShard object of this scheduler."""
+    ignored_provisioners: frozenset[str] = frozenset()
+    """CSI provisioners whose volumes are not counted, beside the ones that never are."""
+    assume_seconds: float = 60.0
+    """How long an assumption may wait for its echo before the pod is read again."""

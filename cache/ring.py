@@ -1,0 +1,68 @@
+"""Hash ring: which of several schedulers an object belongs to.
+
+Each member owns twenty points of the ring, the CRC-32 (IEEE) of `<member>|<i>`; a key belongs to the first point
+strictly greater than its own CRC-32, past the last point to the first. Schedulers that name the same members agree.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Final
+from zlib import crc32
+
+from model import wire
+
+__all__ = ["HashRing", "Ownership", "owner_key"]
+
+POINTS_PER_MEMBER: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class HashRing:
+    """Members on a ring."""
+
+    members: tuple[str, ...]
+    _points: tuple[int, ...] = field(init=False)
+    _owners: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Place the points."""
+        owners: dict[int, str] = {}
+        for member in self.members:
+            for number in range(POINTS_PER_MEMBER):
+                owners[crc32(f"{member}|{number}".encode())] = member
+        object.__setattr__(self, "_points", tuple(sorted(owners)))
+        object.__setattr__(self, "_owners", tuple(owners[point] for point in self._points))
+
+    def owner(self, key: str) -> str:
+        """Return the member that `key` belongs to."""
+        position = bisect_right(self._points, crc32(key.encode()))
+        return self._owners[position % len(self._owners)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """One scheduler's share of the objects."""
+
+    ring: HashRing
+    member: str
+
+    @classmethod
+    def of_pod(cls, pod_name: str, schedulers: int) -> "Ownership":
+        """Derive the ring from this scheduler's pod name, `<base>-<ordinal>`, and the number of schedulers.
+
+        Raises:
+            ValueError: The name has no ordinal.
+        """
+        base, dash, _ = pod_name.rpartition("-")
+        if not dash:
+            raise ValueError(f"{pod_name!r} is not the name of a StatefulSet's pod: it has no ordinal")
+        return cls(HashRing(tuple(f"{base}-{number}" for number in range(schedulers))), pod_name)
+
+    def owns(self, key: str) -> bool:
+        """Tell whether `key` is this scheduler's."""
+        return self.ring.owner(key) == self.member
+
+
+def owner_key(metadata: wire.ObjectMeta) -> str:
+    """Return the ring key of a pod or pod group: its first owner's name, so that what belongs together stays so."""
+    return metadata.owner_references[0].name if metadata.owner_references else metadata.name

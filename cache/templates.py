@@ -1,0 +1,145 @@
+"""Templates: one object for all pods that ask the same of a node."""
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from model import wire
+from model.requests import is_best_effort, is_resize_infeasible, pod_request
+from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
+from model.tasks import TaskTemplate
+
+__all__ = ["TemplateStore"]
+
+_NUMBERS = count(1)
+"""Of the whole process: memos of several books must not meet under one number."""
+_ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
+"""The hook is for the shared empty mapping, the only value on the wire that is not plain."""
+_FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
+
+_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...]]
+
+
+class TemplateStore:
+    """Interns templates by the canonical encoding of what matters to placement."""
+
+    def __init__(self) -> None:
+        """Start without templates."""
+        self._templates: dict[_Key, TaskTemplate] = {}
+        self._fenced: dict[bytes, TaskTemplate] = {}
+
+    def __len__(self) -> int:
+        """Return the number of templates kept."""
+        return len(self._templates) + len(self._fenced)
+
+    def template(self, pod: wire.Pod, volumes: Amounts = NO_AMOUNTS) -> TaskTemplate:
+        """Return the template of a pod that needs `volumes` attached.
+
+        Raises:
+            ObjectError: An amount of the pod is no quantity, or is negative.
+        """
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else ())
+        known = self._templates.get(key)
+        if known is None:
+            request = pod_request(pod, volumes)
+            known = self._templates[key] = TaskTemplate(
+                number=next(_NUMBERS),
+                request=request.amounts,
+                scored_cpu_millis=request.scored_cpu_millis,
+                scored_memory_bytes=request.scored_memory_bytes,
+                best_effort=is_best_effort(request.amounts),
+                spec=_trimmed(pod.spec),
+            )
+        return known
+
+    def fenced(self, pod: wire.Pod) -> TaskTemplate:
+        """Return a template for a pod whose amounts cannot be read: it takes one place on its node, if it has one."""
+        key = _encoded(pod.spec)
+        known = self._fenced.get(key)
+        if known is None:
+            known = self._fenced[key] = TaskTemplate(
+                number=next(_NUMBERS),
+                request=_FENCED_REQUEST,
+                scored_cpu_millis=0,
+                scored_memory_bytes=0,
+                best_effort=True,
+                spec=_trimmed(pod.spec),
+            )
+        return known
+
+    def keep(self, used: Iterable[TaskTemplate]) -> None:
+        """Forget all templates but those in use."""
+        numbers = {template.number for template in used}
+        self._templates = {key: each for key, each in self._templates.items() if each.number in numbers}
+        self._fenced = {key: each for key, each in self._fenced.items() if each.number in numbers}
+
+
+def _encoded(spec: wire.PodSpec) -> bytes:
+    return _ENCODER.encode(
+        (
+            spec.node_selector,
+            spec.affinity,
+            spec.tolerations,
+            spec.topology_spread_constraints,
+            spec.containers,
+            spec.init_containers,
+            spec.overhead,
+            spec.resources,
+            _inline(spec.volumes),
+            spec.host_network,
+        )
+    )
+
+
+def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
+    """Return the volumes that constrain placement by themselves: neither claims nor mere names."""
+    return [
+        msgspec.structs.replace(volume, name="")
+        for volume in volumes
+        if volume.aws_elastic_block_store
+        or volume.gce_persistent_disk
+        or volume.azure_disk
+        or volume.iscsi
+        or volume.rbd
+    ]
+
+
+def _resized(pod: wire.Pod) -> bytes:
+    """Encode how what the containers were given differs from what they ask for; empty where it does not."""
+    if not pod.status.container_statuses and not pod.status.init_container_statuses:
+        return b""
+    asked = {container.name: container.resources.requests for container in pod.spec.containers}
+    asked.update((container.name, container.resources.requests) for container in pod.spec.init_containers)
+    differing = [
+        (status.name, status.resources.requests, status.allocated_resources)
+        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses)
+        if status.resources is not None and _differs(status, asked.get(status.name))
+    ]
+    if not differing:
+        return b""
+    return _ENCODER.encode((differing, is_resize_infeasible(pod)))
+
+
+def _differs(status: wire.ContainerStatus, asked: wire.ResourceList | None) -> bool:
+    given = status.resources.requests if status.resources is not None else None
+    return given != asked or (bool(status.allocated_resources) and status.allocated_resources != asked)
+
+
+def _trimmed(spec: wire.PodSpec) -> wire.PodSpec:
+    """Leave out what differs between pods of one template."""
+    return msgspec.structs.replace(
+        spec,
+        scheduler_name="",
+        node_name="",
+        priority=None,
+        priority_class_name="",
+        preemption_policy="",
+        volumes=tuple(_inline(spec.volumes)),
+        scheduling_gates=(),
+        resource_claims=(),
+        restart_policy="",
+        termination_grace_period_seconds=None,
+        active_deadline_seconds=None,
+    )

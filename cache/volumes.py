@@ -1,0 +1,99 @@
+"""Attachable volumes: how many of each CSI driver a pod needs and a node takes.
+
+They are resources like any other, named `attachable-volumes-csi-<driver>`, so that a driver's limit on a node is kept
+by ordinary accounting. A claim that two pods share is counted for each of them, and inline CSI volumes are not counted.
+"""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from cache.options import ALWAYS_IGNORED_PROVISIONERS
+from model import wire
+from model.errors import ObjectError
+from model.resources import MILLI, NO_AMOUNTS, Amounts
+
+__all__ = ["VolumeLookup", "attach_limits", "claim_keys"]
+
+_PREFIX: Final = "attachable-volumes-csi-"
+_UNLIMITED_COUNT: Final = 2**31 - 1
+"""What a driver that publishes no limit is taken to allow."""
+_DRIVER_PARAMETER: Final = "csi.storage.k8s.io/csi-driver-name"
+
+
+def attach_limits(node: wire.CSINode | None) -> Amounts:
+    """Return what a node's CSI drivers can attach, thousandths by resource name."""
+    if node is None:
+        return NO_AMOUNTS
+    return {_resource(driver.name): MILLI * _count(driver) for driver in node.spec.drivers}
+
+
+def claim_keys(pod: wire.Pod) -> Iterator[str]:
+    """Name the claims of a pod, as `namespace/name`."""
+    for volume in pod.spec.volumes:
+        name = _claim_name(pod, volume)
+        if name is not None:
+            yield f"{pod.metadata.namespace}/{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeLookup:
+    """What the claims of pods lead to."""
+
+    claims: Mapping[str, wire.PersistentVolumeClaim]
+    volumes: Mapping[str, wire.PersistentVolume]
+    classes: Mapping[str, wire.StorageClass]
+    ignored_provisioners: AbstractSet[str] = frozenset()
+
+    def needed(self, pod: wire.Pod) -> Amounts:
+        """Count the volumes that a pod needs attached, thousandths by resource name.
+
+        A claim that is not known (yet) counts nothing; whoever learns of it later asks again.
+
+        Raises:
+            ObjectError: The claim of an ephemeral volume belongs to another pod.
+        """
+        counts: dict[str, int] = {}
+        for volume in pod.spec.volumes:
+            name = _claim_name(pod, volume)
+            claim = None if name is None else self.claims.get(f"{pod.metadata.namespace}/{name}")
+            if claim is None:
+                continue
+            if volume.ephemeral is not None and not _is_owned(claim, pod):
+                message = f"claim {claim.metadata.name} of the ephemeral volume belongs to another owner"
+                raise ObjectError("Pod", pod.metadata.key, f"spec.volumes[{volume.name}]", message)
+            driver = self._driver(claim)
+            if driver and driver not in self.ignored_provisioners and driver not in ALWAYS_IGNORED_PROVISIONERS:
+                counts[_resource(driver)] = counts.get(_resource(driver), 0) + MILLI
+        return counts or NO_AMOUNTS
+
+    def _driver(self, claim: wire.PersistentVolumeClaim) -> str:
+        volume = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
+        if volume is not None:
+            return volume.spec.csi.driver if volume.spec.csi is not None else ""
+        storage_class = self.classes.get(claim.spec.storage_class_name or "")
+        if storage_class is None:
+            return ""
+        return storage_class.parameters.get(_DRIVER_PARAMETER) or storage_class.provisioner
+
+
+def _claim_name(pod: wire.Pod, volume: wire.Volume) -> str | None:
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else None
+
+
+def _is_owned(claim: wire.PersistentVolumeClaim, pod: wire.Pod) -> bool:
+    controller = claim.metadata.controller
+    return controller is not None and controller.uid == pod.metadata.uid
+
+
+def _count(driver: wire.CSINodeDriver) -> int:
+    return (
+        _UNLIMITED_COUNT if driver.allocatable is None or driver.allocatable.count is None else driver.allocatable.count
+    )
+
+
+def _resource(driver: str) -> str:
+    return _PREFIX + driver.replace("/", "-")

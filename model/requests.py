@@ -1,0 +1,249 @@
+"""Requests: what pods ask for and what resource lists say, as exact amounts.
+
+The effective request of a pod is that of Kubernetes (`PodRequests` of its component helpers): the sum of its
+containers and sidecars, or what its init containers need at their most, one place among the pods of a node, pod-level
+resources where they are set, and the overhead of its runtime. Sums are exact; rounding happens once, at the end.
+
+Example: containers ask for 500m and 250m, a sidecar for 100m, and an init container that starts after the sidecar for 1
+CPU. Running takes 850m, initialising 1100m, so the effective request is 1100m.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from model import wire
+from model.errors import ObjectError
+from model.quantity import QuantityError, millis, parse, units
+from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
+
+__all__ = [
+    "LARGEST_REQUEST",
+    "SCORED_CPU_MILLIS",
+    "SCORED_MEMORY_BYTES",
+    "PodRequest",
+    "amounts",
+    "is_best_effort",
+    "is_counted",
+    "is_resize_infeasible",
+    "pod_request",
+    "saturated",
+]
+
+SCORED_CPU_MILLIS: Final = 100
+"""What node scores take a container without a CPU request to use."""
+SCORED_MEMORY_BYTES: Final = 200 * 2**20
+"""What node scores take a container without a memory request to use."""
+LARGEST_REQUEST: Final = 2**50
+"""Amounts of pods and nodes saturate here, in base units, so that sums over a cluster stay inside 63 bits."""
+
+_EPHEMERAL_STORAGE: Final = "ephemeral-storage"
+_WHOLE: Final = frozenset({MEMORY, PODS, _EPHEMERAL_STORAGE})
+_HUGE_PAGES: Final = "hugepages-"
+_SCALAR_PREFIXES: Final = (_HUGE_PAGES, "attachable-volumes-")
+_QUALIFIED = re.compile(
+    r"(?=.{1,253}/)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
+    r"(?=.{1,63}\Z)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+)
+_SCORED_DEFAULTS: Final = {CPU: Fraction(SCORED_CPU_MILLIS, MILLI), MEMORY: Fraction(SCORED_MEMORY_BYTES)}
+_NO_STATUS: Final = wire.ContainerStatus()
+
+_Exact = dict[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRequest:
+    """What one pod asks for."""
+
+    amounts: Amounts
+    """Effective request, thousandths; `pods` is always in it."""
+    scored_cpu_millis: int
+    """CPU as node scores see it."""
+    scored_memory_bytes: int
+    """Memory as node scores see it."""
+
+
+@lru_cache(4096)
+def is_counted(name: str) -> bool:
+    """Tell whether a resource name takes part in scheduling; `storage` and `count/pods` do not."""
+    if name == CPU or name in _WHOLE or name.startswith(_SCALAR_PREFIXES):
+        return True
+    if name.startswith("count/"):
+        return False
+    if "kubernetes.io/" in name:
+        return True
+    return not name.startswith("requests.") and _QUALIFIED.fullmatch(name) is not None
+
+
+def amounts(resources: wire.ResourceList) -> dict[str, int]:
+    """Read a resource list: thousandths by name, names that do not count left out.
+
+    CPU and devices are rounded up to thousandths; memory, huge pages, ephemeral storage and pods to whole units.
+
+    Raises:
+        QuantityError: An amount is no quantity.
+    """
+    return {name: _rounded(name, value) for name, value in resources.items() if is_counted(name)}
+
+
+def saturated(name: str, amount: int, largest: int = LARGEST_REQUEST) -> int:
+    """Return an amount in thousandths, cut to `largest` base units."""
+    return min(amount, largest * MILLI if _is_whole(name) else largest)
+
+
+def is_best_effort(request: Amounts) -> bool:
+    """Tell whether a request is for nothing but a place among the pods of a node."""
+    return not any(amount for name, amount in request.items() if name != PODS)
+
+
+def pod_request(pod: wire.Pod, volumes: Amounts | None = None) -> PodRequest:
+    """Return the effective request of a pod.
+
+    Args:
+        pod: The pod; while a container of it is resized in place, the larger of wish and reality counts.
+        volumes: Attachable volumes it needs, thousandths by resource name, added to the request.
+
+    Raises:
+        ObjectError: An amount is no quantity, or is negative.
+    """
+    reader = _Reader(pod)
+    regular, initial = reader.containers(), reader.init_containers()
+    total = _combined(regular, initial)
+    total[PODS] = total.get(PODS, Fraction()) + 1
+    pod_level = reader.pod_level()
+    defaults = {name: value for name, value in _SCORED_DEFAULTS.items() if pod_level is None or name not in total}
+    scored = _combined(_filled(regular, defaults), _filled(initial, defaults))
+    overhead = reader.read(pod.spec.overhead, "spec.overhead")
+    for sums in (total, scored):
+        sums.update(pod_level or {})
+        _add(sums, overhead)
+    rounded = {name: saturated(name, _rounded(name, value)) for name, value in total.items()}
+    for name, amount in (volumes or {}).items():
+        rounded[name] = rounded.get(name, 0) + amount
+    return PodRequest(
+        amounts=rounded,
+        scored_cpu_millis=min(millis(scored.get(CPU, Fraction())), LARGEST_REQUEST),
+        scored_memory_bytes=min(units(scored.get(MEMORY, Fraction())), LARGEST_REQUEST),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Request of one container."""
+
+    request: _Exact
+    is_sidecar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the requests of one pod, naming the field that cannot be read."""
+
+    pod: wire.Pod
+
+    def read(self, resources: wire.ResourceList, path: str) -> _Exact:
+        """Read a resource list exactly."""
+        exact: _Exact = {}
+        for name, text in resources.items():
+            if not is_counted(name):
+                continue
+            try:
+                value = parse(text)
+            except QuantityError as error:
+                raise ObjectError("Pod", self.pod.metadata.key, f"{path}.{name}", str(error)) from error
+            if value < 0:
+                raise ObjectError("Pod", self.pod.metadata.key, f"{path}.{name}", f"{text} is negative")
+            exact[name] = value
+        return exact
+
+    def containers(self) -> list[_Asked]:
+        """Read what regular containers ask for."""
+        statuses = self.pod.status.container_statuses
+        return [
+            _Asked(self._container(container, statuses, f"spec.containers[{position}]"))
+            for position, container in enumerate(self.pod.spec.containers)
+        ]
+
+    def init_containers(self) -> list[_Asked]:
+        """Read what init containers ask for; only sidecars can be resized."""
+        asked = []
+        for position, container in enumerate(self.pod.spec.init_containers):
+            is_sidecar = container.restart_policy == "Always"
+            statuses = self.pod.status.init_container_statuses if is_sidecar else ()
+            path = f"spec.initContainers[{position}]"
+            asked.append(_Asked(self._container(container, statuses, path), is_sidecar))
+        return asked
+
+    def pod_level(self) -> _Exact | None:
+        """Read pod-level requests, None where there are none."""
+        resources = self.pod.spec.resources
+        if resources is None or not resources.requests:
+            return None
+        exact = self.read(resources.requests, "spec.resources.requests")
+        supported = {n: v for n, v in exact.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")}
+        return supported or None
+
+    def _container(self, container: wire.Container, statuses: Iterable[wire.ContainerStatus], path: str) -> _Exact:
+        request = self.read(container.resources.requests, f"{path}.resources.requests")
+        status = next((each for each in statuses if each.name == container.name), _NO_STATUS)
+        if status.resources is None:
+            return request
+        given = self.read(status.resources.requests, f"status of {container.name}: resources.requests")
+        _take_larger(given, self.read(status.allocated_resources, f"status of {container.name}: allocatedResources"))
+        if not is_resize_infeasible(self.pod):
+            _take_larger(given, request)
+        return given
+
+
+def is_resize_infeasible(pod: wire.Pod) -> bool:
+    """Tell whether the node refused for good to resize the pod: what its containers were given is what counts."""
+    return pod.status.resize == "Infeasible" or any(
+        condition.type == "PodResizePending" and condition.status == "True" and condition.reason == "Infeasible"
+        for condition in pod.status.conditions
+    )
+
+
+def _combined(regular: list[_Asked], initial: list[_Asked]) -> _Exact:
+    """Add up what runs side by side, and take the most that any moment of the start needs."""
+    total: _Exact = {}
+    for container in regular:
+        _add(total, container.request)
+    sidecars: _Exact = {}
+    most: _Exact = {}
+    for container in initial:
+        if container.is_sidecar:
+            _add(total, container.request)
+            _add(sidecars, container.request)
+            _take_larger(most, sidecars)
+        else:
+            needed = dict(container.request)
+            _add(needed, sidecars)
+            _take_larger(most, needed)
+    _take_larger(total, most)
+    return total
+
+
+def _filled(containers: list[_Asked], defaults: _Exact) -> list[_Asked]:
+    return [_Asked(defaults | container.request, container.is_sidecar) for container in containers]
+
+
+def _add(sums: _Exact, more: _Exact) -> None:
+    for name, value in more.items():
+        sums[name] = sums[name] + value if name in sums else value
+
+
+def _take_larger(sums: _Exact, other: _Exact) -> None:
+    for name, value in other.items():
+        if name not in sums or value > sums[name]:
+            sums[name] = value
+
+
+def _rounded(name: str, value: wire.Quantity | Fraction) -> int:
+    return units(value) * MILLI if _is_whole(name) else millis(value)
+
+
+def _is_whole(name: str) -> bool:
+    return name in _WHOLE or name.startswith(_HUGE_PAGES)
