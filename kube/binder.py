@@ -1,0 +1,278 @@
+"""Binder: carry out the binds of a plan.
+
+All preparations of a plan finish before its first bind; when one fails, those done are reverted in reverse order and
+nothing is bound. Binds then go out together, each with the pod's UID, and each has its own result. An answer that was
+lost is no failure: the pod itself says whether it is bound. The same pod is never sent to a second node, because the
+server refuses the bind of a bound pod.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import msgspec
+
+from kube.backoff import Backoff
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError, NoAnswerError
+from kube.resources import PODS
+from kube.retrying import retry
+from kube.traffic import Traffic
+from model.errors import ConfigError, PyroclastError
+from model.plan import Bind, Plan, Preparation
+
+__all__ = [
+    "ApiBinder",
+    "BindOutcome",
+    "Binder",
+    "BinderFactory",
+    "PlanOutcome",
+    "Preparer",
+    "binder_named",
+    "register_binder",
+]
+
+_TIMEOUT: Final = 10.0
+_CREATED_MAYBE: Final = frozenset({0, 500, 502, 503, 504})
+"""Refusals after which the bind may have happened: no answer, or trouble after the write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindOutcome:
+    """What became of one bind."""
+
+    bind: Bind
+    is_bound: bool
+    reason: str = ""
+    """Why not: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, or the server's word."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOutcome:
+    """What became of a plan's binds, in the plan's order."""
+
+    plan: Plan
+    binds: tuple[BindOutcome, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Every pod is bound."""
+        return all(outcome.is_bound for outcome in self.binds)
+
+    @property
+    def failed(self) -> tuple[BindOutcome, ...]:
+        """Binds that did not happen."""
+        return tuple(outcome for outcome in self.binds if not outcome.is_bound)
+
+
+class Preparer(Protocol):
+    """Does one kind of preparation."""
+
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:
+        """Do it, or raise a `PyroclastError`; doing it twice must be harmless."""
+        ...
+
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:
+        """Undo it."""
+        ...
+
+
+class Binder(Protocol):
+    """Carries out the binds of plans; may be replaced from outside by `register_binder`."""
+
+    async def bind(self, plan: Plan) -> PlanOutcome:
+        """Bind all pods of a plan; never raises for what the server refuses."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    bind: Bind
+    preparation: Preparation
+    preparer: Preparer
+
+
+class ApiBinder:
+    """Binds by the API server's Binding subresource."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        preparers: Mapping[str, Preparer] | None = None,
+        is_leader: Callable[[], bool] = lambda: True,
+        traffic: Traffic | None = None,
+        concurrency: int = 32,
+        patience_seconds: float = 60.0,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Prepare to bind.
+
+        Args:
+            client: Speaks to the server.
+            preparers: Who does each kind of preparation.
+            is_leader: Whether we may still act; asked before each batch and each attempt.
+            traffic: Told of binds under way, so that others wait.
+            concurrency: Most binds at a time, over all plans.
+            patience_seconds: How long one bind is tried.
+            clock: For waiting.
+            chance: For jitter.
+        """
+        self.preparers: dict[str, Preparer] = dict(preparers or {})
+        self._client = client
+        self._is_leader = is_leader
+        self._traffic = traffic or Traffic()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._patience_seconds = patience_seconds
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+
+    async def bind(self, plan: Plan) -> PlanOutcome:
+        """Prepare everything, then bind."""
+        with self._traffic.bind():
+            prepared: list[_Prepared] = []
+            failure = await self._prepare_all(plan, prepared)
+            if failure is not None:
+                await self._revert(prepared)
+                return PlanOutcome(plan=plan, binds=tuple(_refused(bind, *failure) for bind in plan.binds))
+            outcomes = await asyncio.gather(*(self._bind_in_turn(bind) for bind in plan.binds))
+            await self._revert(
+                [done for outcome in outcomes if not outcome.is_bound for done in prepared if done.bind is outcome.bind]
+            )
+            return PlanOutcome(plan=plan, binds=tuple(outcomes))
+
+    async def _prepare_all(self, plan: Plan, prepared: list[_Prepared]) -> tuple[str, str] | None:
+        """Do all preparations: in order for each pod, pods side by side; return the first failure."""
+        if not self._is_leader():
+            return "NotLeader", "leadership was lost"
+        unknown = {step.kind for bind in plan.binds for step in bind.preparations} - self.preparers.keys()
+        if unknown:
+            return "PreparationFailed", f"nobody prepares {', '.join(sorted(unknown))}"
+        failures: list[str] = []
+
+        async def prepare(bind: Bind) -> None:
+            for step in bind.preparations:
+                if failures:
+                    return  # the plan has failed already: begin nothing that would only be reverted
+                preparer = self.preparers[step.kind]
+                try:
+                    # Noted before it is done, since a preparation that fails half-way must be reverted too.
+                    prepared.append(_Prepared(bind=bind, preparation=step, preparer=preparer))
+                    await preparer.prepare(bind, step)
+                except PyroclastError as error:
+                    failures.append(f"{step.kind} {step.namespace}/{step.name}: {error}")
+
+        await asyncio.gather(*(prepare(bind) for bind in plan.binds if bind.preparations))
+        return ("PreparationFailed", failures[0]) if failures else None
+
+    async def _revert(self, prepared: list[_Prepared]) -> None:
+        for done in reversed(prepared):
+            try:
+                await done.preparer.revert(done.bind, done.preparation)
+            except PyroclastError:
+                # What could not be reverted is found again by the preparer, which is safe to repeat.
+                continue
+
+    async def _bind_in_turn(self, bind: Bind) -> BindOutcome:
+        async with self._slots:
+            backoff = Backoff(first_seconds=0.1, cap_seconds=10.0, chance=self._chance)
+            try:
+                return await retry(
+                    lambda: self._bind_once(bind),
+                    clock=self._clock,
+                    backoff=backoff,
+                    patience_seconds=self._patience_seconds,
+                )
+            except ApiError as error:
+                return _refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
+            except PyroclastError as error:
+                return _refused(bind, "Unreadable", str(error))
+
+    async def _bind_once(self, bind: Bind) -> BindOutcome:
+        if not self._is_leader():
+            return _refused(bind, "NotLeader", "leadership was lost")
+        try:
+            await self._client.request(
+                "POST",
+                PODS.path(bind.namespace, bind.name, "binding"),
+                body=_binding(bind),
+                timeout=_TIMEOUT,
+            )
+        except ApiError as error:
+            if error.status == 409 or error.status in _CREATED_MAYBE:
+                return await self._look(bind, error)
+            raise
+        return BindOutcome(bind=bind, is_bound=True)
+
+    async def _look(self, bind: Bind, error: ApiError) -> BindOutcome:
+        """Read the pod: it alone knows whether the bind happened.
+
+        Raises:
+            ApiError: It did not, and may be tried again if the error is temporary.
+        """
+        pod = PODS.decoder.decode(
+            await self._client.request("GET", PODS.path(bind.namespace, bind.name), timeout=_TIMEOUT)
+        )
+        if pod.metadata.uid != bind.task:
+            return _refused(bind, "Gone", "another pod of the same name took its place")
+        if pod.spec.node_name == bind.node:
+            return BindOutcome(bind=bind, is_bound=True)
+        if pod.spec.node_name:
+            return _refused(bind, "BoundElsewhere", f"it runs on {pod.spec.node_name}")
+        if pod.metadata.deletion_timestamp:
+            return _refused(bind, "Gone", "it is being deleted")
+        if error.status == 409:
+            # Neither bound nor deleted: two writers met inside the server, which is worth another try.
+            raise NoAnswerError(error.message) from error
+        raise error
+
+
+def _binding(bind: Bind) -> bytes:
+    metadata: dict[str, object] = {"name": bind.name, "namespace": bind.namespace, "uid": bind.task}
+    if bind.annotations:
+        metadata["annotations"] = dict(bind.annotations)
+    return msgspec.json.encode(
+        {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": metadata,
+            "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
+        }
+    )
+
+
+def _refused(bind: Bind, reason: str, message: str) -> BindOutcome:
+    return BindOutcome(bind=bind, is_bound=False, reason=reason, message=message)
+
+
+class BinderFactory(Protocol):
+    """Makes a binder."""
+
+    def __call__(self, client: Client, *, is_leader: Callable[[], bool], traffic: Traffic) -> Binder:
+        """Make it for one API server."""
+        ...
+
+
+_factories: dict[str, BinderFactory] = {"default": ApiBinder}
+
+
+def register_binder(name: str, factory: BinderFactory) -> None:
+    """Offer another binder under a name; `default` may be replaced too."""
+    _factories[name] = factory
+
+
+def binder_named(name: str = "default") -> BinderFactory:
+    """Find a binder.
+
+    Raises:
+        ConfigError: Nobody registered it.
+    """
+    try:
+        return _factories[name]
+    except KeyError:
+        raise ConfigError(f"binder: got {name!r}, expected one of {', '.join(sorted(_factories))}") from None

@@ -1,0 +1,308 @@
+"""Event recorder: what happened to an object, for people, behind everything else.
+
+Recording never waits and never fails. Equal events of one object are one event with a count; many similar ones are
+combined; an object that is complained about without end is heard less and less; when too much waits, the oldest is
+dropped. All that is dropped is counted.
+"""
+
+import asyncio
+import random
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from kube.backoff import Backoff
+from kube.client import Client, Lane, MediaType
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.metrics import EVENTS_DROPPED
+from kube.resources import Resource
+from kube.retrying import retry
+from kube.traffic import Traffic
+from model.wire import ObjectMeta, time_text
+
+__all__ = ["EventRecorder", "Regarding", "regarding"]
+
+_REMEMBERED: Final = 4096
+"""Events and objects kept in mind, as in client-go's correlator."""
+_SIMILAR_LIMIT: Final = 10
+"""Messages of one object and reason within the window before they are combined."""
+_SIMILAR_SECONDS: Final = 600.0
+_BURST: Final = 25.0
+"""Events an object may have at once; after that one more each refill."""
+_REFILL_SECONDS: Final = 300.0
+_MESSAGE_LENGTH: Final = 1024
+"""The API server takes no more."""
+_LONGEST_COURTESY: Final = 5.0
+"""Seconds that an event waits for binds at most."""
+_PATIENCE: Final = 10.0
+_COMBINED: Final = "(combined from similar events): "
+
+_log = structlog.get_logger(__name__)
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regarding:
+    """The object that an event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+def regarding(resource: Resource[Any], metadata: ObjectMeta) -> Regarding:
+    """Refer to an object."""
+    return Regarding(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+    )
+
+
+_Key = tuple[Regarding, str, str, str]
+"""Object, type, reason, message."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    first: float
+    last: float
+    count: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sent:
+    name: str
+    count: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Similar:
+    since: float
+    messages: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class _Recent(OrderedDict[K, V], Generic[K, V]):
+    """Keeps the entries used last."""
+
+    def recall(self, key: K) -> V | None:
+        """Find an entry and count that as use."""
+        value = self.get(key)
+        if value is not None:
+            self.move_to_end(key)
+        return value
+
+    def keep(self, key: K, value: V) -> V:
+        """Keep an entry; the one unused longest makes room."""
+        self[key] = value
+        if len(self) > _REMEMBERED:
+            self.popitem(last=False)
+        return value
+
+
+class EventRecorder:
+    """Takes events at any time; `run` sends them."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        component: str,
+        instance: str = "",
+        capacity: int = 50_000,
+        concurrency: int = 4,
+        traffic: Traffic | None = None,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Prepare to record.
+
+        Args:
+            client: Speaks to the server.
+            component: Who reports: the scheduler's name.
+            instance: Which of its processes.
+            capacity: Most events that wait.
+            concurrency: Most requests at a time.
+            traffic: Binds that pass first.
+            clock: For times and windows.
+            chance: For names and jitter.
+        """
+        self._client = client
+        self._component = component
+        self._instance = instance or component
+        self._capacity = capacity
+        self._concurrency = concurrency
+        self._traffic = traffic or Traffic()
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+        self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
+        self._under_way: set[_Key] = set()
+        self._sent: _Recent[_Key, _Sent] = _Recent()
+        self._similar: _Recent[tuple[Regarding, str, str], _Similar] = _Recent()
+        self._buckets: _Recent[str, _Bucket] = _Recent()
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Condition()
+
+    @property
+    def backlog(self) -> int:
+        """Events not yet sent."""
+        return len(self._waiting) + len(self._under_way)
+
+    def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
+        """Note an event of type `Normal` or `Warning`."""
+        now = self._clock.wall()
+        key = (about, type_, reason, self._combined(about, type_, reason, message[:_MESSAGE_LENGTH]))
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            waiting.count += 1
+            waiting.last = now
+            return
+        if not self._spare_token(about.uid):
+            EVENTS_DROPPED.labels("spam").inc()
+            return
+        self._waiting[key] = _Waiting(first=now, last=now, count=1)
+        if len(self._waiting) > self._capacity:
+            self._waiting.popitem(last=False)
+            EVENTS_DROPPED.labels("full").inc()
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._concurrency):
+                group.create_task(self._work())
+
+    async def drain(self) -> None:
+        """Wait until nothing waits any more."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.backlog == 0)
+
+    def _combined(self, about: Regarding, type_: str, reason: str, message: str) -> str:
+        """Return the message, or the combined one when there were too many similar ones lately."""
+        now = self._clock.monotonic()
+        key = (about, type_, reason)
+        similar = self._similar.recall(key)
+        if similar is None or now - similar.since > _SIMILAR_SECONDS:
+            similar = self._similar.keep(key, _Similar(since=now))
+        if message in similar.messages:
+            return message
+        if len(similar.messages) >= _SIMILAR_LIMIT:
+            # The first combined message stands for all: its text must stay the same, or nothing is combined.
+            return (_COMBINED + reason)[:_MESSAGE_LENGTH]
+        similar.messages.add(message)
+        return message
+
+    def _spare_token(self, uid: str) -> bool:
+        """Take one token of an object's bucket."""
+        now = self._clock.monotonic()
+        bucket = self._buckets.recall(uid)
+        if bucket is None:
+            bucket = self._buckets.keep(uid, _Bucket(tokens=_BURST, at=now))
+        bucket.tokens = min(_BURST, bucket.tokens + (now - bucket.at) / _REFILL_SECONDS)
+        bucket.at = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            key = next((key for key in self._waiting if key not in self._under_way), None)
+            if key is None:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            waiting = self._waiting.pop(key)
+            self._under_way.add(key)
+            try:
+                await self._traffic.quiet(_LONGEST_COURTESY)
+                await self._deliver(key, waiting)
+            finally:
+                self._under_way.discard(key)
+                if key in self._waiting:
+                    self._wake.set()
+                async with self._changed:
+                    self._changed.notify_all()
+
+    async def _deliver(self, key: _Key, waiting: _Waiting) -> None:
+        try:
+            await retry(
+                lambda: self._send(key, waiting),
+                clock=self._clock,
+                backoff=Backoff(chance=self._chance),
+                patience_seconds=_PATIENCE,
+            )
+        except ApiError as error:
+            EVENTS_DROPPED.labels("refused").inc()
+            _log.debug("event_refused", object=key[0].name, reason=key[2], error=str(error))
+
+    async def _send(self, key: _Key, waiting: _Waiting) -> None:
+        about, *_ = key
+        path = f"/api/v1/namespaces/{about.namespace or 'default'}/events"
+        sent = self._sent.recall(key)
+        if sent is not None:
+            count = sent.count + waiting.count
+            try:
+                await self._request(
+                    "PATCH", f"{path}/{sent.name}", _recount(count, waiting.last), MediaType.MERGE_PATCH
+                )
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+                del self._sent[key]  # expired on the server: it is a new event there
+            else:
+                sent.count = count
+                return
+        # As in client-go: unique enough, and sorted together with others of the object.
+        name = f"{about.name}.{self._chance.getrandbits(64):016x}"
+        await self._request("POST", path, self._event(name, key, waiting), MediaType.JSON)
+        self._sent.keep(key, _Sent(name=name, count=waiting.count))
+
+    async def _request(self, method: str, path: str, body: object, media_type: MediaType) -> None:
+        await self._client.request(
+            method, path, body=msgspec.json.encode(body), media_type=media_type, lane=Lane.BACKGROUND
+        )
+
+    def _event(self, name: str, key: _Key, waiting: _Waiting) -> dict[str, Any]:
+        about, type_, reason, message = key
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            # Events about what is cluster-wide live in the default namespace.
+            "metadata": {"name": name, "namespace": about.namespace or "default"},
+            "involvedObject": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+            },
+            "type": type_,
+            "reason": reason,
+            "message": message,
+            "count": waiting.count,
+            "firstTimestamp": time_text(waiting.first),
+            "lastTimestamp": time_text(waiting.last),
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+
+
+def _recount(count: int, last: float) -> dict[str, Any]:
+    return {"count": count, "lastTimestamp": time_text(last)}

@@ -1,0 +1,183 @@
+"""Evictor: make pods leave their nodes.
+
+The Eviction API is asked first, so that disruption budgets hold; a server without it, or the option `delete`, gets a
+plain delete. Either carries the pod's UID, so that a successor of the same name is never hit. Before a pod leaves, its
+conditions say why. A budget that forbids is a result, not an error.
+"""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import msgspec
+
+from kube.backoff import Backoff
+from kube.client import Client, MediaType
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.resources import PODS, Discovery
+from kube.retrying import retry
+from model.plan import Eviction
+from model.wire import time_text
+
+__all__ = ["EvictionOutcome", "Evictor"]
+
+_TOO_MANY_REQUESTS: Final = 429
+_BUDGET_CAUSE: Final = "DisruptionBudget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvictionOutcome:
+    """What became of one eviction."""
+
+    eviction: Eviction
+    is_leaving: bool
+    """The pod is being deleted, or is gone already."""
+    reason: str = ""
+    """Why not: `DisruptionBudget`, `NotLeader`, or the server's word; `Gone` when there was nothing to evict."""
+    message: str = ""
+
+
+class Evictor:
+    """Evicts pods, one at a time each; callers may run many at once."""
+
+    def __init__(
+        self,
+        client: Client,
+        discovery: Discovery,
+        *,
+        scheduler_name: str = "volcano",
+        eviction: Literal["api", "delete"] = "api",
+        is_leader: Callable[[], bool] = lambda: True,
+        patience_seconds: float = 30.0,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Prepare to evict.
+
+        Args:
+            client: Speaks to the server.
+            discovery: Knows whether the server has the Eviction API.
+            scheduler_name: Who evicts, for the pod's conditions.
+            eviction: `api` respects disruption budgets where the server can; `delete` never does.
+            is_leader: Whether we may still act.
+            patience_seconds: How long one eviction is tried.
+            clock: For waiting and for times in conditions.
+            chance: For jitter.
+        """
+        self._client = client
+        self._discovery = discovery
+        self._scheduler_name = scheduler_name
+        self._way = eviction
+        self._is_leader = is_leader
+        self._patience_seconds = patience_seconds
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+
+    async def evict(self, eviction: Eviction) -> EvictionOutcome:
+        """Make a pod leave; never raises for what the server refuses."""
+        if not self._is_leader():
+            return _stays(eviction, "NotLeader", "leadership was lost")
+        try:
+            return await self._evict(eviction)
+        except ApiError as error:
+            return _judge(eviction, error)
+
+    async def _evict(self, eviction: Eviction) -> EvictionOutcome:
+        by_api = self._way == "api" and await self._discovery.has(PODS, "eviction")
+        if by_api:
+            # Asked dry first: a pod that its budget protects must not wear the conditions of a victim.
+            await self._send(lambda: self._ask_to_leave(eviction, is_dry=True))
+        await self._send(lambda: self._say_why(eviction))
+        try:
+            await self._send(lambda: self._ask_to_leave(eviction) if by_api else self._delete(eviction))
+        except ApiError:
+            await self._take_back(eviction)
+            raise
+        return EvictionOutcome(eviction=eviction, is_leaving=True)
+
+    async def _send(self, request: Callable[[], Awaitable[bytes]]) -> None:
+        async def attempt() -> bytes:
+            if not self._is_leader():
+                raise ApiError(403, "NotLeader", "leadership was lost")
+            return await request()
+
+        await retry(
+            attempt,
+            clock=self._clock,
+            backoff=Backoff(first_seconds=0.1, cap_seconds=5.0, chance=self._chance),
+            patience_seconds=self._patience_seconds,
+            is_final=_is_budget,
+        )
+
+    def _ask_to_leave(self, eviction: Eviction, *, is_dry: bool = False) -> Awaitable[bytes]:
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": eviction.name, "namespace": eviction.namespace},
+            "deleteOptions": {"preconditions": {"uid": eviction.task}},
+        }
+        return self._client.request(
+            "POST",
+            PODS.path(eviction.namespace, eviction.name, "eviction"),
+            params={"dryRun": "All"} if is_dry else None,
+            body=msgspec.json.encode(body),
+        )
+
+    def _delete(self, eviction: Eviction) -> Awaitable[bytes]:
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": eviction.task}}
+        return self._client.request(
+            "DELETE", PODS.path(eviction.namespace, eviction.name), body=msgspec.json.encode(body)
+        )
+
+    def _say_why(self, eviction: Eviction) -> Awaitable[bytes]:
+        now = time_text(self._clock.wall())
+        message = eviction.message or f"evicted by {eviction.reason}"
+        return self._patch_conditions(
+            eviction,
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "Evict",
+                "message": message,
+                "lastTransitionTime": now,
+            },
+            {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "PreemptionByScheduler",
+                "message": f"{self._scheduler_name}: {message}",
+                "lastTransitionTime": now,
+            },
+        )
+
+    async def _take_back(self, eviction: Eviction) -> None:
+        """The pod stays after all: it is no victim. Its Ready condition is the kubelet's, who corrects it."""
+        try:
+            await self._patch_conditions(eviction, {"$patch": "delete", "type": "DisruptionTarget"})
+        except ApiError:
+            return  # the refusal that led here is what counts; the server drops stale marks itself
+
+    def _patch_conditions(self, eviction: Eviction, *conditions: dict[str, str]) -> Awaitable[bytes]:
+        return self._client.request(
+            "PATCH",
+            PODS.path(eviction.namespace, eviction.name, "status"),
+            body=msgspec.json.encode({"metadata": {"uid": eviction.task}, "status": {"conditions": conditions}}),
+            media_type=MediaType.STRATEGIC_PATCH,
+        )
+
+
+def _is_budget(error: ApiError) -> bool:
+    return error.status == _TOO_MANY_REQUESTS and any(cause.reason == _BUDGET_CAUSE for cause in error.causes)
+
+
+def _judge(eviction: Eviction, error: ApiError) -> EvictionOutcome:
+    if error.status in {404, 409}:
+        # Not there any more, or its UID is another's: there is nothing left to evict.
+        return EvictionOutcome(eviction=eviction, is_leaving=True, reason="Gone", message=error.message)
+    return _stays(eviction, _BUDGET_CAUSE if _is_budget(error) else error.reason, error.message)
+
+
+def _stays(eviction: Eviction, reason: str, message: str) -> EvictionOutcome:
+    return EvictionOutcome(eviction=eviction, is_leaving=False, reason=reason, message=message)

@@ -1,0 +1,293 @@
+"""Status writer: tell the cluster how jobs, queues and pods fare, but only news, and never in the way of binds.
+
+Each wish is compared with the object as it was last seen; what would change nothing is not written. Of several wishes
+for one object the newest counts. A cycle may cause so many writes; the rest is carried over. Writes are patches, with
+the object's UID as a precondition.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from kube.backoff import Backoff
+from kube.client import Client, Lane, MediaType
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.metrics import STATUS_WRITES
+from kube.resources import POD_GROUPS, PODS, QUEUES, Discovery, Resource
+from kube.traffic import Traffic
+from model.quantity import QuantityError, parse
+from model.wire import Condition, ObjectMeta, Pod, PodGroup, PodGroupStatus, Queue, ResourceList, time_text
+
+__all__ = ["StatusWriter"]
+
+_REMEMBERED: Final = 20_000
+"""Wishes remembered until their echo comes; a forgotten one costs a write that changes nothing."""
+_LONGEST_COURTESY: Final = 1.0
+"""Seconds that a write waits for binds at most."""
+_DROPPED: Final = frozenset({404, 409})
+"""The object is gone or another: the next cycle sees that and wishes anew."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Write:
+    resource: Resource[Any]
+    metadata: ObjectMeta
+    wish: object
+    """What is wanted, without times, so that equal wishes compare equal."""
+    status: Mapping[str, Any]
+    annotations: Mapping[str, str]
+    media_type: MediaType
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.resource.plural, self.metadata.uid
+
+
+class StatusWriter:
+    """Takes wishes at any time, without waiting; `run` writes them."""
+
+    def __init__(
+        self,
+        client: Client,
+        discovery: Discovery,
+        *,
+        writes_per_cycle: int = 1000,
+        concurrency: int = 8,
+        traffic: Traffic | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Prepare to write.
+
+        Args:
+            client: Speaks to the server.
+            discovery: Knows which kinds have a status subresource.
+            writes_per_cycle: Most writes between two calls of `begin_cycle`.
+            concurrency: Most writes at a time.
+            traffic: Binds that pass first.
+            clock: For waiting and for times in conditions.
+        """
+        self._client = client
+        self._discovery = discovery
+        self._writes_per_cycle = writes_per_cycle
+        self._budget = writes_per_cycle
+        self._concurrency = concurrency
+        self._traffic = traffic or Traffic()
+        self._clock = clock or SystemClock()
+        self._pending: dict[tuple[str, str], _Write] = {}
+        self._under_way = 0
+        self._written: dict[tuple[str, str], tuple[str, object]] = {}
+        self._changed = asyncio.Condition()
+        self._wake = asyncio.Event()
+        self._backoff = Backoff()
+
+    @property
+    def backlog(self) -> int:
+        """Wishes not yet written."""
+        return len(self._pending) + self._under_way
+
+    def begin_cycle(self) -> None:
+        """Grant the next cycle's writes."""
+        self._budget = self._writes_per_cycle
+        self._wake.set()
+
+    def pod(self, seen: Pod, *, condition: Condition | None = None, nominated_node: str = "") -> bool:
+        """Wish a condition and a nominated node for a pod; an empty node clears nothing. Tell whether it is news."""
+        status: dict[str, Any] = {}
+        if condition is not None and not _has_condition(seen, condition):
+            status["conditions"] = [_dated(condition, seen, self._clock.wall())]
+        if nominated_node and nominated_node != seen.status.nominated_node_name:
+            status["nominatedNodeName"] = nominated_node
+        wish = (_undated(condition) if condition else None, nominated_node)
+        return self._offer(
+            _Write(
+                resource=PODS,
+                metadata=seen.metadata,
+                wish=wish,
+                status=status,
+                annotations={},
+                # Conditions of a pod merge by type: others' conditions stay.
+                media_type=MediaType.STRATEGIC_PATCH,
+            )
+        )
+
+    def pod_group(
+        self, seen: PodGroup, status: PodGroupStatus, *, annotations: Mapping[str, str] | None = None
+    ) -> bool:
+        """Wish a status, and annotations, for a pod group. Tell whether it is news."""
+        news = {key: value for key, value in (annotations or {}).items() if seen.metadata.annotations.get(key) != value}
+        changed = _comparable(seen.status) != _comparable(status)
+        now = time_text(self._clock.wall())
+        body = {
+            "phase": status.phase,
+            "running": status.running,
+            "succeeded": status.succeeded,
+            "failed": status.failed,
+            "conditions": [
+                msgspec.to_builtins(condition) | {"lastTransitionTime": condition.last_transition_time or now}
+                for condition in status.conditions
+            ],
+        }
+        return self._offer(
+            _Write(
+                resource=POD_GROUPS,
+                metadata=seen.metadata,
+                wish=(_comparable(status), tuple(sorted(news.items()))),
+                status=body if changed else {},
+                annotations=news,
+                media_type=MediaType.MERGE_PATCH,
+            )
+        )
+
+    def queue(self, seen: Queue, allocated: ResourceList) -> bool:
+        """Wish what a queue holds. Tell whether it is news."""
+        known = seen.status.allocated
+        patch: dict[str, Any] = {name: None for name in known if name not in allocated}
+        patch |= {
+            name: amount for name, amount in allocated.items() if name not in known or not _equal(known[name], amount)
+        }
+        return self._offer(
+            _Write(
+                resource=QUEUES,
+                metadata=seen.metadata,
+                wish=tuple(sorted(allocated.items())),
+                status={"allocated": patch} if patch else {},
+                annotations={},
+                media_type=MediaType.MERGE_PATCH,
+            )
+        )
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._concurrency):
+                group.create_task(self._work())
+
+    async def drain(self) -> None:
+        """Wait until everything wished for is written or given up."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.backlog == 0)
+
+    def _offer(self, write: _Write) -> bool:
+        if not write.status and not write.annotations:
+            # The cluster says already what we wish: an older, different wish must not be written any more.
+            self._pending.pop(write.key, None)
+            return False
+        if self._written.get(write.key) == (write.metadata.resource_version, write.wish):
+            return False  # written, and the echo is not here yet
+        self._pending[write.key] = write
+        self._wake.set()
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            write = self._next()
+            if write is None:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            self._under_way += 1
+            try:
+                await self._traffic.quiet(_LONGEST_COURTESY)
+                await self._write(write)
+            finally:
+                self._under_way -= 1
+                async with self._changed:
+                    self._changed.notify_all()
+
+    def _next(self) -> _Write | None:
+        """Take the wish that waits longest, if the cycle's budget allows."""
+        if not self._pending or self._budget <= 0:
+            return None
+        self._budget -= 1
+        key = next(iter(self._pending))
+        return self._pending.pop(key)
+
+    async def _write(self, write: _Write) -> None:
+        plural = write.resource.plural
+        try:
+            await self._send(write)
+        except ApiError as error:
+            if error.is_temporary:
+                STATUS_WRITES.labels(plural, "retried").inc()
+                self._pending.setdefault(write.key, write)  # unless a newer wish came meanwhile
+                await self._clock.sleep(self._backoff.next_wait(error.retry_after))
+                self._wake.set()
+                return
+            STATUS_WRITES.labels(plural, "dropped").inc()
+            if error.status not in _DROPPED:
+                _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
+            return
+        self._backoff.reset()
+        STATUS_WRITES.labels(plural, "written").inc()
+        while len(self._written) >= _REMEMBERED:
+            del self._written[next(iter(self._written))]
+        self._written[write.key] = (write.metadata.resource_version, write.wish)
+
+    async def _send(self, write: _Write) -> None:
+        resource, metadata = write.resource, write.metadata
+        has_subresource = resource is PODS or await self._discovery.has(resource, "status")
+        on_object: dict[str, Any] = {"annotations": dict(write.annotations)} if write.annotations else {}
+        if write.status and has_subresource:
+            await self._patch(write, {"metadata": {"uid": metadata.uid}, "status": write.status}, "status")
+        if on_object or (write.status and not has_subresource):
+            body: dict[str, Any] = {"metadata": {"uid": metadata.uid, **on_object}}
+            if write.status and not has_subresource:
+                body["status"] = write.status
+            await self._patch(write, body)
+
+    async def _patch(self, write: _Write, body: object, subresource: str = "") -> None:
+        await self._client.request(
+            "PATCH",
+            write.resource.path(write.metadata.namespace, write.metadata.name, subresource),
+            body=msgspec.json.encode(body),
+            media_type=write.media_type,
+            lane=Lane.BACKGROUND,
+        )
+
+
+def _undated(condition: Condition) -> tuple[str, str, str, str]:
+    return condition.type, condition.status, condition.reason, condition.message
+
+
+def _has_condition(seen: Pod, condition: Condition) -> bool:
+    return any(_undated(known) == _undated(condition) for known in seen.status.conditions)
+
+
+def _dated(condition: Condition, seen: Pod, now: float) -> dict[str, Any]:
+    """Give a condition its time: the old one while its status stays the same."""
+    known = next((known for known in seen.status.conditions if known.type == condition.type), None)
+    is_same = known is not None and known.status == condition.status
+    since = known.last_transition_time if known is not None and is_same else ""
+    return {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": since or time_text(now),
+    }
+
+
+def _comparable(status: PodGroupStatus) -> object:
+    """A pod group's status without the times and identifiers that each session writes anew."""
+    return (
+        status.phase,
+        status.running,
+        status.succeeded,
+        status.failed,
+        tuple(_undated(condition) for condition in status.conditions),
+    )
+
+
+def _equal(one: str | float, other: str | float) -> bool:
+    """Compare amounts, not their spelling."""
+    try:
+        return parse(one) == parse(other)
+    except QuantityError:
+        return one == other
