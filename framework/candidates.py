@@ -166,7 +166,7 @@ class Candidates:
         need = self._needs.request[rows, None]
         idle = columns.allocatable[rows] - columns.used[rows]
         future = idle + columns.releasing[rows] - columns.pipelined[rows]
-        return (need <= idle).all(axis=0), (need <= future).all(axis=0)
+        return np.all(need <= idle, axis=0), np.all(need <= future, axis=0)
 
     def _permitted(self, locality: Locality, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
@@ -320,7 +320,7 @@ class Candidates:
             allowed = allowed & by_amounts
         rows = self._needs.checked
         idle = columns.allocatable[rows] - columns.used[rows]
-        fits = (self._needs.request[rows, None] <= idle).all(axis=0)
+        fits = np.all(self._needs.request[rows, None] <= idle, axis=0)
         return np.where(allowed & fits, scores, _NEVER)
 
 

@@ -6,11 +6,13 @@ Counting rules are Volcano's. A job's state is changed by statements alone; plug
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from framework.sub_jobs import group_of, sub_job_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
 from model.refusals import Refusal
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from model.wire import SubGroupPolicy
 
 __all__ = ["SessionJob", "SubJob"]
 
@@ -24,17 +26,18 @@ class SessionJob:
 
     __slots__ = (
         "_owns_tasks",
+        "_pending_best_effort",
         "_sub_jobs",
         "_tasks",
         "allocated",
         "counts",
         "job",
         "last_places",
-        "pending_best_effort",
         "phase",
         "refusals",
         "task_refusals",
         "touched",
+        "unplaceable",
     )
 
     def __init__(self, job: Job, table: JobTable) -> None:
@@ -43,8 +46,9 @@ class SessionJob:
         self._owns_tasks = False
         self.counts: list[int] = table.counts[:, job.column].tolist()
         """Tasks by status, indexed by `TaskStatus`."""
-        self.pending_best_effort = int(table.pending_best_effort[job.column])
-        """Pending tasks that ask for nothing."""
+        self._pending_best_effort = int(table.pending_best_effort[job.column])
+        self.unplaceable: set[TaskId] = set()
+        """Best-effort tasks that no node takes in this session: they do not count towards the minimum."""
         self.allocated: IntArray = table.allocated[:, job.column].copy()
         """Requests of tasks in an allocated status, base units, shape (R,)."""
         self.phase = job.phase
@@ -111,6 +115,11 @@ class SessionJob:
     def waiting_count(self) -> int:
         """Pipelined tasks."""
         return self.counts[TaskStatus.PIPELINED]
+
+    @property
+    def pending_best_effort(self) -> int:
+        """Pending tasks that ask for nothing and are not known to fit nowhere: they count as good as placed."""
+        return self._pending_best_effort - len(self.unplaceable)
 
     @property
     def valid_count(self) -> int:
@@ -185,6 +194,10 @@ class SessionJob:
             for task in self._tasks.values()
         )
 
+    def counts_as_placed(self, task: Task) -> bool:
+        """Whether a pending task counts as good as placed, because it asks for nothing."""
+        return task.status is _PENDING and task.template.best_effort and task.id not in self.unplaceable
+
     # Sub-jobs ---------------------------------------------------------------------------------------------------------
 
     @property
@@ -193,12 +206,39 @@ class SessionJob:
         return bool(self.job.group.spec.sub_group_policy)
 
     @property
+    def min_sub_jobs(self) -> Mapping[str, int]:
+        """Minimum number of sub-jobs by group, of groups that have one."""
+        policies = self.job.group.spec.sub_group_policy
+        return {group_of(self.id, policy): policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
+
+    @property
     def sub_jobs(self) -> Mapping[SubJobId, "SubJob"]:
-        """Parts of the job; one part, named like the job, where no policy divides it."""
+        """Parts of the job in the order of their first task; the job itself where nothing divides it."""
         if self._sub_jobs is None:
-            whole = SubJob(self, SubJobId(self.id), self.job.min_available)
-            self._sub_jobs = {whole.id: whole}
+            self._sub_jobs = self._divide()
         return self._sub_jobs
+
+    def _divide(self) -> dict[SubJobId, "SubJob"]:
+        whole = SubJobId(self.id)
+        policies = self.job.group.spec.sub_group_policy
+        if not policies:
+            return {whole: SubJob(self, whole, group=self.id, min_available=self.min_available, members=None)}
+        members: dict[SubJobId, list[TaskId]] = {}
+        made_by: dict[SubJobId, SubGroupPolicy | None] = {}
+        for task in self._tasks.values():
+            part, policy = sub_job_of(self.id, policies, task)
+            members.setdefault(part, []).append(task.id)
+            made_by[part] = policy
+        return {
+            part: SubJob(
+                self,
+                part,
+                group=self.id if policy is None else group_of(self.id, policy),
+                min_available=1 if policy is None else policy.sub_group_size,
+                members=members[part],
+            )
+            for part, policy in made_by.items()
+        }
 
     # Changes, made by statements --------------------------------------------------------------------------------------
 
@@ -213,7 +253,7 @@ class SessionJob:
         self.counts[before] -= count
         self.counts[after] += count
         if tasks[0].template.best_effort:
-            self.pending_best_effort += count * ((after is _PENDING) - (before is _PENDING))
+            self._pending_best_effort += count * ((after is _PENDING) - (before is _PENDING))
         change = (after in ALLOCATED_STATUSES) - (before in ALLOCATED_STATUSES)
         if change:
             self.allocated = self.allocated + change * amounts
@@ -229,14 +269,35 @@ class SessionJob:
 class SubJob:
     """A part of a job: its own minimum, its own tasks."""
 
-    __slots__ = ("id", "job", "min_available")
+    __slots__ = ("_members", "group", "id", "job", "min_available")
 
-    def __init__(self, job: SessionJob, sub_job_id: SubJobId, min_available: int) -> None:
+    def __init__(
+        self, job: SessionJob, sub_job_id: SubJobId, *, group: str, min_available: int, members: Sequence[TaskId] | None
+    ) -> None:
         self.job = job
         self.id = sub_job_id
+        self.group = group
+        """Id of the policy's group; the job's id for the rest."""
         self.min_available = min_available
+        self._members = members
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
         """Its tasks, in their states of this moment."""
-        return self.job.tasks
+        if self._members is None:
+            return self.job.tasks
+        return {task_id: self.job.tasks[task_id] for task_id in self._members}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its minimum is reached, pending best-effort tasks counting as placed."""
+        return self._reaches(READY_STATUSES)
+
+    @property
+    def is_pipelined(self) -> bool:
+        """Whether its minimum is reached when waiting tasks count too."""
+        return self._reaches(READY_STATUSES | {TaskStatus.PIPELINED})
+
+    def _reaches(self, statuses: frozenset[TaskStatus]) -> bool:
+        placed = sum(task.status in statuses or self.job.counts_as_placed(task) for task in self.tasks.values())
+        return placed >= self.min_available

@@ -35,7 +35,13 @@ class Change:
     __slots__ = ("amounts", "columns", "job", "sign", "tasks", "template", "verb")
 
     def __init__(
-        self, verb: Verb, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], amounts: IntArray, sign: int
+        self,
+        verb: Verb,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        columns: Sequence[int],
+        *,
+        amounts: IntArray,
     ) -> None:
         self.verb = verb
         self.job = job
@@ -45,8 +51,8 @@ class Change:
         """The node of each task, as columns of the node table."""
         self.amounts = amounts
         """Sum of their requests, base units, shape (R,)."""
-        self.sign = sign
-        """+1 where the tasks take room (placed, or an eviction undone), -1 where they give it up."""
+        self.sign = -1 if verb is Verb.EVICT else 1
+        """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
         self.template: TaskTemplate = tasks[0].template
 
 

@@ -49,7 +49,7 @@ class NodeColumns:
 
     def __len__(self) -> int:
         """Return the number of columns."""
-        return self.index.shape[0]
+        return self.index.size
 
     @property
     def used(self) -> IntArray:
@@ -143,11 +143,13 @@ class NodeView:
 class Needs:
     """What placing a task of one template changes in a column of the state, one vector per verb."""
 
-    __slots__ = ("allocate", "checked", "evict", "pipeline", "request")
+    __slots__ = ("allocate", "amounts", "checked", "evict", "pipeline", "request")
 
     def __init__(self, template: TaskTemplate, resources: ResourceSpace, rows: StateRows) -> None:
         self.request = resources.vector(template.request)
         """Request in base units, shape (R,)."""
+        self.amounts: list[int] = self.request.tolist()
+        """The same as a list, for arithmetic on single rows."""
         asked = {resources.rows[name] for name in template.request if name in resources.rows} | {0, 1, 2}
         self.checked: IntArray = np.array(sorted(asked), dtype=np.int64)
         """Rows that must fit: cpu, memory and pods always, other resources when asked for."""

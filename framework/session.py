@@ -6,6 +6,7 @@ only statements change it. Nothing of it outlives the cycle but its report, its 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from framework.configuration import PluginOption, Profile
 from framework.explaining import explain
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Ledger, Verb
+from framework.memory import Settled
 from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Locality, Point, Registered
 from framework.statement import Operation, Statement
@@ -23,9 +25,10 @@ from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import JobPhase
 from model.plan import Bind, Eviction, Nomination, Plan, Preparation
-from model.queues import Queue
+from model.queues import Queue, with_ancestors
 from model.refusals import Reason, Refusal
 from model.report import Condition, EventNote, JobShare, Sample
+from model.resources import CPU, MEMORY, MILLI, PODS
 from model.snapshot import Snapshot
 from model.tasks import Task, TaskStatus, task_order_key
 
@@ -46,6 +49,7 @@ class Session:
         seed: int,
         outside: Mapping[str, Any],
         committed: Callable[[Plan], None],
+        settled: Settled,
     ) -> None:
         self.snapshot = snapshot
         self.profile = profile
@@ -74,9 +78,12 @@ class Session:
         self.samples: list[Sample] = []
         self.shares: dict[JobId, JobShare] = {}
         self.vetoes: dict[TaskId, list[tuple[TaskId, Refusal]]] = {}
+        self.nominated: set[TaskId] = set()
+        """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
         self._committed = committed
+        self._settled = settled
         self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
         """By point, plugin and part."""
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
@@ -157,6 +164,17 @@ class Session:
     def seal(self) -> None:
         """End the time of registering."""
         self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
+
+    @property
+    def option(self) -> PluginOption:
+        """The configuration of the plugin that is registering."""
+        assert self._option is not None, "asked outside a plugin's opening"
+        return self._option
+
+    @property
+    def uid(self) -> str:
+        """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
+        return str(uuid5(NAMESPACE_OID, f"{self.seed}/{self.cycle}/{self.now}"))
 
     @property
     def failures(self) -> Mapping[str, Refusal]:
@@ -298,9 +316,49 @@ class Session:
             if pending[job.column]
         )
 
+    def jobs_at_the_gate(self) -> Iterator[SessionJob]:
+        """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
+        for job_id, job in self.snapshot.jobs.items():
+            if job.phase is JobPhase.PENDING:
+                known = self.job(job_id)
+                if known is not None and known.is_pending:
+                    yield known
+
+    @property
+    def serves_topology(self) -> bool:
+        """Whether a plugin chooses topology domains, so that hard topologies are kept to."""
+        return bool(self.functions(points.HYPER_NODE_GRADIENT_FOR_JOB))
+
     def known_jobs(self) -> Mapping[JobId, SessionJob]:
         """Return the jobs looked at so far."""
         return self._jobs
+
+    def jobs_to_close(self) -> Iterator[SessionJob]:
+        """Iterate over jobs whose status may have to be written: touched ones, and those not settled before."""
+        for job_id, job in self.snapshot.jobs.items():
+            known = self._jobs.get(job_id)
+            if known is None:
+                if self._settled.holds(job):
+                    continue
+                known = self.job(job_id)
+                assert known is not None, "ids of the snapshot itself"
+            elif not known.touched and self._settled.holds(job):
+                continue
+            yield known
+
+    def allocated_by_queue(self) -> dict[QueueName, IntArray]:
+        """Add up what is allocated by queue, ancestors included, base units, each of shape (R,)."""
+        names = self.snapshot.queue_names
+        sums = self.snapshot.job_table.by_queue(self.snapshot.job_table.allocated, len(names))
+        own = {name: sums[:, number].copy() for number, name in enumerate(names)}
+        for job in self._jobs.values():
+            if job.touched:
+                own[job.queue] += job.allocated - self.snapshot.job_table.allocated[:, job.job.column]
+        totals = {name: np.zeros(len(self.resources), dtype=np.int64) for name in names}
+        for name, amounts in own.items():
+            for ancestor in with_ancestors(self.queues, name):
+                totals[ancestor] += amounts
+        return totals
 
     def job_of(self, task: Task) -> SessionJob | None:
         """Return the job of a task."""
@@ -348,7 +406,7 @@ class Session:
         return None
 
     def headroom(self, queue: Queue, task: Task, most: int) -> int:
-        """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked singly."""
+        """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
         for each in self.functions(points.ALLOCATABLE):
             most = 1 if each.headroom is None else min(most, each.headroom(queue, task))
         return most
@@ -428,7 +486,7 @@ class Session:
         tiers: Tiers = self.tiers(point)
         victims, vetoes = choose_victims(tiers, candidates, lambda function: function(beneficiary, candidates))
         for victim, refusal in vetoes.items():
-            self.vetoes.setdefault(TaskId(victim), []).append((beneficiary.id, refusal))
+            self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
         return victims
 
     # Changing ---------------------------------------------------------------------------------------------------------
@@ -469,6 +527,7 @@ class Session:
             evictions=tuple(_evictions(operations)),
             nominations=tuple(_nominations(operations)),
         )
+        self.nominated.update(nomination.task for nomination in plan.nominations)
         if plan.binds or plan.evictions or plan.nominations:
             self.plans.append(plan)
             self._committed(plan)
@@ -509,6 +568,18 @@ class Session:
     def sample(self, metric: str, value: float, kind: str = "gauge", **labels: str) -> None:
         """Note a value of a metric, named without the `volcano_` prefix."""
         self.samples.append(Sample(metric=metric, labels=tuple(labels.items()), value=value, kind=kind))
+
+    def sample_amounts(self, metric: str, amounts: Sequence[int], **labels: str) -> None:
+        """Note amounts by resource: `<metric>_milli_cpu`, `_memory_bytes`, and `_scalar_resources` by name."""
+        for name, amount, scale in zip(self.resources.names, amounts, self.resources.scales, strict=True):
+            if name == CPU:
+                self.sample(f"{metric}_milli_cpu", amount, **labels)
+            elif name == MEMORY:
+                self.sample(f"{metric}_memory_bytes", amount, **labels)
+            elif amount:
+                # other resources count in thousandths there, but for pods
+                thousandths = amount if name == PODS else amount * MILLI // scale
+                self.sample(f"{metric}_scalar_resources", thousandths, resource=name, **labels)
 
     def group_event(self, job: SessionJob, type_: str, reason: str, message: str) -> None:
         """Record an event on a PodGroup."""

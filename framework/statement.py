@@ -6,8 +6,8 @@ A statement's life::
       │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
       └ ──undo────→ UNDONE: the session is as it was before, bit for bit
 
-Used as a context manager it is undone on exit unless it was committed or held. Statements nest: a statement opened while
-another is open can be merged into it, or undone alone.
+Used as a context manager it is undone on exit unless it was committed or held. Statements nest: a statement opened
+while another is open can be merged into it, or undone alone.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ class Statement:
         names = self._session.nodes.table.names
         placed = [task.moved(verb.value, names[column]) for task, column in zip(tasks, columns, strict=True)]
         amounts = self._session.nodes.needs(tasks[0].template).request * len(tasks)
-        change = Change(verb, job, placed, columns, amounts, 1)
+        change = Change(verb, job, placed, columns, amounts=amounts)
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
     def evict(self, job: "SessionJob", task: Task, reason: str) -> Refusal | None:
@@ -88,7 +88,7 @@ class Statement:
         column = self._session.nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
         request = self._session.nodes.needs(task.template).request
-        change = Change(Verb.EVICT, job, [leaving], [column], request, -1)
+        change = Change(Verb.EVICT, job, [leaving], [column], amounts=request)
         return self._do(Operation(change, [task], reason, evicts_for=False))
 
     def _do(self, operation: Operation) -> Refusal | None:

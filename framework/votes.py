@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from framework.points import Registered, Vote
+from model.ids import TaskId
 from model.refusals import Refusal
 from model.tasks import Task
 
@@ -66,7 +67,7 @@ def cast_votes(tiers: Tiers, ask: Callable[[Callable[..., Any]], Vote | Refusal]
 
 def choose_victims(
     tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any]
-) -> tuple[list[Task], dict[str, Refusal]]:
+) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
     Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
@@ -75,11 +76,11 @@ def choose_victims(
     Returns:
         The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
     """
-    vetoes: dict[str, Refusal] = {}
+    vetoes: dict[TaskId, Refusal] = {}
     for tier in tiers:
         victims: list[Task] | None = None
         for each in tier:
-            chosen = _permitted(each, candidates, ask)
+            chosen = _permitted(each, ask)
             if chosen is None:
                 continue
             allowed = {task.id for task in chosen}
@@ -92,9 +93,7 @@ def choose_victims(
     return [], vetoes
 
 
-def _permitted(
-    each: Registered[Any], candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any]
-) -> Sequence[Task] | None:
+def _permitted(each: Registered[Any], ask: Callable[[Callable[..., Any]], Any]) -> Sequence[Task] | None:
     try:
         answer = ask(each.function)
     except Exception:  # noqa: BLE001  # a plugin that fails spares everybody
@@ -105,7 +104,7 @@ def _permitted(
     return list(answer)
 
 
-def _note_vetoes(vetoes: dict[str, Refusal], plugin: str, candidates: Iterable[Task], allowed: set[str]) -> None:
+def _note_vetoes(vetoes: dict[TaskId, Refusal], plugin: str, candidates: Iterable[Task], allowed: set[TaskId]) -> None:
     for task in candidates:
         if task.id not in allowed and task.id not in vetoes:
             vetoes[task.id] = Refusal(plugin=plugin, reason="Spared", message=f"spared by {plugin}")

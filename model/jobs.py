@@ -121,4 +121,5 @@ class JobTable:
     def ready_counts(self) -> IntArray:
         """Return how many tasks of each job count towards its minimum, shape (J,)."""
         rows = [TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED, TaskStatus.SUCCEEDED]
-        return self.counts[rows].sum(axis=0)
+        ready: IntArray = self.counts[rows].sum(axis=0)
+        return ready

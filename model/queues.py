@@ -1,5 +1,6 @@
 """Queues: who shares the cluster, and by which rule."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -7,7 +8,7 @@ from model import wire
 from model.ids import QueueName
 from model.resources import NO_AMOUNTS, Amounts
 
-__all__ = ["OPEN", "ROOT_QUEUE", "Queue"]
+__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "with_ancestors"]
 
 OPEN: Final = "Open"
 ROOT_QUEUE: Final = QueueName("root")
@@ -26,10 +27,10 @@ class Queue:
     state: str = OPEN
     """`Open`, `Closed`, `Closing` or `Unknown`; an empty state of the object reads as open."""
     reclaimable: bool = True
-    capability: Amounts = field(default=NO_AMOUNTS)
+    capability: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     """Upper limit; a name not spoken of is unlimited."""
-    guarantee: Amounts = field(default=NO_AMOUNTS)
-    deserved: Amounts = field(default=NO_AMOUNTS)
+    guarantee: Amounts = field(default_factory=lambda: NO_AMOUNTS)
+    deserved: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     parent: QueueName | None = None
     """As written; None where the object names none."""
     hierarchy: str = ""
@@ -43,3 +44,14 @@ class Queue:
     def is_open(self) -> bool:
         """Tell whether the queue takes new work."""
         return self.state == OPEN
+
+
+def with_ancestors(queues: Mapping[QueueName, Queue], name: QueueName) -> Iterator[QueueName]:
+    """Iterate over a queue and its ancestors up to the root; a missing parent or a circle ends the walk."""
+    seen: set[QueueName] = set()
+    while name in queues and name not in seen:
+        seen.add(name)
+        yield name
+        if name == ROOT_QUEUE:
+            return
+        name = queues[name].parent or ROOT_QUEUE

@@ -1,0 +1,168 @@
+"""Allocate: give free resources to pending jobs, evicting nothing.
+
+Queues take turns by their share; a queue that has had enough is left out. Of a queue the first job is worked on: its
+tasks are placed in order until it is ready. A ready job's places are committed, and a job with tasks left gets its next
+turn after the others; a job that only waits for room being released keeps its places for this cycle; an attempt that
+leads to neither is undone before the next job is looked at.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from framework.jobs import SessionJob
+from framework.ordering import WorkOrder
+from framework.placing import Worksheet, place_best_effort, place_tasks
+from framework.session import Session
+from framework.statement import Statement
+from model.ids import JobId, SubJobId
+from model.jobs import JobPhase
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus
+
+__all__ = ["Allocate", "AllocateArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocateArgs:
+    """Arguments of allocate."""
+
+    predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocate:
+    """Place pending tasks on free resources."""
+
+    name: ClassVar[str] = "allocate"
+    args: AllocateArgs = AllocateArgs()
+
+    def execute(self, session: Session) -> None:
+        """Offer free resources to each pending job in turn."""
+        order = WorkOrder(session, workable_jobs(session))
+        worksheets: dict[JobId, list[Worksheet]] = {}
+        while (queue := order.next_queue()) is not None:
+            overused = session.overused(queue)
+            if overused is not None:
+                refuse_all(order.rest_of(queue), overused)
+                continue
+            job = order.next_job(queue)
+            if job is None:
+                continue
+            sheets = worksheets.get(job.id)
+            if sheets is None:
+                sheets = worksheets[job.id] = worksheets_of(session, job)
+            if any(sheets) and offer(session, job, sheets):
+                order.return_job(job)
+            order.return_queue(queue)
+
+
+def workable_jobs(session: Session) -> Iterator[SessionJob]:
+    """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
+    gate_is_open = "enqueue" not in session.profile.actions
+    for job in session.jobs_with_pending_tasks():
+        if job.is_pending:
+            if not gate_is_open:
+                continue
+            job.phase = JobPhase.INQUEUE
+            job.touched = True
+        refusal = session.job_valid(job) or unserved_topology(session, job)
+        if refusal is None:
+            yield job
+        else:
+            job.refuse(refusal)
+
+
+def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
+    """Refuse a job with a hard topology that no plugin would keep to."""
+    topology = job.job.group.spec.network_topology
+    hard = (
+        topology is not None
+        and topology.mode == "hard"
+        and bool(topology.highest_tier_allowed is not None or topology.highest_tier_name)
+    )
+    if not hard or session.serves_topology:
+        return None
+    message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
+    return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
+
+
+def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:
+    """Tell jobs why their queue is not served any further."""
+    for job in jobs:
+        job.refuse(refusal)
+
+
+def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
+    """Return the tasks to be placed by sub-job: those the job needs for its minimum first, then by order."""
+    waiting = [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+    if not job.has_sub_group_policy:
+        return [Worksheet(part, waiting) for part in job.sub_jobs.values()]
+    required = required_sub_jobs(session, job)
+    sheets = []
+    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
+        members = part.tasks
+        tasks = [task for task in waiting if task.id in members]
+        if tasks:
+            sheets.append(Worksheet(part, tasks))
+    return sorted(sheets, key=lambda sheet: sheet.sub_job.id not in required)
+
+
+def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
+    """Return the sub-jobs that must become ready for the minimum of their group."""
+    needed = dict(job.min_sub_jobs)
+    unready = []
+    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
+        if session.sub_job_ready(part):
+            needed[part.group] = needed.get(part.group, 0) - 1
+        else:
+            unready.append(part)
+    required: set[SubJobId] = set()
+    for part in unready:
+        if needed.get(part.group, 0) > 0:
+            needed[part.group] -= 1
+            required.add(part.id)
+    return required
+
+
+def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
+    """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
+    with session.statement() as statement:
+        for sheet in sheets:
+            if not sheet:
+                continue
+            place_sub_job(session, statement, job, sheet)
+            if session.job_ready(job):
+                break
+        if session.job_ready(job) and complete_minimum(session, statement, job):
+            placed_any = bool(statement.operations)
+            statement.commit()
+            return placed_any and any(sheets)
+        if session.job_pipelined(job):
+            statement.hold()
+    return False
+
+
+def place_sub_job(session: Session, statement: Statement, job: SessionJob, sheet: Worksheet) -> None:
+    """Place tasks of one sub-job; what does not serve it is undone, so that its siblings find the room."""
+    before = len(statement.operations)
+    place_tasks(session, statement, job, sheet)
+    if not (session.sub_job_ready(sheet.sub_job) or session.sub_job_pipelined(sheet.sub_job)):
+        statement.undo_to(before)
+
+
+def complete_minimum(session: Session, statement: Statement, job: SessionJob) -> bool:
+    """Place those best-effort members without which the minimum is not met: they count only when they can be placed."""
+    while job.ready_count < job.min_available:
+        task = first_best_effort(session, job)
+        if task is None or not session.job_ready(job):
+            return session.job_ready(job)
+        place_best_effort(session, statement, job, task)
+    return session.job_ready(job)
+
+
+def first_best_effort(session: Session, job: SessionJob) -> Task | None:
+    """Return the first pending task that asks for nothing and may still be placed."""
+    waiting = (task for task in job.in_status(TaskStatus.PENDING) if job.counts_as_placed(task) and not task.gated)
+    return min(waiting, key=session.task_order_key, default=None)

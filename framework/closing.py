@@ -1,0 +1,209 @@
+"""Closing: what a session leaves behind in statuses, conditions and events.
+
+Only what differs from the objects of the snapshot is reported, so a cluster at rest has nothing written.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from framework.jobs import SessionJob
+from framework.memory import Settled
+from framework.messages import READY, job_message, task_verdict
+from framework.session import Session
+from model.ids import JobId, NodeName
+from model.jobs import JobPhase
+from model.quantity import millis
+from model.queues import Queue
+from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
+from model.tasks import Task, TaskStatus
+
+__all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULED = "Scheduled"
+
+_OPPOSITE = {UNSCHEDULABLE: SCHEDULED, SCHEDULED: UNSCHEDULABLE}
+_WAITING_PHASES = frozenset({JobPhase.UNKNOWN, JobPhase.PENDING, JobPhase.INQUEUE})
+_UNBOUND = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
+
+
+def phase_of(job: SessionJob, *, is_unschedulable: bool) -> JobPhase:
+    """Return the phase a job has at the end of a cycle (Volcano's rule).
+
+    Args:
+        job: The job.
+        is_unschedulable: Whether this cycle found that its minimum cannot be placed.
+    """
+    counts = job.counts
+    if counts[TaskStatus.RUNNING] and is_unschedulable:
+        return JobPhase.UNKNOWN
+    finished = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED]
+    scheduled = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND] + finished + releasing_on_nodes(job)
+    # a job without any task has not completed, even where its minimum is 0
+    if scheduled >= job.min_available and (scheduled or job.min_available):
+        return JobPhase.COMPLETED if scheduled == finished else JobPhase.RUNNING
+    return JobPhase.INQUEUE if job.phase is JobPhase.INQUEUE else JobPhase.PENDING
+
+
+def releasing_on_nodes(job: SessionJob) -> int:
+    """Count tasks that are being deleted and still have a node."""
+    if not job.counts[TaskStatus.RELEASING]:
+        return 0
+    return sum(task.node is not None for task in job.in_status(TaskStatus.RELEASING))
+
+
+class Closing:
+    """The statuses, conditions and events that a session leaves behind."""
+
+    def __init__(self, session: Session, settled: Settled) -> None:
+        self._session = session
+        self.group_statuses: list[GroupStatus] = []
+        self.pod_conditions: list[PodCondition] = []
+        self.phases: dict[JobId, JobPhase] = {}
+        self.queue_statuses: tuple[QueueStatus, ...] = ()
+        for job in session.jobs_to_close():
+            is_settled = self._close_job(job)
+            if is_settled:
+                settled.add(job.job)
+            else:
+                settled.discard(job.id)
+        self._close_outsiders()
+        self.queue_statuses = tuple(self._queue_statuses())
+
+    # Jobs -------------------------------------------------------------------------------------------------------------
+
+    def _close_job(self, job: SessionJob) -> bool:
+        conditions = self._conditions(job)
+        is_unschedulable = any(each.type == UNSCHEDULABLE and each.status == "True" for each in conditions)
+        phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
+        status = self._changed_status(job, phase, conditions)
+        if status is not None:
+            self.group_statuses.append(status)
+            self._note_event(job, phase, conditions)
+        told = self._tell_tasks(job)
+        return status is None and not told and not job.touched
+
+    def _conditions(self, job: SessionJob) -> list[Condition]:
+        conditions = list(self._session.conditions.get(job.id, ()))
+        present = {each.type: each for each in job.job.group.status.conditions}
+        for condition in list(conditions):
+            opposite = _OPPOSITE.get(condition.type)
+            known = present.get(opposite) if opposite is not None else None
+            if known is not None and known.status == "True" and all(each.type != opposite for each in conditions):
+                # both may not be true at once: who set one true has found the other false
+                conditions.append(
+                    Condition(
+                        type=known.type,
+                        status="False",
+                        reason=condition.reason,
+                        message="",
+                        transition_id=condition.transition_id,
+                    )
+                )
+        return conditions
+
+    def _changed_status(self, job: SessionJob, phase: JobPhase, conditions: list[Condition]) -> GroupStatus | None:
+        old = job.job.group.status
+        known = {each.type: (each.status, each.reason, each.message) for each in old.conditions}
+        changed = [each for each in conditions if known.get(each.type) != (each.status, each.reason, each.message)]
+        running, succeeded, failed = (
+            job.counts[status] for status in (TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+        )
+        same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
+        if same and not changed:
+            return None
+        return GroupStatus(
+            job=job.id,
+            uid=job.job.uid,
+            phase=phase,
+            running=running,
+            succeeded=succeeded,
+            failed=failed,
+            conditions=tuple(changed),
+        )
+
+    def _note_event(self, job: SessionJob, phase: JobPhase, conditions: Iterable[Condition]) -> None:
+        if phase in _WAITING_PHASES and not job.is_ready:
+            text = next(
+                (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True"), ""
+            )
+            if not text:
+                pending = job.counts[TaskStatus.PENDING]
+                text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+            self._session.group_event(job, "Warning", UNSCHEDULABLE, text)
+        elif job.is_ready and job.tasks:
+            self._session.group_event(job, "Normal", SCHEDULED, READY)
+
+    def _tell_tasks(self, job: SessionJob) -> bool:
+        if not any(job.counts[status] for status in _UNBOUND):
+            return False
+        told = False
+        fallback = ""
+        for task in job.in_status(*_UNBOUND):
+            if task.gated:
+                continue
+            reason, message, place = task_verdict(job, task)
+            if not message:
+                fallback = fallback or job_message(job)
+                message = fallback
+            nominated = place if task.id in self._session.nominated else None
+            if differs(task, reason, message, nominated):
+                self._tell(task, reason, message, nominated)
+                told = True
+        return told
+
+    def _tell(self, task: Task, reason: str, message: str, nominated: NodeName | None) -> None:
+        self.pod_conditions.append(
+            PodCondition(
+                task=task.id,
+                namespace=task.namespace,
+                name=task.name,
+                reason=reason,
+                message=message,
+                nominated_node=nominated,
+            )
+        )
+        self._session.events.append(
+            EventNote(
+                kind="Pod",
+                namespace=task.namespace,
+                name=task.name,
+                uid=task.id,
+                type="Warning",
+                reason="FailedScheduling",
+                message=message,
+            )
+        )
+
+    def _close_outsiders(self) -> None:
+        for outsider in self._session.snapshot.outsiders:
+            refusal = outsider.refusal
+            if not outsider.task.gated and differs(outsider.task, UNSCHEDULABLE, refusal.message, None):
+                self._tell(outsider.task, UNSCHEDULABLE, refusal.message, None)
+
+    # Queues -----------------------------------------------------------------------------------------------------------
+
+    def _queue_statuses(self) -> Iterator[QueueStatus]:
+        session = self._session
+        allocated = session.allocated_by_queue()
+        for name, queue in session.queues.items():
+            amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name])
+            if queue.object is not None and amounts != _written(queue):
+                yield QueueStatus(queue=name, allocated=amounts)
+
+
+def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -> bool:
+    """Tell whether a pod's `PodScheduled` condition or nominated node is not yet as given."""
+    status = task.pod.status
+    if nominated is not None and status.nominated_node_name != nominated:
+        return True
+    for condition in status.conditions:
+        if condition.type == "PodScheduled":
+            return (condition.status, condition.reason, condition.message) != ("False", reason, message)
+    return True
+
+
+def _written(queue: Queue) -> dict[str, int]:
+    assert queue.object is not None
+    written = queue.object.status.allocated
+    amounts = {name: millis(quantity) for name, quantity in written.items()}
+    return {name: amount for name, amount in amounts.items() if amount or name in ("cpu", "memory")}

@@ -1,0 +1,237 @@
+"""The cycle: from a snapshot and a configuration to plans and a report, and nothing else.
+
+Pure: no cluster, no clock, no chance. The same arguments give the same answer, byte for byte, which makes decisions
+replayable from a record and lets `pyroclast simulate` and the daemon be the same code.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Protocol
+
+from framework.closing import Closing
+from framework.configuration import Configuration, PluginOption, Profile
+from framework.memory import Memory, Settled
+from framework.registry import Registry
+from framework.session import Session
+from model.ids import JobId, NodeName, TaskId
+from model.plan import Plan
+from model.refusals import Refusal
+from model.report import CycleReport, Sample
+from model.snapshot import Snapshot
+from model.tasks import TaskStatus
+
+__all__ = ["Observer", "Silent", "run_cycle"]
+
+
+class Observer(Protocol):
+    """Who watches a cycle: it carries plans out while the cycle goes on, and holds the stop-watch."""
+
+    def committed(self, plan: Plan) -> None:
+        """Receive a plan at the moment of its commit."""
+        ...
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Hear that a phase begins or ends: `open`, `plugin/<name>/OnSessionOpen`, `action/<name>`, `close`."""
+        ...
+
+
+class Silent:
+    """An observer that takes no notice."""
+
+    def committed(self, plan: Plan) -> None:
+        """Take no notice."""
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Take no notice."""
+
+
+def run_cycle(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    *,
+    registry: Registry,
+    seed: int = 0,
+    now: float,
+    memory: Memory | None = None,
+    outside: Mapping[str, Any] | None = None,
+    observer: Observer | None = None,
+    settled: Settled | None = None,
+) -> tuple[CycleReport, Memory]:
+    """Decide once.
+
+    Args:
+        snapshot: The cluster.
+        configuration: Actions, tiers and arguments; already checked.
+        registry: Where plugins and actions come from.
+        seed: Of everything that is chosen by chance.
+        now: The moment, seconds since 1970.
+        memory: What the last cycle left; a new one where None.
+        outside: Recorded answers from outside (extenders), by plugin instance.
+        observer: Receives plans as they are committed, and phase marks.
+        settled: A cache of jobs that need no second look; changes no decision.
+
+    Returns:
+        The report, and the memory for the next cycle.
+    """
+    memory = memory or Memory()
+    observer = observer or Silent()
+    settled = settled or Settled()
+    cycle = memory.cycle + 1
+    if (memory.quiet_snapshot, memory.quiet_configuration) == (snapshot.generation, configuration.generation):
+        quiet = _empty_report(cycle, configuration.generation)
+        return quiet, Memory(
+            cycle=cycle, quiet_snapshot=snapshot.generation, quiet_configuration=configuration.generation
+        )
+    profile = configuration.profiles[0]
+    session = Session(
+        snapshot,
+        profile,
+        cycle=cycle,
+        generation=configuration.generation,
+        now=now,
+        seed=seed,
+        outside=outside or {},
+        committed=observer.committed,
+        settled=settled,
+    )
+    watches_clock = _open(session, profile, registry, observer)
+    _run_actions(session, profile, registry, observer)
+    report = _close(session, settled, observer)
+    decided = bool(report.plans or report.group_statuses or report.pod_conditions or report.pipelined)
+    quiet_now = not decided and not watches_clock
+    return report, Memory(
+        cycle=cycle,
+        quiet_snapshot=snapshot.generation if quiet_now else -1,
+        quiet_configuration=configuration.generation if quiet_now else -1,
+    )
+
+
+@contextmanager
+def _marked(observer: Observer, name: str) -> Iterator[None]:
+    observer.phase(name, True)
+    try:
+        yield
+    finally:
+        observer.phase(name, False)
+
+
+def _open(session: Session, profile: Profile, registry: Registry, observer: Observer) -> bool:
+    """Open all plugins; tells whether one of them watches the clock, so that equal snapshots may decide differently."""
+    watches_clock = False
+    with _marked(observer, "open"):
+        for option in profile.plugins:
+            plugin = _built(option, registry)
+            watches_clock = watches_clock or getattr(plugin, "watches_clock", True)
+            with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
+                session.open_plugin(option, plugin.on_session_open)
+            closing = getattr(plugin, "on_session_close", None)
+            if closing is not None:
+                session.on_close(option.instance, partial(closing, session))
+        session.seal()
+    return watches_clock
+
+
+def _built(option: PluginOption, registry: Registry) -> Any:
+    try:
+        return registry.build_plugin(option)
+    except Exception as error:  # noqa: BLE001  # a builder from outside may raise anything
+        return _Broken(error)
+
+
+class _Broken:
+    """Stands for a plugin that could not be built: opening it raises what building it raised."""
+
+    watches_clock = True
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def on_session_open(self, _session: Session) -> None:
+        """Raise the error of the builder."""
+        raise self._error
+
+
+def _run_actions(session: Session, profile: Profile, registry: Registry, observer: Observer) -> None:
+    for name in profile.actions:
+        session.action = name
+        action = registry.build_action(name, profile.action_arguments.get(name, {}))
+        with _marked(observer, f"action/{name}"):
+            action.execute(session)
+    session.action = ""
+
+
+def _close(session: Session, settled: Settled, observer: Observer) -> CycleReport:
+    def hook(plugin: str, call: Callable[[], None]) -> None:
+        with _marked(observer, f"plugin/{plugin}/OnSessionClose"):
+            call()
+
+    with _marked(observer, "close"):
+        session.close_plugins(hook)
+        closing = Closing(session, settled)
+        return _report(session, closing)
+
+
+def _report(session: Session, closing: Closing) -> CycleReport:
+    known = sorted(session.known_jobs().items())
+    return CycleReport(
+        cycle=session.cycle,
+        configuration=session.generation,
+        plans=tuple(session.plans),
+        pipelined={job_id: places for job_id, job in known if (places := _pipelined(job))},
+        phases=closing.phases,
+        group_statuses=tuple(closing.group_statuses),
+        pod_conditions=tuple(closing.pod_conditions),
+        queue_statuses=closing.queue_statuses,
+        events=tuple(session.events),
+        refusals={job_id: tuple(job.refusals) for job_id, job in known if job.refusals},
+        task_refusals=_task_refusals(session),
+        vetoes={task_id: tuple(vetoes) for task_id, vetoes in sorted(session.vetoes.items())},
+        shares=session.shares,
+        status_counts={
+            job_id: {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
+            for job_id, job in known
+        },
+        samples=tuple(session.samples) + tuple(_failure_samples(session)),
+    )
+
+
+def _pipelined(job: Any) -> dict[TaskId, NodeName]:
+    if not job.counts[TaskStatus.PIPELINED]:
+        return {}
+    return {task.id: task.node for task in job.in_status(TaskStatus.PIPELINED)}
+
+
+def _task_refusals(session: Session) -> dict[TaskId, tuple[Refusal, ...]]:
+    refusals: dict[TaskId, tuple[Refusal, ...]] = {
+        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
+    }
+    for _, job in sorted(session.known_jobs().items()):
+        refusals |= {task_id: (refusal,) for task_id, refusal in job.task_refusals.items()}
+    return refusals
+
+
+def _failure_samples(session: Session) -> Iterator[Sample]:
+    for plugin in sorted(session.failures):
+        yield Sample(metric="plugin_failures_total", labels=(("plugin", plugin),), value=1.0, kind="counter")
+
+
+def _empty_report(cycle: int, generation: int) -> CycleReport:
+    nothing: dict[JobId, Any] = {}
+    return CycleReport(
+        cycle=cycle,
+        configuration=generation,
+        plans=(),
+        pipelined=nothing,
+        phases=nothing,
+        group_statuses=(),
+        pod_conditions=(),
+        queue_statuses=(),
+        events=(),
+        refusals=nothing,
+        task_refusals={},
+        vetoes={},
+        shares=nothing,
+        status_counts=nothing,
+        samples=(),
+    )

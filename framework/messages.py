@@ -1,0 +1,69 @@
+"""Messages: what a job and its tasks are told, in the shape Volcano's users know.
+
+Counts come as `<count> <word>`, sorted as text, so that equal situations give equal messages.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from framework.jobs import SessionJob
+from model.ids import NodeName
+from model.tasks import Task, TaskStatus
+
+__all__ = ["READY", "job_message", "origin_of", "task_verdict"]
+
+READY: Final = "pod group is ready"
+NOT_READY: Final = "pod group is not ready"
+
+SCHEDULABLE: Final = "Schedulable"
+UNSCHEDULABLE: Final = "Unschedulable"
+
+
+def job_message(job: SessionJob) -> str:
+    """Say how far a job is, what its pending tasks wait for, and where that began."""
+    histogram = {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
+    histogram["minAvailable"] = job.min_available
+    message = f"{READY if job.is_ready else NOT_READY}, {_listed(histogram)}"
+    pending = Counter(task_verdict(job, task)[0] for task in job.in_status(TaskStatus.PENDING))
+    if pending:
+        message += f"; Pending: {_listed(pending)}"
+    origin = origin_of(job)
+    return f"{message}. Origin reason is {origin}" if origin else message
+
+
+def origin_of(job: SessionJob) -> str:
+    """Return the first rule that held the job back, in words."""
+    if job.refusals:
+        return job.refusals[0].message
+    for task in _in_name_order(job.tasks.values()):
+        refusal = job.task_refusals.get(task.id)
+        if refusal is not None:
+            return f"{task.name}: {refusal.message}"
+    return ""
+
+
+def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:
+    """Say what a task that is not bound is told.
+
+    Returns:
+        Reason and message of its `PodScheduled` condition, and the node on which it had or has a place.
+    """
+    place = job.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
+    if place.status in (TaskStatus.ALLOCATED, TaskStatus.BINDING):
+        return SCHEDULABLE, f"pod {task.key} fits on node {place.node} once minAvailable is satisfied", place.node
+    if place.status is TaskStatus.PIPELINED:
+        text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
+        return UNSCHEDULABLE, text, place.node
+    refusal = job.task_refusals.get(task.id)
+    if refusal is not None:
+        return UNSCHEDULABLE, refusal.message, None
+    return UNSCHEDULABLE, job.refusals[0].message if job.refusals else "", None
+
+
+def _listed(counts: "dict[str, int] | Counter[str]") -> str:
+    return ", ".join(sorted(f"{count} {word}" for word, count in counts.items()))
+
+
+def _in_name_order(tasks: Iterable[Task]) -> list[Task]:
+    return sorted(tasks, key=lambda task: task.name)

@@ -1,0 +1,228 @@
+"""Placing: put the tasks of a job on nodes, one after the other or in runs of equals.
+
+Shared by the actions that place tasks. What is tried happens inside the caller's statement; why a task was not placed
+is noted on its job.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from framework.candidates import Choice
+from framework.jobs import SessionJob, SubJob
+from framework.session import Session
+from framework.statement import Statement
+from model.arrays import BoolArray
+from model.ids import NodeName
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus
+
+__all__ = ["Worksheet", "place_best_effort", "place_tasks"]
+
+_PLACED_ROLE: Final = "SameRoleFailed"
+
+
+class Worksheet:
+    """Tasks of one sub-job still to be placed, first to be placed first."""
+
+    __slots__ = ("_position", "_tasks", "sub_job")
+
+    def __init__(self, sub_job: SubJob, tasks: Sequence[Task]) -> None:
+        self.sub_job = sub_job
+        self._tasks = tasks
+        self._position = 0
+
+    def __bool__(self) -> bool:
+        """Tell whether any task is left."""
+        return self._position < len(self._tasks)
+
+    @property
+    def next_task(self) -> Task:
+        """The first task that is left."""
+        return self._tasks[self._position]
+
+    @property
+    def position(self) -> int:
+        """How many tasks were taken."""
+        return self._position
+
+    def take(self, count: int = 1) -> Sequence[Task]:
+        """Take the next tasks."""
+        taken = self._tasks[self._position : self._position + count]
+        self._position += count
+        return taken
+
+    def run_length(self, most: int) -> int:
+        """Count the equal tasks that come next, at most `most`."""
+        begin, template = self._position, self.next_task.template
+        end = min(begin + most, len(self._tasks))
+        position = begin + 1
+        while position < end and self._tasks[position].template is template:
+            position += 1
+        return position - begin
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """Where and for whom tasks are being placed."""
+
+    session: Session
+    statement: Statement
+    job: SessionJob
+    worksheet: Worksheet
+    domain: BoolArray | None
+
+
+def place_tasks(
+    session: Session, statement: Statement, job: SessionJob, worksheet: Worksheet, domain: BoolArray | None = None
+) -> None:
+    """Place tasks in order until the sub-job is ready, the worksheet is empty, or going on is in vain.
+
+    Args:
+        session: The session.
+        statement: Takes the placements.
+        job: Whose tasks.
+        worksheet: The tasks of one sub-job.
+        domain: Nodes that may be used, shape (N,); all where None.
+    """
+    site = _Site(session, statement, job, worksheet, domain)
+    queue = session.queue(job.queue)
+    while worksheet:
+        task = worksheet.next_task
+        refusal = session.allocatable(queue, task)
+        if refusal is not None:
+            _note(site, task, refusal)
+            worksheet.take()
+            continue
+        if _role_has_failed(site, task):
+            worksheet.take()
+            continue
+        most = min(session.missing(job, _MANY), session.headroom(queue, task, _MANY)) if domain is None else 1
+        if not (_place_run(site, most) or _place_one(site, task) or _goes_on(site)):
+            return
+        if session.sub_job_ready(worksheet.sub_job):
+            return
+
+
+_MANY: Final = 1 << 30
+
+
+def _place_run(site: _Site, most: int) -> bool:
+    """Place several equal tasks at once; False where that cannot be or nothing was placed."""
+    length = site.worksheet.run_length(most) if most > 1 else 1
+    task = site.worksheet.next_task
+    if length == 1 or task.pod.status.nominated_node_name:
+        return False
+    candidates = site.session.candidates(task)
+    if not candidates.can_look_ahead(task) or site.session.pre_predicate(task) is not None:
+        return False
+    columns = candidates.run(task, length)
+    if not columns:
+        return False
+    position = site.worksheet.position
+    tasks = site.worksheet.take(len(columns))
+    if site.statement.allocate(site.job, tasks, columns) is None:
+        return True
+    # some ledger refused the run as a whole: place its tasks one by one and let each hear its own answer
+    site.worksheet.take(position - site.worksheet.position)
+    return False
+
+
+def _place_one(site: _Site, task: Task) -> bool:
+    """Place one task; False where no node takes it, which is noted."""
+    site.worksheet.take()
+    refusal = site.session.pre_predicate(task)
+    if refusal is not None:
+        _note(site, task, refusal)
+        return False
+    choice = _nominated(site, task) or site.session.candidates(task).choose(task, site.domain)
+    if choice is None:
+        _note(site, task, site.session.explain(task, site.domain))
+        return False
+    place = site.statement.allocate if choice.is_idle else site.statement.pipeline
+    refusal = place(site.job, [task], [choice.column])
+    if refusal is not None:
+        _note(site, task, refusal)
+    # a placement that a ledger refused is no reason to stop: the next task may be counted elsewhere
+    return True
+
+
+def _nominated(site: _Site, task: Task) -> Choice | None:
+    """Return the node nominated for a pod, where it takes it."""
+    name = task.pod.status.nominated_node_name
+    if not name:
+        return None
+    column = site.session.nodes.table.column.get(NodeName(name))
+    if column is None or (site.domain is not None and not site.domain[column]):
+        return None
+    only = np.zeros(len(site.session.nodes), dtype=np.bool_)
+    only[column] = True
+    return site.session.candidates(task).choose(task, only)
+
+
+def _note(site: _Site, task: Task, refusal: Refusal) -> None:
+    site.job.task_refusals[task.id] = refusal
+    site.job.touched = True
+
+
+def _role_has_failed(site: _Site, task: Task) -> bool:
+    """Skip a task when another of its role found no node, and say so."""
+    if not task.role:
+        return False
+    failed = site.job.task_refusals
+    if not any(task_id in failed and each.role == task.role for task_id, each in site.worksheet.sub_job.tasks.items()):
+        return False
+    first = next(
+        failed[each.id]
+        for each in site.worksheet.sub_job.tasks.values()
+        if each.id in failed and each.role == task.role
+    )
+    message = f"another task of role {task.role} was refused: {first.message}"
+    _note(
+        site,
+        task,
+        Refusal(
+            plugin=first.plugin, reason=_PLACED_ROLE, message=message, counts=first.counts, resolvable=first.resolvable
+        ),
+    )
+    return True
+
+
+def _goes_on(site: _Site) -> bool:
+    """Tell whether placing further tasks of the sub-job can still make the job ready after one found no node."""
+    job, sub_job = site.job, site.worksheet.sub_job
+    if job.min_available == len(job.tasks) or sub_job.min_available >= len(sub_job.tasks):
+        return False
+    if job.has_sub_group_policy:
+        return True
+    failed_roles = {each.role for each in sub_job.tasks.values() if each.id in job.task_refusals}
+    if job.min_available < sum(job.job.min_by_role.values()):
+        left = sum(
+            task.status is TaskStatus.PENDING and task.role not in failed_roles for task in sub_job.tasks.values()
+        )
+        return job.ready_count + left >= job.min_available
+    minimums = job.job.min_by_role
+    return all(job.role_count(role) >= minimums[role] for role in failed_roles if minimums.get(role, 0) > 0)
+
+
+def place_best_effort(session: Session, statement: Statement, job: SessionJob, task: Task) -> bool:
+    """Place a task that asks for nothing on the best node that permits it; False where none does, which is noted."""
+    refusal = session.pre_predicate(task)
+    if refusal is None:
+        candidates = session.candidates(task)
+        permitted = candidates.nodes_for(task)
+        for group in session.shard_groups(permitted):
+            column = candidates.best_among(task, group)
+            if column is not None:
+                refusal = statement.allocate(job, [task], [column])
+                break
+        else:
+            refusal = session.explain(task)
+    if refusal is None:
+        return True
+    job.task_refusals[task.id] = refusal
+    job.unplaceable.add(task.id)
+    job.touched = True
+    return False

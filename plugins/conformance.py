@@ -1,0 +1,40 @@
+"""Conformance: never evict pods that the cluster itself needs.
+
+Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/conformance.md.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from framework import points
+from framework.points import Vote
+from framework.session import Session
+from model.tasks import Task
+
+__all__ = ["Conformance"]
+
+CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-critical"})
+SYSTEM_NAMESPACE: Final = "kube-system"
+
+
+class Conformance:
+    """Spare critical pods."""
+
+    name: ClassVar[str] = "conformance"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        session.register(points.PREEMPTABLE, self.name, spare_critical)
+        session.register(points.RECLAIMABLE, self.name, spare_critical)
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical)
+
+
+def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+    """Permit all candidates but critical ones, in the given order."""
+    return [task for task in candidates if not is_critical(task)], Vote.PERMIT
+
+
+def is_critical(task: Task) -> bool:
+    """Tell whether a pod carries a system priority class or lives in the system's namespace."""
+    return task.namespace == SYSTEM_NAMESPACE or task.pod.spec.priority_class_name in CRITICAL_CLASSES

@@ -1,0 +1,176 @@
+"""Gang: all of a job's minimum, or nothing.
+
+A job holds places only when its minimum (`minMember`), its minimums by role (`minTaskMember`) and its minimum of
+sub-groups can be met together.
+
+Points: job valid, job order, sub-job order, job ready, sub-job ready, job pipelined, sub-job pipelined, job starving,
+preemptable, reclaimable, unified evictable; conditions at close.  No arguments.  Rules: docs/plugins/gang.md.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from framework import points
+from framework.jobs import SessionJob, SubJob
+from framework.messages import job_message
+from framework.points import Vote
+from framework.session import Session
+from model.ids import JobId
+from model.refusals import Refusal
+from model.report import Condition
+from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+
+__all__ = ["Gang"]
+
+NOT_ENOUGH_RESOURCES: Final = "NotEnoughResources"
+NOT_ENOUGH_TASKS: Final = "NotEnoughTasks"
+NOT_ENOUGH_PODS_OF_TASK: Final = "NotEnoughPodsOfTask"
+READY_REASON: Final = "tasks in gang are ready to be scheduled"
+
+
+class Gang:
+    """Keep a job's minimum together."""
+
+    name: ClassVar[str] = "gang"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        session.register(points.JOB_VALID, self.name, shortage_of_tasks)
+        session.register(points.JOB_ORDER, self.name, is_ready)
+        session.register(points.SUB_JOB_ORDER, self.name, is_sub_job_ready)
+        session.register(points.JOB_READY, self.name, has_minimum, missing=missing_tasks)
+        session.register(points.SUB_JOB_READY, self.name, is_sub_job_ready)
+        session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
+        session.register(points.SUB_JOB_PIPELINED, self.name, sub_job_pipelined_vote)
+        session.register(points.JOB_STARVING, self.name, is_starving)
+
+        def spare(_: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            return above_minimum(session, candidates), Vote.PERMIT
+
+        session.register(points.PREEMPTABLE, self.name, spare)
+        session.register(points.RECLAIMABLE, self.name, spare)
+        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all)
+
+    def on_session_close(self, session: Session) -> None:
+        """Tell each job by a condition whether its minimum can run."""
+        unready = 0
+        for job in session.jobs_to_close():
+            if not job.tasks:
+                continue
+            if job.is_ready:
+                session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
+                session.sample("unschedule_task_count", 0, job_id=job.job.name)
+            elif not is_only_releasing(job):
+                unready += 1
+                refuse_gang(session, job)
+        session.sample("unschedule_job_count", unready)
+
+
+def shortage_of_tasks(job: SessionJob) -> Refusal | None:
+    """Refuse a job that has too few pods ever to reach its minimums."""
+    if not job.roles_valid():
+        message = "Not enough valid pods of each task for gang-scheduling"
+        return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_PODS_OF_TASK, message=message)
+    if not _enough_sub_jobs(job, lambda _: True):
+        message = "Not enough valid subGroups of each task for gang-scheduling"
+        return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_PODS_OF_TASK, message=message)
+    if job.valid_count < job.min_available:
+        message = f"Not enough valid tasks for gang-scheduling, valid: {job.valid_count}, min: {job.min_available}"
+        return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_TASKS, message=message)
+    return None
+
+
+def is_ready(job: SessionJob) -> bool:
+    """Rank a job: those whose minimum is not met go first."""
+    return job.is_ready
+
+
+def is_sub_job_ready(sub_job: SubJob) -> bool:
+    """Tell whether a sub-job has its own minimum placed; as a rank, those that have not go first."""
+    return sub_job.is_ready
+
+
+def has_minimum(job: SessionJob) -> bool:
+    """Tell whether the job's minimum, and those of its roles and sub-groups, are placed."""
+    return job.is_ready and job.roles_ready() and _enough_sub_jobs(job, is_sub_job_ready)
+
+
+def missing_tasks(job: SessionJob) -> int:
+    """Count placements that are needed at least before `has_minimum` can hold."""
+    return job.min_available - job.ready_count - job.pending_best_effort
+
+
+def pipelined_vote(job: SessionJob) -> Vote:
+    """Permit to hold places when waiting tasks complete the minimum."""
+    enough = job.is_pipelined and job.roles_pipelined() and _enough_sub_jobs(job, lambda part: part.is_pipelined)
+    return Vote.PERMIT if enough else Vote.REJECT
+
+
+def sub_job_pipelined_vote(sub_job: SubJob) -> Vote:
+    """The same for a sub-job."""
+    return Vote.PERMIT if sub_job.is_pipelined else Vote.REJECT
+
+
+def is_starving(job: SessionJob) -> bool:
+    """Tell whether the minimum is not met even with waiting tasks; roles do not matter here."""
+    return job.is_starving
+
+
+def above_minimum(session: Session, candidates: Sequence[Task]) -> list[Task]:
+    """Return the candidates that their jobs can spare, taken in the given order."""
+    ready: dict[JobId, int] = {}
+    spared: list[Task] = []
+    for task in candidates:
+        job = session.job_of(task)
+        if job is None:
+            continue
+        left = ready.setdefault(job.id, job.ready_count)
+        if left > job.min_available:
+            ready[job.id] = left - 1
+            spared.append(task)
+    return spared
+
+
+def permit_all(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+    """Permit every candidate: gang actions keep victims' minimums themselves."""
+    return list(candidates), Vote.PERMIT
+
+
+def is_only_releasing(job: SessionJob) -> bool:
+    """Tell whether a job lacks its minimum only because tasks are being deleted and their successors are not there."""
+    if job.counts[TaskStatus.PENDING] or job.counts[TaskStatus.PIPELINED]:
+        return False
+    leaving = sum(task.node is not None for task in job.in_status(TaskStatus.RELEASING))
+    statuses = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
+    scheduled = sum(job.counts[status] for status in statuses)
+    return leaving > 0 and scheduled + leaving >= job.min_available
+
+
+def refuse_gang(session: Session, job: SessionJob) -> None:
+    """Tell a job that its minimum cannot run, and why."""
+    placed = sum(
+        (place := job.last_places.get(task.id)) is not None and place.status in ALLOCATED_STATUSES
+        for task in job.in_status(TaskStatus.PENDING)
+    )
+    lacking = job.min_available - placed - job.ready_count
+    invalid = shortage_of_tasks(job)
+    reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
+    message = f"{lacking}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+    session.set_condition(job, condition(session, "Unschedulable", reason, message))
+    session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
+    session.sample("unschedule_task_count", lacking, job_id=job.job.name)
+
+
+def condition(session: Session, type_: str, reason: str, message: str) -> Condition:
+    """Make a condition that is true as of this session."""
+    return Condition(type=type_, status="True", reason=reason, message=message, transition_id=session.uid)
+
+
+def _enough_sub_jobs(job: SessionJob, holds: Any) -> bool:
+    minimums = job.min_sub_jobs
+    if not minimums:
+        return True
+    reached = Counter(part.group for part in job.sub_jobs.values() if holds(part))
+    return all(reached[group] >= minimum for group, minimum in minimums.items())

@@ -1,0 +1,78 @@
+"""Priority: who is more important goes first, and may take the place of who is less.
+
+Points: task order, job order, sub-job order, preemptable, unified evictable, job starving.  No arguments.
+Rules and example: docs/plugins/priority.md.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from framework import points
+from framework.jobs import SessionJob, SubJob
+from framework.points import Vote
+from framework.session import Session
+from model.tasks import Task
+
+__all__ = ["Priority"]
+
+
+class Priority:
+    """Order by priority class of the job and priority of the pod."""
+
+    name: ClassVar[str] = "priority"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        session.register(points.TASK_ORDER, self.name, task_rank)
+        session.register(points.JOB_ORDER, self.name, job_rank)
+        session.register(points.SUB_JOB_ORDER, self.name, sub_job_rank)
+        session.register(points.JOB_STARVING, self.name, wants_more)
+
+        def preemptable(preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            mine = session.job_of(preemptor)
+            if mine is None:
+                return [], Vote.PERMIT
+            return [task for task in candidates if gives_way(session.job_of(task), task, mine, preemptor)], Vote.PERMIT
+
+        def evictable(context: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            if context.is_reclaim:
+                return list(candidates), Vote.PERMIT
+            lower = [
+                task
+                for task in candidates
+                if (job := session.job_of(task)) is not None and job.priority < context.job.priority
+            ]
+            return lower, Vote.PERMIT
+
+        session.register(points.PREEMPTABLE, self.name, preemptable)
+        session.register(points.UNIFIED_EVICTABLE, self.name, evictable)
+
+
+def task_rank(task: Task) -> int:
+    """Rank a task: higher priority first."""
+    return -task.priority
+
+
+def job_rank(job: SessionJob) -> int:
+    """Rank a job: higher priority first."""
+    return -job.priority
+
+
+def sub_job_rank(sub_job: SubJob) -> int:
+    """Rank a sub-job by the highest priority of its tasks."""
+    return -max((task.priority for task in sub_job.tasks.values()), default=0)
+
+
+def wants_more(job: SessionJob) -> bool:
+    """Tell whether some task of the job neither runs, nor ran well, nor waits for released room."""
+    return job.ready_count + job.waiting_count < len(job.tasks)
+
+
+def gives_way(job: SessionJob | None, task: Task, preemptors_job: SessionJob, preemptor: Task) -> bool:
+    """Tell whether a task may give way: to another job by job priority, inside its own by task priority."""
+    if job is None:
+        return False
+    if job.id == preemptors_job.id:
+        return task.priority < preemptor.priority
+    return job.priority < preemptors_job.priority

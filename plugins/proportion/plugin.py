@@ -1,0 +1,227 @@
+"""Proportion: divide the cluster among queues by weight, up to what each asks for.
+
+Points: queue order, overused, allocatable, preemptive, reclaimable, job enqueueable, job enqueued; a ledger.
+No arguments.  Formula and example: docs/plugins/proportion.md.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from framework import points
+from framework.gate import reserved, ungated
+from framework.jobs import SessionJob
+from framework.ledgers import Change
+from framework.points import Vote
+from framework.session import Session
+from model.arrays import IntArray
+from model.ids import QueueName
+from model.jobs import NO_QUEUE
+from model.queues import Queue
+from model.refusals import Refusal
+from model.resources import CPU, MEMORY, PODS, UNLIMITED
+from model.tasks import Task
+from plugins.proportion.books import QueueBook
+from plugins.proportion.water import deserved
+
+__all__ = ["Proportion"]
+
+MOST = 1 << 30
+
+
+class Proportion:
+    """Share the cluster by weight."""
+
+    name: ClassVar[str] = "proportion"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        division = Division(session)
+        session.register(points.QUEUE_ORDER, self.name, division.rank)
+        session.register(points.OVERUSED, self.name, division.overused)
+        session.register(points.ALLOCATABLE, self.name, division.allocatable, headroom=division.headroom)
+        session.register(points.PREEMPTIVE, self.name, division.preemptive)
+        session.register(points.RECLAIMABLE, self.name, division.reclaimable)
+        session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
+        session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
+        session.register_ledger(self.name, division)
+        division.measure()
+
+
+class Division:
+    """How the cluster is divided in one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
+        """Rows that a request is held to: the number of pods is not."""
+        self.books: dict[QueueName, QueueBook] = make_books(session)
+        """Queues that have a job."""
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def rank(self, queue: Queue) -> tuple[int, float]:
+        """Rank a queue: higher priority, then smaller share."""
+        return -queue.priority, self.books[queue.name].share
+
+    def overused(self, queue: Queue) -> Refusal | None:
+        """Refuse a queue that has all it deserves."""
+        if not self.books[queue.name].is_overused:
+            return None
+        message = f"queue {queue.name} has all that it deserves: {self._words(self.books[queue.name].floor)}"
+        return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message)
+
+    def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
+        """Refuse a task with which its queue would have more than it deserves, or whose queue is not open."""
+        return self._within(queue, self._request(task))
+
+    def headroom(self, queue: Queue, task: Task) -> int:
+        """Count how many tasks like this one fit into what the queue deserves."""
+        return self.books[queue.name].headroom(self._request(task), self._rows, MOST) if queue.is_open else 0
+
+    def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """Refuse to take room for tasks with which the queue would have more than it deserves."""
+        return self._within(queue, [sum(amounts) for amounts in zip(*map(self._request, tasks), strict=True)])
+
+    def _within(self, queue: Queue, request: Sequence[int]) -> Refusal | None:
+        if not queue.is_open:
+            message = f"queue {queue.name} is {queue.state}"
+            return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
+        short = self.books[queue.name].short_rows(request, self._rows)
+        if not short:
+            return None
+        names = ", ".join(self._session.resources.names[row] for row in short)
+        message = f"queue {queue.name} would have more {names} than it deserves"
+        return Refusal(plugin=Proportion.name, reason="QueueOverDeserved", message=message)
+
+    def reclaimable(self, _: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit victims of queues that have more than they deserve, as long as they have."""
+        running: dict[QueueName, list[int]] = {}
+        victims = []
+        for task in candidates:
+            job = self._session.job_of(task)
+            book = None if job is None else self.books.get(job.queue)
+            if job is None or book is None:
+                continue
+            allocated = running.setdefault(job.queue, list(book.allocated))
+            if any(used > most for used, most in zip(allocated, book.floor, strict=True)):
+                request = self._request(task)
+                running[job.queue] = [used - amount for used, amount in zip(allocated, request, strict=True)]
+                victims.append(task)
+        return victims, Vote.PERMIT
+
+    def enqueueable(self, job: SessionJob) -> Vote | Refusal:
+        """Admit a job whose minimum fits the queue's limit beside what is used and reserved there."""
+        queue = self._session.queue(job.queue)
+        if not queue.is_open:
+            message = f"queue {queue.name} is {queue.state}"
+            return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
+        book = self.books[queue.name]
+        minimum = self._minimum(job).tolist()
+        short = [
+            self._session.resources.names[row]
+            for row in self._rows
+            if minimum[row] > 0
+            and minimum[row] + book.allocated[row] + book.inqueue[row] - book.elastic[row] > book.limit[row]
+        ]
+        if not short:
+            return Vote.PERMIT
+        reasons = ", ".join(f"insufficient {name}" for name in short)
+        message = f"queue resource quota insufficient: {reasons}"
+        return Refusal(plugin=Proportion.name, reason="QueueQuotaInsufficient", message=message)
+
+    def enqueued(self, job: SessionJob) -> None:
+        """Reserve the minimum of a job that has passed the gate."""
+        book = self.books[job.queue]
+        for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
+            book.inqueue[row] += amount
+
+    def _minimum(self, job: SessionJob) -> IntArray:
+        minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
+        return minimum
+
+    def _request(self, task: Task) -> list[int]:
+        request: list[int] = self._session.nodes.needs(task.template).amounts
+        return request
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> None:
+        """Count a change."""
+        self.books[change.job.queue].add(change.amounts.tolist(), change.sign)
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        self.books[change.job.queue].add(change.amounts.tolist(), -change.sign)
+
+    # Metrics ----------------------------------------------------------------------------------------------------------
+
+    def measure(self) -> None:
+        """Report what each queue has, asks for and deserves."""
+        nothing = [0] * len(self._session.resources)
+        for name, queue in self._session.queues.items():
+            book = self.books.get(name)
+            for what, amounts in (
+                ("allocated", nothing if book is None else book.allocated),
+                ("request", nothing if book is None else book.request),
+                ("deserved", nothing if book is None else book.floor),
+            ):
+                self._session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
+            self._session.sample("queue_share", 0.0 if book is None else book.share, queue_name=name)
+            self._session.sample("queue_weight", queue.weight, queue_name=name)
+            overused = book is not None and book.is_overused
+            self._session.sample("queue_overused", float(overused), queue_name=name)
+
+    def _words(self, amounts: Sequence[int]) -> str:
+        space = self._session.resources
+        return ", ".join(
+            f"{name} {amount / scale:g}"
+            for name, amount, scale in zip(space.names, amounts, space.scales, strict=True)
+            if amount
+        )
+
+
+def make_books(session: Session) -> dict[QueueName, QueueBook]:
+    """Count for each queue that has a job, and divide the cluster among them."""
+    table, names = session.snapshot.job_table, session.snapshot.queue_names
+    count = len(names)
+    allocated = table.by_queue(table.allocated, count)
+    request = allocated + table.by_queue(table.pending, count)
+    elastic = table.by_queue(np.maximum(table.allocated - table.min_resources, 0), count)
+    inqueue = table.by_queue(reserved(table), count)
+    guarantees = {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.items()}
+    others = np.maximum(session.total - sum(guarantees.values(), start=np.zeros_like(session.total)), 0)
+    with_jobs = np.unique(table.queue[table.queue != NO_QUEUE]).tolist()
+    books = {}
+    for number in with_jobs:
+        queue = session.queues[names[number]]
+        limit = np.minimum(others + guarantees[queue.name], capability_limits(session, queue))
+        books[queue.name] = QueueBook(
+            allocated=allocated[:, number].tolist(),
+            request=request[:, number].tolist(),
+            limit=limit.tolist(),
+            elastic=elastic[:, number].tolist(),
+            inqueue=inqueue[:, number].tolist(),
+        )
+    shares = deserved(
+        session.total.tolist(),
+        [session.queues[name].weight for name in books],
+        [book.limit for book in books.values()],
+        [book.request for book in books.values()],
+        [guarantees[name].tolist() for name in books],
+    )
+    for book, share in zip(books.values(), shares, strict=True):
+        book.settle(share)
+    return books
+
+
+def capability_limits(session: Session, queue: Queue) -> IntArray:
+    """Return a queue's capability as limits, shape (R,): cpu and memory of 0 mean unlimited, as in Volcano."""
+    limits = session.resources.limits(queue.capability).copy()
+    for name in (CPU, MEMORY):
+        row = session.resources.rows[name]
+        if limits[row] <= 0:
+            limits[row] = UNLIMITED
+    return limits

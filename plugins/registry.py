@@ -1,0 +1,19 @@
+"""The plugins that come with Pyroclast, by the names of the configuration file."""
+
+from typing import Any, Final
+
+from framework.registry import Registry
+from plugins.conformance import Conformance
+from plugins.gang import Gang
+from plugins.priority import Priority
+from plugins.proportion import Proportion
+
+__all__ = ["BUILT_IN", "register_built_in"]
+
+BUILT_IN: Final[tuple[type[Any], ...]] = (Conformance, Gang, Priority, Proportion)
+
+
+def register_built_in(registry: Registry) -> None:
+    """Make the built-in plugins known."""
+    for plugin in BUILT_IN:
+        registry.register_plugin(plugin.name, plugin)
