@@ -3,6 +3,7 @@
 import json
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,13 @@ class Client:
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls)
         )
+
+    def watch(self, path: str, *, seconds: int = 1, **query: str) -> list[tuple[str, dict[str, Any]]]:
+        """Return the events of a watch, as type and object, once the server has ended it after some seconds."""
+        words = urllib.parse.urlencode({"watch": "true", "timeoutSeconds": str(seconds), **query})
+        with self._opener.open(f"{self._url}{path}?{words}", timeout=REQUEST_SECONDS) as stream:
+            events = [json.loads(line) for line in stream]
+        return [(event["type"], event["object"]) for event in events]
 
     def send(self, method: str, path: str, body: object = None, *, as_type: str = "application/json") -> Answer:
         """Send one request; answers that refuse are answers too."""
