@@ -91,6 +91,8 @@ def decode(kind: type[T], raw: Mapping[str, Any], path: str) -> tuple[T, list[st
         return kind(**given), reader.warnings
     except ArgumentError as error:
         raise ConfigError(*(f"{path}.{fault}" for fault in error.faults)) from None
+    except (TypeError, ValueError) as error:  # a plugin from outside may check its arguments in the common way
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def keys_of(kind: type) -> tuple[str, ...]:

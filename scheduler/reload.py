@@ -1,0 +1,126 @@
+"""The configuration file, watched: what it says now, and the last of it that was good.
+
+A mounted ConfigMap is a chain of symbolic links that the kubelet swaps, so times and inodes say little: each poll reads
+the file, which is small, and compares digests.
+
+    nothing read yet ──good──▶ in force ──good, other──▶ in force (generation + 1)
+            │                    │  ▲
+            └───────bad──────────▶  bad, told once; what was in force stays ──good──▶ in force (recovered)
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from framework.configuration import Configuration, Parsed
+from framework.configuration.notes import UnusableError
+from model.errors import ConfigError
+
+__all__ = ["ConfigFile", "Reload"]
+
+MAX_BYTES: Final = 2**20
+"""A ConfigMap holds no more; a larger file is a mistake."""
+
+Read: TypeAlias = Callable[[str, int], Parsed]
+"""Makes a configuration of a text and a generation; raises ConfigError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reload:
+    """The file says something else than at the last poll."""
+
+    parsed: Parsed | None
+    """In force from now on; None when the file is bad and what was in force stays."""
+    faults: tuple[str, ...] = ()
+    """Why the file is bad, each a sentence that starts with its path."""
+    warnings: tuple[str, ...] = ()
+    """What its author should hear, of a bad file too."""
+    recovered: bool = False
+    """Whether the file was bad before and is good now."""
+    metrics_changed: bool = False
+    """Whether node usage comes from elsewhere now."""
+
+
+class ConfigFile:
+    """A configuration file and the last good configuration in it."""
+
+    def __init__(self, path: Path, read: Read, *, initial: Parsed | None = None) -> None:
+        """Watch a file; it need not be there.
+
+        Args:
+            path: The file.
+            read: Makes a configuration of its text.
+            initial: In force until the file gives another, the built-in default for example.
+        """
+        self._path, self._read = path, read
+        self._current = initial
+        self._faults: tuple[str, ...] = ()
+        self._seen = ""
+
+    @property
+    def current(self) -> Parsed | None:
+        """What is in force; None while there never was a good one."""
+        return self._current
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the file as last polled; empty when nothing is."""
+        return self._faults
+
+    def poll(self) -> Reload | None:
+        """Return what has changed since the last poll, or None: a fault, too, is told once."""
+        try:
+            text = _content(self._path)
+        except ConfigError as error:
+            seen = f"unreadable: {error}"
+            return self._refuse(seen, error) if seen != self._seen else None
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if digest == self._seen:
+            return None
+        if self._current is not None and digest == self._current.configuration.source:
+            return self._accept(digest, self._current)
+        try:
+            parsed = self._read(text, self._next_generation())
+        except ConfigError as error:
+            return self._refuse(digest, error)
+        return self._accept(digest, parsed)
+
+    def _next_generation(self) -> int:
+        return 1 if self._current is None else self._current.configuration.generation + 1
+
+    def _refuse(self, seen: str, error: ConfigError) -> Reload:
+        self._seen, self._faults = seen, error.faults
+        warnings = error.warnings if isinstance(error, UnusableError) else ()
+        return Reload(parsed=None, faults=error.faults, warnings=warnings)
+
+    def _accept(self, seen: str, parsed: Parsed) -> Reload:
+        reload = Reload(
+            parsed=parsed,
+            warnings=parsed.warnings,
+            recovered=bool(self._faults),
+            metrics_changed=_metrics(parsed) != _metrics(self._current),
+        )
+        self._seen, self._faults, self._current = seen, (), parsed
+        return reload
+
+
+def _content(path: Path) -> str:
+    """Return the text of the file; raises ConfigError when there is none to be had."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"{path}: larger than {MAX_BYTES} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _metrics(parsed: Parsed | None) -> list[dict[str, str]]:
+    configuration: Configuration | None = parsed.configuration if parsed is not None else None
+    return [dict(profile.metrics) for profile in configuration.profiles] if configuration is not None else []
