@@ -162,20 +162,17 @@ class Translator:
             ObjectError: A minimum is no quantity, or is negative.
         """
         spec, metadata = group.spec, group.metadata
-        for path, minimum in (
-            ("spec.minMember", spec.min_member),
-            *((f"spec.minTaskMember.{role}", minimum) for role, minimum in spec.min_task_member.items()),
-        ):
-            if minimum < 0:
-                raise ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative")
         minimum_amounts = None
         if spec.min_resources is not None:
             minimum_amounts = _amounts("PodGroup", metadata, "spec.minResources", spec.min_resources)
         return GroupFacts(
             group=group,
             queue=QueueName(spec.queue) if spec.queue else self._default_queue,
-            min_available=spec.min_member,
-            min_by_role=spec.min_task_member,
+            min_available=self._minimum(metadata, "spec.minMember", spec.min_member),
+            min_by_role={
+                role: self._minimum(metadata, f"spec.minTaskMember.{role}", minimum)
+                for role, minimum in spec.min_task_member.items()
+            },
             min_resources=minimum_amounts,
             phase=self._phase(group),
             created=self._created("PodGroup", metadata),
@@ -280,6 +277,11 @@ class Translator:
                 seconds = self._read("PodGroup", metadata, key, text, parse_duration, fallback=0.0)
                 return seconds if seconds > 0 else None
         return None
+
+    def _minimum(self, metadata: wire.ObjectMeta, path: str, minimum: int) -> int:
+        if minimum < 0:
+            self._report(ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative; read as 0"))
+        return max(minimum, 0)
 
     def _phase(self, group: wire.PodGroup) -> JobPhase:
         text = group.status.phase or JobPhase.PENDING

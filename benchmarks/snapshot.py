@@ -1,0 +1,160 @@
+"""B6: how long a snapshot takes, beside the time to take over the changes before it.
+
+    python benchmarks/snapshot.py [--nodes 4000] [--pods 140000] [--changed 0.01] [--rounds 20]
+
+Input: nodes of 64 CPU and 256 GiB with eight labels; running pods of 1 CPU and 2 GiB spread over them in turn, half of
+them in gangs of 100, half single pods with a group each, four queues, two hundred templates. Each round changes the
+phase of one pod in a hundred, drawn with seed 0, then takes a snapshot.
+"""
+
+import argparse
+import gc
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from cache.books import Books
+from model import wire
+
+GANG = 100
+QUEUES = 4
+TEMPLATES = 200
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=4000)
+    parser.add_argument("--pods", type=int, default=140_000)
+    parser.add_argument("--changed", type=float, default=0.01)
+    parser.add_argument("--rounds", type=int, default=20)
+    arguments = parser.parse_args()
+    books, pods = Books(), list(running_pods(arguments.pods, arguments.nodes))
+    begun = time.perf_counter()
+    for kind, each in surroundings(arguments.pods, arguments.nodes):
+        books.apply(kind, each)
+    for pod in pods:
+        books.apply("Pod", pod)
+    filled = time.perf_counter() - begun
+    begun = time.perf_counter()
+    first = books.snapshot()
+    first_seconds = time.perf_counter() - begun
+    gc.collect()
+    gc.freeze()
+    applied, taken = measured(books, pods, arguments)
+    print(f"input: {len(first.nodes)} nodes, {len(pods)} pods, {len(first.jobs)} jobs, {arguments.changed:.0%} changed")
+    print(f"take over everything: {filled:.2f} s, first snapshot: {first_seconds * 1000:.0f} ms")
+    print(f"take over the changes: {statistics.median(applied) * 1000:.1f} ms median")
+    print(
+        f"snapshot: {statistics.median(taken) * 1000:.1f} ms median, {max(taken) * 1000:.1f} ms worst of {len(taken)}"
+    )
+
+
+def measured(books: Books, pods: list[wire.Pod], arguments: argparse.Namespace) -> tuple[list[float], list[float]]:
+    """Change pods and take snapshots; return the seconds for each."""
+    draw = random.Random(0)
+    applied, taken = [], []
+    gc.disable()
+    for round_number in range(arguments.rounds):
+        positions = draw.sample(range(len(pods)), int(len(pods) * arguments.changed))
+        for position in positions:
+            pods[position] = changed(pods[position], round_number)
+        begun = time.perf_counter()
+        for position in positions:
+            books.apply("Pod", pods[position])
+        between = time.perf_counter()
+        books.snapshot()
+        taken.append(time.perf_counter() - between)
+        applied.append(between - begun)
+    gc.enable()
+    return applied, taken
+
+
+def changed(pod: wire.Pod, version: int) -> wire.Pod:
+    """Let a running pod finish, and a finished one run again."""
+    phase = "Succeeded" if pod.status.phase == "Running" else "Running"
+    return msgspec.structs.replace(
+        pod,
+        metadata=msgspec.structs.replace(pod.metadata, resource_version=f"v{version}"),
+        status=msgspec.structs.replace(pod.status, phase=phase),
+    )
+
+
+def surroundings(pods: int, nodes: int) -> Iterator[tuple[str, Any]]:
+    """Return queues, nodes and groups."""
+    for number in range(QUEUES):
+        yield "Queue", wire.Queue(metadata=wire.ObjectMeta(name=f"queue-{number}", uid=f"queue-{number}"))
+    for number in range(nodes):
+        yield "Node", node(number)
+    for group in {group_of(number, pods): number for number in range(pods)}:
+        minimum = GANG if group.startswith("gang") else 1
+        yield (
+            "PodGroup",
+            wire.PodGroup(
+                metadata=wire.ObjectMeta(
+                    name=group, namespace="work", uid=group, creation_timestamp="2026-01-01T00:00:00Z"
+                ),
+                spec=wire.PodGroupSpec(min_member=minimum, queue=f"queue-{hash_of(group) % QUEUES}"),
+                status=wire.PodGroupStatus(phase="Running"),
+            ),
+        )
+
+
+def node(number: int) -> wire.Node:
+    """Return one node."""
+    offered = {"cpu": "64", "memory": "256Gi", "pods": "250", "nvidia.com/gpu": "8", "ephemeral-storage": "1Ti"}
+    labels = {f"label-{each}": f"value-{number % (each + 2)}" for each in range(7)}
+    return wire.Node(
+        metadata=wire.ObjectMeta(
+            name=f"node-{number:05}",
+            uid=f"node-{number}",
+            labels={"kubernetes.io/hostname": f"node-{number:05}"} | labels,
+        ),
+        status=wire.NodeStatus(allocatable=offered, capacity=offered),
+    )
+
+
+def running_pods(pods: int, nodes: int) -> Iterator[wire.Pod]:
+    """Return the pods."""
+    for number in range(pods):
+        group = group_of(number, pods)
+        yield wire.Pod(
+            metadata=wire.ObjectMeta(
+                name=f"{group}-worker-{number}",
+                namespace="work",
+                uid=f"00000000-0000-4000-8000-{number:012}",
+                resource_version="v",
+                creation_timestamp="2026-01-01T00:00:00Z",
+                annotations={"scheduling.k8s.io/group-name": group},
+            ),
+            spec=wire.PodSpec(
+                scheduler_name="volcano",
+                node_name=f"node-{number % nodes:05}",
+                containers=(
+                    wire.Container(
+                        name="main",
+                        image=f"image-{hash_of(group) % TEMPLATES}",
+                        resources=wire.ResourceRequirements(requests={"cpu": "1", "memory": "2Gi"}),
+                    ),
+                ),
+            ),
+            status=wire.PodStatus(phase="Running"),
+        )
+
+
+def group_of(number: int, pods: int) -> str:
+    """Return the group of a pod: the first half stands in gangs."""
+    return f"gang-{number // GANG}" if number < pods // 2 else f"single-{number}"
+
+
+def hash_of(group: str) -> int:
+    """Return a number that is the same in every run."""
+    return int(group.rsplit("-", 1)[1])
+
+
+if __name__ == "__main__":
+    main()
