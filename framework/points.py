@@ -106,7 +106,7 @@ class Locality(Enum):
     """Other nodes, the task itself, a clock, a job's annotation: asked anew for each task."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: a generic alias notes its parameters on the instance
 class Point(Generic[F]):
     """One question that plugins can answer."""
 
