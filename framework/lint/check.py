@@ -1,0 +1,96 @@
+"""The rules run over a configuration, or over the text of a file as people have it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from framework.configuration import Parsed, Profile
+from framework.configuration.notes import UnusableError
+from framework.configuration.text import read_yaml_documents
+from framework.lint.actions import lint_actions
+from framework.lint.arguments import lint_action_arguments, lint_arguments
+from framework.lint.finding import Finding, Severity
+from framework.lint.flags import lint_flags
+from framework.lint.queues import lint_queue
+from model.errors import ConfigError
+
+__all__ = ["check", "lint"]
+
+
+def lint(parsed: Parsed) -> list[Finding]:
+    """Return what a configuration that can be used has to say, beyond the warnings it was read with."""
+    told = {warning.partition(": ")[0] for warning in parsed.warnings}
+    found = (finding for profile in parsed.configuration.profiles for finding in _lint_profile(profile))
+    return list(dict.fromkeys(finding for finding in found if finding.path not in told))
+
+
+def check(text: str, read: Callable[[str | Mapping[str, Any]], Parsed]) -> list[Finding]:
+    """Return everything about a file: faults, warnings and notes.
+
+    Args:
+        text: A configuration; or manifests, of which each ConfigMap's entries are read as configurations and each
+            Queue is looked over.
+        read: Makes a configuration of a text or of what stands in one; raises ConfigError.
+    """
+    try:
+        documents = read_yaml_documents(text)
+    except ConfigError as error:
+        return [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults]
+    if len(documents) <= 1 and not _is_manifest(documents[0] if documents else None):
+        return _check_configuration(text, read)
+    return [finding for document in _flattened(documents) for finding in _check_document(document, read)]
+
+
+def _lint_profile(profile: Profile) -> Iterator[Finding]:
+    whose = f" ({', '.join(profile.scheduler_names)})" if profile.scheduler_names else ""
+    yield from lint_actions(profile, f"actions{whose}")
+    yield from lint_action_arguments(profile, f"configurations{whose}")
+    for option in profile.plugins:
+        yield from lint_flags(option)
+        yield from lint_arguments(option)
+
+
+def _check_configuration(text: str | Mapping[str, Any], read: Callable[..., Parsed]) -> list[Finding]:
+    try:
+        parsed = read(text)
+    except ConfigError as error:
+        warnings = error.warnings if isinstance(error, UnusableError) else ()
+        return [*_sentences(Severity.FAULT, error.faults), *_sentences(Severity.WARNING, warnings)]
+    return [*_sentences(Severity.WARNING, parsed.warnings), *lint(parsed)]
+
+
+def _check_document(document: object, read: Callable[..., Parsed]) -> Iterable[Finding]:
+    if not isinstance(document, Mapping):
+        return [Finding(Severity.FAULT, "", "a document is neither a configuration nor a manifest")]
+    kind = document.get("kind")
+    if kind == "Queue":
+        return lint_queue(document)
+    if kind == "ConfigMap":
+        data = document.get("data")
+        texts = data.items() if isinstance(data, Mapping) else ()
+        return [finding for key, text in texts for finding in _inside(str(key), _check_configuration(str(text), read))]
+    return [] if kind is not None else _check_configuration(document, read)
+
+
+def _inside(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings about an entry of a ConfigMap with its key before their paths."""
+    for finding in findings:
+        yield Finding(
+            finding.severity, f"data[{key}]: {finding.path}" if finding.path else f"data[{key}]", finding.message
+        )
+
+
+def _sentences(severity: Severity, sentences: Iterable[str]) -> list[Finding]:
+    return [Finding.of_sentence(severity, sentence) for sentence in sentences]
+
+
+def _is_manifest(document: object) -> bool:
+    return isinstance(document, Mapping) and "kind" in document
+
+
+def _flattened(documents: Iterable[object]) -> Iterator[object]:
+    """Yield documents, and the items of lists among them."""
+    for document in documents:
+        if isinstance(document, Mapping) and str(document.get("kind", "")).endswith("List"):
+            yield from document.get("items") or ()
+        elif document is not None:
+            yield document
