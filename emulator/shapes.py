@@ -28,9 +28,10 @@ SCALARS = frozenset(
         "Duration",
         "Object",
         "Fields",
+        "Strings",
     }
 )
-"""Types without a shape of their own; `Object` and `Fields` hold any JSON object."""
+"""Types without a shape of their own; `Object` and `Fields` hold any JSON object, `Strings` a list of texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,8 @@ class Field:
     section: str
     """Group and version in which `type_name` is looked up first."""
     required: bool = False
+    pointer: bool = False
+    """A scalar whose empty value differs from its absence."""
     atomic: bool = False
     """Server-side apply owns the value as a whole."""
     list_type: str = "atomic"
@@ -148,6 +151,7 @@ def _field(section: str, name: str, number: int, type_name: str, notes: list[str
         type_name=type_name[len(container) :],
         section=section,
         required="required" in values,
+        pointer="pointer" in values,
         atomic="atomic" in values,
         list_type=list_type,
         list_keys=tuple(values["map"].split(",")) if list_type == "map" else (),
