@@ -1,0 +1,129 @@
+"""Audit: where two snapshots of one cluster differ; none do when the running books equal a rebuild."""
+
+from collections.abc import Hashable, Iterator, Mapping
+
+import numpy as np
+
+from model.arrays import IntArray
+from model.jobs import NO_QUEUE, Job
+from model.nodes import NodeTable
+from model.snapshot import Snapshot
+from model.tasks import Task
+
+__all__ = ["differences"]
+
+_JOB_BLOCKS = ("allocated", "pending", "total", "gated", "min_resources")
+_JOB_NUMBERS = ("pending_best_effort", "has_min_resources", "min_available", "phase_inqueue", "phase_running")
+_NODE_BLOCKS = ("used", "releasing", "pipelined", "viewed")
+
+
+def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
+    """Name every difference that could change a decision, as `what: running, fresh`.
+
+    Column numbers and rows may differ: one resource space may be larger than the other.
+    """
+    return [
+        *_between("queues", dict(enumerate(running.queue_names)), dict(enumerate(fresh.queue_names))),
+        *_between("jobs", _jobs(running), _jobs(fresh)),
+        *_between("nodes", _nodes(running), _nodes(fresh)),
+        *_between("outsiders", _outsiders(running), _outsiders(fresh)),
+        *_between("affinity", _by_id(running.tasks_with_affinity), _by_id(fresh.tasks_with_affinity)),
+        *_between("lookups", _lookups(running), _lookups(fresh)),
+        *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
+    ]
+
+
+def _between(what: str, running: Mapping[Hashable, object], fresh: Mapping[Hashable, object]) -> Iterator[str]:
+    for key in sorted(running.keys() | fresh.keys(), key=str):
+        one, other = running.get(key), fresh.get(key)
+        if one != other:
+            yield f"{what} {key}: {one}, {other}"
+
+
+def _jobs(snapshot: Snapshot) -> dict[Hashable, object]:
+    return {job.id: (_said_of(job), _counted_of(snapshot, job)) for job in snapshot.jobs.values()}
+
+
+def _said_of(job: Job) -> object:
+    """Return what is kept of a job, tasks in their order."""
+    return (
+        job.uid,
+        job.queue,
+        job.priority,
+        job.min_available,
+        dict(job.min_by_role),
+        job.phase,
+        job.waiting_seconds,
+        job.preemptable,
+        job.revocable_zone,
+        [_said_of_task(task) for task in job.tasks.values()],
+    )
+
+
+def _said_of_task(task: Task) -> tuple[Hashable, ...]:
+    template = task.template
+    return (
+        task.id,
+        task.key,
+        task.job,
+        task.role,
+        task.status.label,
+        task.node,
+        task.priority,
+        task.preemptable,
+        task.gated,
+        tuple(sorted(template.request.items())),
+        template.scored_cpu_millis,
+        template.scored_memory_bytes,
+        task.pod.metadata.resource_version,
+        tuple(sorted(task.pod.metadata.annotations.items())),
+    )
+
+
+def _counted_of(snapshot: Snapshot, job: Job) -> object:
+    """Return what the table counts of a job."""
+    table = snapshot.job_table
+    number = int(table.queue[job.column])
+    queue = None if number == NO_QUEUE else snapshot.queue_names[number]
+    counts = [int(count) for count in table.counts[:, job.column]]
+    numbers = [int(getattr(table, name)[job.column]) for name in _JOB_NUMBERS]
+    blocks = [snapshot.resources.amounts(getattr(table, name)[:, job.column]) for name in _JOB_BLOCKS]
+    return (queue, counts, numbers, blocks)
+
+
+def _nodes(snapshot: Snapshot) -> dict[Hashable, object]:
+    table = snapshot.nodes
+    return {name: _node(snapshot, table, column) for column, name in enumerate(table.names)}
+
+
+def _node(snapshot: Snapshot, table: NodeTable, column: int) -> object:
+    def amounts(array: IntArray) -> dict[str, int]:
+        return snapshot.resources.amounts(array[:, column])
+
+    node = table.facts.nodes[column]
+    return (
+        [amounts(table.state[getattr(table.rows, block)]) for block in _NODE_BLOCKS],
+        np.asarray(table.state[table.rows.scored, column]).tolist(),
+        amounts(table.allocatable),
+        amounts(table.reported),
+        [_said_of_task(task) for task in table.tasks[column].values()],
+        bool(table.in_shard[column]),
+        (node.labels, node.annotations, node.taints, node.unschedulable, node.images, node.revocable_zone),
+    )
+
+
+def _outsiders(snapshot: Snapshot) -> dict[Hashable, object]:
+    return {each.task.id: (each.refusal.reason, each.refusal.message) for each in snapshot.outsiders}
+
+
+def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:
+    return {task.id: task.node for task in tasks}
+
+
+def _lookups(snapshot: Snapshot) -> dict[Hashable, object]:
+    objects = snapshot.objects
+    return {
+        (name, key): each.metadata.resource_version
+        for name in objects.__dataclass_fields__
+        for key, each in getattr(objects, name).items()
+    }
