@@ -129,13 +129,7 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        for sheet in sheets:
-            if not sheet:
-                continue
-            place_sub_job(session, statement, job, sheet)
-            if session.job_ready(job):
-                break
-        if session.job_ready(job) and complete_minimum(session, statement, job):
+        if place_sub_jobs(session, statement, job, sheets) and complete_minimum(session, statement, job):
             placed_any = bool(statement.operations)
             statement.commit()
             return placed_any and any(sheets)
@@ -144,20 +138,33 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     return False
 
 
-def place_sub_job(session: Session, statement: Statement, job: SessionJob, sheet: Worksheet) -> None:
-    """Place tasks of one sub-job; what does not serve it is undone, so that its siblings find the room."""
-    before = len(statement.operations)
-    place_tasks(session, statement, job, sheet)
-    if not (session.sub_job_ready(sheet.sub_job) or session.sub_job_pipelined(sheet.sub_job)):
-        statement.undo_to(before)
+def place_sub_jobs(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
+    """Place tasks of the sub-jobs in turn until the job is ready, and tell whether it is.
+
+    What does not serve its sub-job is undone, so that the siblings find the room.
+    """
+    for sheet in sheets:
+        if not sheet:
+            continue
+        before = len(statement.operations)
+        part_is_ready = place_tasks(session, statement, job, sheet)
+        if not job.has_sub_group_policy:
+            return part_is_ready
+        if not (part_is_ready or session.sub_job_pipelined(sheet.sub_job)):
+            statement.undo_to(before)
+        if session.job_ready(job):
+            return True
+    return session.job_ready(job)
 
 
 def complete_minimum(session: Session, statement: Statement, job: SessionJob) -> bool:
     """Place those best-effort members without which the minimum is not met: they count only when they can be placed."""
-    while job.ready_count < job.min_available:
+    if job.ready_count >= job.min_available:
+        return True
+    while job.ready_count < job.min_available and session.job_ready(job):
         task = first_best_effort(session, job)
-        if task is None or not session.job_ready(job):
-            return session.job_ready(job)
+        if task is None:
+            break
         place_best_effort(session, statement, job, task)
     return session.job_ready(job)
 

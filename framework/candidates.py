@@ -127,10 +127,14 @@ class Candidates:
         log = self._session.nodes.log
         if self._cursor == len(log):
             return
-        touched = log[self._cursor :]
+        touched = set(log[self._cursor :])
         self._cursor = len(log)
-        index = np.array(touched if len(touched) == 1 else sorted(set(touched)), dtype=np.int64)
-        columns = self._session.nodes.columns(index)
+        nodes = self._session.nodes
+        if len(touched) == 1:
+            columns = nodes.one(touched.pop())
+        else:
+            columns = nodes.columns(np.array(sorted(touched), dtype=np.int64))
+        index = columns.index
         self._evaluate(task, columns, index)
         for each, raw in self._normalised:
             if each.locality is not Locality.FACTS:
@@ -162,11 +166,14 @@ class Candidates:
         self._ranked[where] = np.where(allowed & idle, scores, _NEVER)
 
     def _fits(self, columns: NodeColumns) -> tuple[BoolArray, BoolArray]:
-        rows = self._needs.checked
-        need = self._needs.request[rows, None]
-        idle = columns.allocatable[rows] - columns.used[rows]
-        future = idle + columns.releasing[rows] - columns.pipelined[rows]
-        return np.all(need <= idle, axis=0), np.all(need <= future, axis=0)
+        need = self._needs.thresholds
+        free = columns.idle
+        idle: BoolArray = np.logical_and.reduce(need <= free, axis=0)
+        # later room is less than free room only where something waits for it
+        free += columns.releasing
+        free -= columns.pipelined
+        future: BoolArray = np.logical_and.reduce(need <= free, axis=0)
+        return idle, future
 
     def _permitted(self, locality: Locality, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
@@ -318,9 +325,7 @@ class Candidates:
         by_amounts = self._permitted(Locality.AMOUNTS, task, columns)
         if by_amounts is not None:
             allowed = allowed & by_amounts
-        rows = self._needs.checked
-        idle = columns.allocatable[rows] - columns.used[rows]
-        fits = np.all(self._needs.request[rows, None] <= idle, axis=0)
+        fits = np.logical_and.reduce(self._needs.thresholds <= columns.idle, axis=0)
         return np.where(allowed & fits, scores, _NEVER)
 
 

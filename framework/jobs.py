@@ -17,6 +17,7 @@ from model.wire import SubGroupPolicy
 __all__ = ["SessionJob", "SubJob"]
 
 _PENDING: Final = TaskStatus.PENDING
+_NO_MINIMUMS: Final[Mapping[str, int]] = {}
 _ROLE_READY: Final = READY_STATUSES
 _VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
 
@@ -209,6 +210,8 @@ class SessionJob:
     def min_sub_jobs(self) -> Mapping[str, int]:
         """Minimum number of sub-jobs by group, of groups that have one."""
         policies = self.job.group.spec.sub_group_policy
+        if not policies:
+            return _NO_MINIMUMS
         return {group_of(self.id, policy): policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
 
     @property

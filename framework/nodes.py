@@ -8,7 +8,7 @@ import numpy as np
 from model.arrays import BoolArray, IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
-from model.resources import ResourceSpace
+from model.resources import UNLIMITED, ResourceSpace
 from model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["Needs", "NodeColumns", "NodeView", "SessionNodes"]
@@ -143,7 +143,7 @@ class NodeView:
 class Needs:
     """What placing a task of one template changes in a column of the state, one vector per verb."""
 
-    __slots__ = ("allocate", "amounts", "checked", "evict", "pipeline", "request")
+    __slots__ = ("allocate", "amounts", "checked", "evict", "pipeline", "request", "thresholds")
 
     def __init__(self, template: TaskTemplate, resources: ResourceSpace, rows: StateRows) -> None:
         self.request = resources.vector(template.request)
@@ -153,6 +153,9 @@ class Needs:
         asked = {resources.rows[name] for name in template.request if name in resources.rows} | {0, 1, 2}
         self.checked: IntArray = np.array(sorted(asked), dtype=np.int64)
         """Rows that must fit: cpu, memory and pods always, other resources when asked for."""
+        self.thresholds: IntArray = np.full((len(resources), 1), -UNLIMITED, dtype=np.int64)
+        """Least room that must be free, shape (R, 1): the request in `checked` rows, no matter how little elsewhere."""
+        self.thresholds[self.checked, 0] = self.request[self.checked]
         scored = np.array([template.scored_cpu_millis, template.scored_memory_bytes], dtype=np.int64)
         self.allocate = self._delta(rows, scored, used=1, viewed=1)
         self.pipeline = self._delta(rows, scored, pipelined=1, viewed=1)
@@ -221,6 +224,16 @@ class SessionNodes:
             state.flags.writeable = False
             return self._bundle(self._all, state, self.table.allocatable, self.table.reported, is_all=True)
         return self.supposing(index, self.state[:, index])
+
+    def one(self, column: int) -> NodeColumns:
+        """Show one column: cheaper than `columns`, for it copies nothing; it shows later changes too."""
+        where = slice(column, column + 1)
+        table = self.table
+        state = self.state[:, where]
+        state.flags.writeable = False
+        allocatable = table.allocatable[:, where]
+        same = table.reported is table.allocatable
+        return self._bundle(self._all[where], state, allocatable, allocatable if same else table.reported[:, where])
 
     def supposing(self, index: IntArray, state: IntArray) -> NodeColumns:
         """Show some columns with other amounts, shape (rows.height, n)."""

@@ -77,7 +77,7 @@ class _Site:
 
 def place_tasks(
     session: Session, statement: Statement, job: SessionJob, worksheet: Worksheet, domain: BoolArray | None = None
-) -> None:
+) -> bool:
     """Place tasks in order until the sub-job is ready, the worksheet is empty, or going on is in vain.
 
     Args:
@@ -86,6 +86,9 @@ def place_tasks(
         job: Whose tasks.
         worksheet: The tasks of one sub-job.
         domain: Nodes that may be used, shape (N,); all where None.
+
+    Returns:
+        Whether the sub-job is ready.
     """
     site = _Site(session, statement, job, worksheet, domain)
     queue = session.queue(job.queue)
@@ -100,10 +103,12 @@ def place_tasks(
             worksheet.take()
             continue
         most = min(session.missing(job, _MANY), session.headroom(queue, task, _MANY)) if domain is None else 1
-        if not (_place_run(site, most) or _place_one(site, task) or _goes_on(site)):
-            return
-        if session.sub_job_ready(worksheet.sub_job):
-            return
+        if _place_run(site, most) or _place_one(site, task):
+            if session.sub_job_ready(worksheet.sub_job):
+                return True
+        elif not _goes_on(site):
+            break
+    return session.sub_job_ready(worksheet.sub_job)
 
 
 _MANY: Final = 1 << 30

@@ -60,6 +60,8 @@ class Session:
         self.now = now
         """The moment of the cycle, seconds since 1970."""
         self.seed = seed
+        self.uid = str(uuid5(NAMESPACE_OID, f"{seed}/{cycle}/{now}"))
+        """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
         self.outside = outside
         """Recorded answers from outside (extenders)."""
         self.resources = snapshot.resources
@@ -170,11 +172,6 @@ class Session:
         """The configuration of the plugin that is registering."""
         assert self._option is not None, "asked outside a plugin's opening"
         return self._option
-
-    @property
-    def uid(self) -> str:
-        """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
-        return str(uuid5(NAMESPACE_OID, f"{self.seed}/{self.cycle}/{self.now}"))
 
     @property
     def failures(self) -> Mapping[str, Refusal]:

@@ -5,15 +5,15 @@ of a plan finish before its first bind.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from model.ids import JobId, NodeName, QueueName, TaskId
 
 __all__ = ["Bind", "Eviction", "Nomination", "Plan", "Preparation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preparation:
+class Preparation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Work that must succeed before a pod may be bound, undone when its plan fails."""
 
     kind: str
@@ -22,12 +22,11 @@ class Preparation:
     """Namespace of the object to prepare."""
     name: str
     """Its name."""
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = {}
     """What the preparer needs to know, for example the volume or the node chosen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bind:
+class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One pod goes to one node."""
 
     task: TaskId
@@ -35,14 +34,13 @@ class Bind:
     namespace: str
     name: str
     node: NodeName
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = {}
     """Sent with the Binding; the API server merges them into the pod."""
     preparations: tuple[Preparation, ...] = ()
     """In order; undone in reverse."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eviction:
+class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One pod leaves its node."""
 
     task: TaskId
@@ -56,8 +54,7 @@ class Eviction:
     """For people: who needs the room, and by which rule."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nomination:
+class Nomination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One pod will get room on a node when what leaves it is gone."""
 
     task: TaskId
@@ -67,8 +64,7 @@ class Nomination:
     node: NodeName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One committed statement."""
 
     number: int

@@ -1,7 +1,8 @@
 """Report of a cycle: all that it wants written, said and measured besides its plans."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import JobPhase
@@ -12,8 +13,7 @@ from model.resources import Amounts
 __all__ = ["Condition", "CycleReport", "EventNote", "GroupStatus", "JobShare", "PodCondition", "QueueStatus", "Sample"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A condition of a PodGroup."""
 
     type: str
@@ -24,8 +24,7 @@ class Condition:
     """The cycle that set it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupStatus:
+class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """New status of a PodGroup; given only when it differs from what the object says."""
 
     job: JobId
@@ -36,12 +35,11 @@ class GroupStatus:
     failed: int
     conditions: tuple[Condition, ...]
     """Those to set, replacing others of their type; conditions of other types stay."""
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodCondition:
+class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`PodScheduled=False` for a pod that stays pending, and the node nominated for it."""
 
     task: TaskId
@@ -52,16 +50,14 @@ class PodCondition:
     nominated_node: NodeName | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueStatus:
+class QueueStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """New `status.allocated` of a queue; given only when it differs."""
 
     queue: QueueName
     allocated: Amounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventNote:
+class EventNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event to record."""
 
     kind: str
@@ -75,8 +71,7 @@ class EventNote:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobShare:
+class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Dominant resource of a job (DRF)."""
 
     resource: str
@@ -85,8 +80,7 @@ class JobShare:
     allocated: Amounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value of a metric."""
 
     metric: str
@@ -97,8 +91,7 @@ class Sample:
     """`gauge` sets, `counter` adds, `histogram` observes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CycleReport:
+class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one cycle found and decided."""
 
     cycle: int

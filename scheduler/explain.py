@@ -1,0 +1,58 @@
+"""Explain: what the last cycle said of one job, as values that JSON can hold."""
+
+from collections.abc import Mapping
+from msgspec.structs import asdict
+from typing import Any
+
+from model.ids import JobId
+from model.refusals import Refusal
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from model.tasks import TaskStatus
+
+__all__ = ["explain_job"]
+
+
+def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping[str, Any] | None:
+    """Say how a job stands and why it waits.
+
+    Args:
+        job_id: `namespace/name`.
+        snapshot: What the cycle saw.
+        report: What it decided.
+
+    Returns:
+        Phase, counts, refusals of the job and of its pending tasks, places held; None for a job it did not see.
+    """
+    job = snapshot.jobs.get(JobId(job_id))
+    if job is None:
+        return None
+    share = report.shares.get(job.id)
+    names = {task.id: task.key for task in job.tasks.values()}
+    return {
+        "job": job_id,
+        "queue": job.queue,
+        "cycle": report.cycle,
+        "configuration": report.configuration,
+        "phase": report.phases.get(job.id, job.phase),
+        "minAvailable": job.min_available,
+        "tasks": dict(report.status_counts.get(job.id, {})),
+        "refusals": [_refusal(each) for each in report.refusals.get(job.id, ())],
+        "taskRefusals": {
+            task.key: [_refusal(each) for each in report.task_refusals[task.id]]
+            for task in job.tasks.values()
+            if task.status is TaskStatus.PENDING and task.id in report.task_refusals
+        },
+        "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
+        "share": None if share is None else asdict(share),
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "plugin": refusal.plugin,
+        "reason": refusal.reason,
+        "message": refusal.message,
+        "counts": dict(refusal.counts),
+        "resolvable": refusal.resolvable,
+    }
