@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import yaml
 
-import emulator._pending  # noqa: F401
 from emulator.eventforms import to_core
 from emulator.protobuf import UnsupportedProtobuf
 from emulator.protobuf import decode as decode_protobuf

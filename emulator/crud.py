@@ -5,6 +5,7 @@ Between reading an object and storing it nothing is awaited, so no two requests 
 
 import random
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from emulator.apply import ApplyConflict, apply, track
@@ -354,13 +355,22 @@ def patched(live: Object, body: Any, media: str, resource: Resource) -> Object:
     if not isinstance(body, dict):
         raise bad_request("error decoding patch: the body is no object")
     if media == "application/merge-patch+json":
-        return merge_patch(live, body)
+        return in_part(live, body, merge_patch)
     if media == "application/strategic-merge-patch+json" and not resource.custom:
-        return strategic_merge_patch(live, body, resource.kind)
+        return in_part(live, body, lambda part, patch: strategic_merge_patch(part, patch, resource.kind))
     accepted = PATCH_TYPES.replace("application/strategic-merge-patch+json, ", "") if resource.custom else PATCH_TYPES
     raise unsupported_media_type(
         f"the body of the request was in an unknown format - accepted media types include: {accepted}"
     )
+
+
+def in_part(live: Object, body: Object, merge: Callable[[Object, Object], Object]) -> Object:
+    """Merge into the touched sections alone: a patch of the status need not copy the specification."""
+    if any(key.startswith("$") for key in body):
+        return merge(live, body)
+    touched = {key: live[key] for key in live if key in body}
+    merged = merge(touched, body)
+    return {**{key: value for key, value in live.items() if key not in touched}, **merged}
 
 
 def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Record, bool]:

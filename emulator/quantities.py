@@ -1,5 +1,6 @@
 """Quantities, as far as the server itself must compare them: for a pod's quality of service."""
 
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -24,9 +25,9 @@ SUFFIXES = {
 }
 
 
-def amount(text: Any) -> Fraction | None:
+@functools.lru_cache(maxsize=4096)
+def amount(word: str) -> Fraction | None:
     """The exact value of a quantity, or None for what is none."""
-    word = str(text)
     for length in (2, 1):
         if word[-length:] in SUFFIXES:
             try:
@@ -45,5 +46,5 @@ def requests_of(container: dict[str, Any], which: str) -> dict[str, Fraction]:
     amounts = resources.get(which) if isinstance(resources, dict) else None
     if not isinstance(amounts, dict):
         return {}
-    found = {name: amount(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+    found = {name: amount(str(amounts[name])) for name in ("cpu", "memory") if name in amounts}
     return {name: value for name, value in found.items() if value}
