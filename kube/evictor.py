@@ -1,12 +1,13 @@
 """Evictor: make pods leave their nodes.
 
 The Eviction API is asked first, so that disruption budgets hold; a server without it, or the option `delete`, gets a
-plain delete. Either carries the pod's UID, so that a successor of the same name is never hit. Before a pod leaves, its
-conditions say why. A budget that forbids is a result, not an error.
+plain delete. Either carries the pod's UID, so that a successor of the same name is never hit. The pod's conditions say
+why it leaves. A budget that forbids is a result, not an error.
 """
 
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -85,16 +86,15 @@ class Evictor:
             return _judge(eviction, error)
 
     async def _evict(self, eviction: Eviction) -> EvictionOutcome:
-        by_api = self._way == "api" and await self._discovery.has(PODS, "eviction")
-        if by_api:
-            # Asked dry first: a pod that its budget protects must not wear the conditions of a victim.
-            await self._send(lambda: self._ask_to_leave(eviction, is_dry=True))
-        await self._send(lambda: self._say_why(eviction))
-        try:
-            await self._send(lambda: self._ask_to_leave(eviction) if by_api else self._delete(eviction))
-        except ApiError:
-            await self._take_back(eviction)
-            raise
+        if self._way == "api" and await self._discovery.has(PODS, "eviction"):
+            # Asked before it is marked: budgets count ready pods, so a pod marked unready first would slip past
+            # them. The server's own mark is replaced by ours while the pod ends.
+            await self._send(lambda: self._ask_to_leave(eviction))
+            with suppress(ApiError):  # it leaves, marked or not
+                await self._send(lambda: self._say_why(eviction))
+        else:
+            await self._send(lambda: self._say_why(eviction))
+            await self._delete_or_take_back(eviction)
         return EvictionOutcome(eviction=eviction, is_leaving=True)
 
     async def _send(self, request: Callable[[], Awaitable[bytes]]) -> None:
@@ -111,7 +111,7 @@ class Evictor:
             is_final=_is_budget,
         )
 
-    def _ask_to_leave(self, eviction: Eviction, *, is_dry: bool = False) -> Awaitable[bytes]:
+    def _ask_to_leave(self, eviction: Eviction) -> Awaitable[bytes]:
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -121,7 +121,6 @@ class Evictor:
         return self._client.request(
             "POST",
             PODS.path(eviction.namespace, eviction.name, "eviction"),
-            params={"dryRun": "All"} if is_dry else None,
             body=msgspec.json.encode(body),
         )
 
@@ -152,12 +151,14 @@ class Evictor:
             },
         )
 
-    async def _take_back(self, eviction: Eviction) -> None:
-        """The pod stays after all: it is no victim. Its Ready condition is the kubelet's, who corrects it."""
+    async def _delete_or_take_back(self, eviction: Eviction) -> None:
+        """Delete a marked pod; one that stays after all is no victim (its Ready condition, the kubelet corrects)."""
         try:
-            await self._patch_conditions(eviction, {"$patch": "delete", "type": "DisruptionTarget"})
+            await self._send(lambda: self._delete(eviction))
         except ApiError:
-            return  # the refusal that led here is what counts; the server drops stale marks itself
+            with suppress(ApiError):  # the refusal that led here is what counts
+                await self._patch_conditions(eviction, {"$patch": "delete", "type": "DisruptionTarget"})
+            raise
 
     def _patch_conditions(self, eviction: Eviction, *conditions: dict[str, str]) -> Awaitable[bytes]:
         return self._client.request(

@@ -1,0 +1,206 @@
+"""Evictions respect budgets, hit the pod that was meant, and say why."""
+
+import asyncio
+from typing import Any, Literal
+
+import pytest
+
+from kube.evictor import EvictionOutcome, Evictor
+from kube.resources import PODS, Discovery
+from model.ids import JobId, NodeName, TaskId
+from model.plan import Eviction
+from tests.unit.kube.world import World
+
+
+async def evict(
+    world: World, name: str, uid: str, *, way: Literal["api", "delete"] = "api", is_leader: bool = True
+) -> EvictionOutcome:
+    """Evict a pod."""
+    evictor = Evictor(
+        world.client,
+        Discovery(world.client),
+        scheduler_name="volcano",
+        eviction=way,
+        clock=world.clock,
+        is_leader=lambda: is_leader,
+    )
+    return await evictor.evict(
+        Eviction(
+            task=TaskId(uid),
+            job=JobId("default/j"),
+            namespace="default",
+            name=name,
+            node=NodeName("n1"),
+            reason="preempt",
+            message="room for default/urgent",
+        )
+    )
+
+
+async def running_pod(world: World, name: str = "a") -> str:
+    """A pod on a node, ready, with a grace period: it lingers when it is deleted."""
+    uid = await world.pod(name, nodeName="n1")
+    await world.client.request_json(
+        "PATCH",
+        f"/api/v1/namespaces/default/pods/{name}/status",
+        body={"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
+        media_type="application/merge-patch+json",
+    )
+    return uid
+
+
+async def budget(world: World, *apps: str) -> None:
+    """A budget that keeps one of these apps."""
+    await world.post(
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep"},
+            "spec": {
+                "minAvailable": 1,
+                "selector": {"matchExpressions": [{"key": "app", "operator": "In", "values": apps}]},
+            },
+        },
+    )
+
+
+def conditions(pod: Any) -> dict[str, tuple[str, str]]:
+    """Conditions by type."""
+    return {
+        condition["type"]: (condition["status"], condition.get("reason", ""))
+        for condition in pod["status"].get("conditions", ())
+    }
+
+
+@pytest.mark.parametrize("way", ["api", "delete"])
+async def test_a_victim_is_marked_and_leaves(world: World, way: Literal["api", "delete"]) -> None:
+    """Conditions say why; the pod is being deleted, with its own grace period."""
+    uid = await running_pod(world)
+
+    outcome = await evict(world, "a", uid, way=way)
+
+    pod = await world.get_pod("a")
+    assert outcome.is_leaving
+    assert pod["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert conditions(pod)["Ready"] == ("False", "Evict")
+    assert conditions(pod)["DisruptionTarget"] == ("True", "PreemptionByScheduler")
+
+
+async def test_a_budget_that_forbids_is_a_result(world: World) -> None:
+    """The pod stays and wears no mark; nobody waits."""
+    uid = await running_pod(world)
+    await budget(world, "a")
+
+    outcome = await evict(world, "a", uid)
+
+    pod = await world.get_pod("a")
+    assert (outcome.is_leaving, outcome.reason) == (False, "DisruptionBudget")
+    assert "deletionTimestamp" not in pod["metadata"]
+    assert conditions(pod)["Ready"] == ("True", "")
+    assert world.clock.slept == []
+
+
+async def test_budgets_hold_for_many_at_once(world: World) -> None:
+    """Of three pods of which one must stay, marking the first does not free the others."""
+    uids = {name: await running_pod(world, name) for name in ("a1", "a2", "a3")}
+    await budget(world, "a1", "a2", "a3")
+
+    outcomes = await asyncio.gather(*(evict(world, name, uid) for name, uid in uids.items()))
+
+    assert sorted(outcome.is_leaving for outcome in outcomes) == [False, True, True]
+
+
+async def test_a_delete_that_is_refused_takes_the_mark_back(world: World) -> None:
+    """The pod stays, so it is no victim."""
+    uid = await running_pod(world)
+    world.faults.add(effect="error", verb="delete", code=403)
+
+    outcome = await evict(world, "a", uid, way="delete")
+
+    assert not outcome.is_leaving
+    assert "DisruptionTarget" not in conditions(await world.get_pod("a"))
+
+
+async def test_identical_conditions_do_not_spare_a_pod(world: World) -> None:
+    """A victim marked before a crash is evicted all the same."""
+    uid = await running_pod(world)
+    world.faults.add(effect="error", verb="delete", code=403, count=1)
+    world.faults.add(effect="error", subresource="status", code=403, skip=1, count=1)
+    await evict(world, "a", uid, way="delete")
+    assert conditions(await world.get_pod("a"))["DisruptionTarget"] == ("True", "PreemptionByScheduler")
+
+    outcome = await evict(world, "a", uid, way="delete")
+
+    assert outcome.is_leaving
+    assert "deletionTimestamp" in (await world.get_pod("a"))["metadata"]
+
+
+async def test_a_successor_of_the_same_name_is_spared(world: World) -> None:
+    """The UID is a precondition of every step."""
+    old = await world.pod("a")
+    await world.delete_pod("a")
+    await running_pod(world)
+
+    outcome = await evict(world, "a", old)
+
+    pod = await world.get_pod("a")
+    assert (outcome.is_leaving, outcome.reason) == (True, "Gone")
+    assert "deletionTimestamp" not in pod["metadata"]
+    assert conditions(pod)["Ready"] == ("True", "")
+
+
+async def test_a_pod_that_is_gone_has_left(world: World) -> None:
+    """There is nothing to evict, which is what was wanted."""
+    uid = await world.pod("a")
+    await world.delete_pod("a")
+
+    outcome = await evict(world, "a", uid)
+
+    assert (outcome.is_leaving, outcome.reason) == (True, "Gone")
+
+
+async def test_temporary_refusals_are_retried(world: World) -> None:
+    """Too many requests is no budget."""
+    uid = await running_pod(world)
+    world.faults.add(effect="error", subresource="eviction", code=429, retry_after=2, count=1)
+    world.faults.add(effect="error", subresource="status", code=503, count=1)
+
+    outcome = await evict(world, "a", uid)
+
+    assert outcome.is_leaving
+    assert max(world.clock.slept) == 2
+
+
+async def test_a_server_without_evictions_gets_a_delete(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Discovery tells that there is no eviction subresource."""
+    uid = await running_pod(world)
+
+    async def has(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(Discovery, "has", has)
+    world.faults.add(effect="error", subresource="eviction", code=404)
+
+    outcome = await evict(world, "a", uid)
+
+    assert outcome.is_leaving
+    assert "deletionTimestamp" in (await world.get_pod("a"))["metadata"]
+
+
+async def test_nothing_happens_without_leadership(world: World) -> None:
+    """The fence is asked first."""
+    uid = await running_pod(world)
+
+    outcome = await evict(world, "a", uid, is_leader=False)
+
+    assert (outcome.is_leaving, outcome.reason) == (False, "NotLeader")
+    assert "deletionTimestamp" not in (await world.get_pod("a"))["metadata"]
+
+
+async def test_discovery_knows_subresources(world: World) -> None:
+    """Kinds that a server lacks are told from those it has."""
+    discovery = Discovery(world.client)
+
+    assert await discovery.has(PODS, "eviction")
+    assert not await discovery.has(PODS, "nonsense")

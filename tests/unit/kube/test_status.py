@@ -1,0 +1,222 @@
+"""Status is written when it is news, once, and never more than a cycle may."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kube import resources
+from kube.resources import Discovery
+from kube.status import StatusWriter
+from kube.traffic import Traffic
+from model.wire import Condition, Pod, PodGroup, PodGroupStatus, Queue
+from tests.unit.kube.world import World
+
+GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+
+
+@pytest.fixture
+async def writer(world: World) -> StatusWriter:
+    """The writer under test, at work."""
+    made = StatusWriter(world.client, Discovery(world.client), clock=world.clock)
+    world.start(made.run())
+    return made
+
+
+async def drained(writer: StatusWriter) -> None:
+    """Wait for the writer."""
+    await asyncio.wait_for(writer.drain(), 10)
+
+
+async def seen_pod(world: World, name: str = "a") -> Pod:
+    """A pod as a reflector sees it."""
+    return resources.PODS.decoder.convert(await world.get_pod(name))
+
+
+async def seen_group(world: World, name: str = "g") -> PodGroup:
+    """A pod group as a reflector sees it."""
+    return resources.POD_GROUPS.decoder.convert(await world.client.request_json("GET", f"{GROUPS}/{name}"))
+
+
+def unschedulable(message: str = "no room") -> Condition:
+    """The condition of a pod that waits."""
+    return Condition(type="PodScheduled", status="False", reason="Unschedulable", message=message)
+
+
+def inqueue(**fields: Any) -> PodGroupStatus:
+    """The status of a job that waits."""
+    return PodGroupStatus(
+        phase="Inqueue",
+        conditions=(Condition(type="Unschedulable", status="True", reason="NotEnoughResources", transition_id="1"),),
+        **fields,
+    )
+
+
+async def test_conditions_of_a_pod_merge_with_those_of_others(world: World, writer: StatusWriter) -> None:
+    """Our condition and the nominated node are set; the kubelet's stay."""
+    await world.pod("a")
+    await world.patch(
+        "/api/v1/namespaces/default/pods/a/status",
+        {"status": {"conditions": [{"type": "Initialized", "status": "True"}]}},
+    )
+
+    assert writer.pod(await seen_pod(world), condition=unschedulable(), nominated_node="n1")
+    await drained(writer)
+
+    status = (await world.get_pod("a"))["status"]
+    assert {condition["type"] for condition in status["conditions"]} == {"Initialized", "PodScheduled"}
+    assert status["nominatedNodeName"] == "n1"
+
+
+async def test_what_is_known_is_not_written(world: World, writer: StatusWriter) -> None:
+    """Neither what the object says already, nor what we wrote and have not seen yet."""
+    await world.pod("a")
+    before = await seen_pod(world)
+    assert writer.pod(before, condition=unschedulable())
+    await drained(writer)
+
+    assert not writer.pod(before, condition=unschedulable())
+    assert not writer.pod(await seen_pod(world), condition=unschedulable())
+    assert writer.pod(await seen_pod(world), condition=unschedulable("other"))
+
+
+async def test_the_time_of_a_condition_moves_with_its_status_alone(world: World, writer: StatusWriter) -> None:
+    """A new message is no transition."""
+    await world.pod("a")
+    writer.pod(await seen_pod(world), condition=unschedulable())
+    await drained(writer)
+    first = (await seen_pod(world)).status.conditions[0].last_transition_time
+    world.clock.now += 100
+
+    writer.pod(await seen_pod(world), condition=unschedulable("other"))
+    await drained(writer)
+
+    condition = (await seen_pod(world)).status.conditions[0]
+    assert (condition.message, condition.last_transition_time) == ("other", first)
+
+
+@pytest.mark.parametrize("has_status", [False, True])
+async def test_pod_groups_are_written_where_the_server_keeps_their_status(
+    world: World, writer: StatusWriter, has_status: bool
+) -> None:
+    """Through the subresource when the definition has one, else to the object; annotations to the object."""
+    await world.define_pod_groups(has_status=has_status)
+    await world.pod_group("g", minMember=1)
+
+    assert writer.pod_group(await seen_group(world), inqueue(running=1), annotations={"example.com/domain": "s0"})
+    await drained(writer)
+
+    group = await seen_group(world)
+    assert (group.status.phase, group.status.running) == ("Inqueue", 1)
+    assert group.status.conditions[0].last_transition_time
+    assert group.metadata.annotations["example.com/domain"] == "s0"
+
+
+async def test_transition_ids_and_times_are_no_news(world: World, writer: StatusWriter) -> None:
+    """Each session writes its own: alone they change nothing."""
+    await world.define_pod_groups()
+    await world.pod_group("g", minMember=1)
+    writer.pod_group(await seen_group(world), inqueue())
+    await drained(writer)
+
+    same = PodGroupStatus(
+        phase="Inqueue",
+        conditions=(
+            Condition(
+                type="Unschedulable",
+                status="True",
+                reason="NotEnoughResources",
+                transition_id="2",
+                last_transition_time="2027-01-01T00:00:00Z",
+            ),
+        ),
+    )
+    assert not writer.pod_group(await seen_group(world), same)
+
+
+async def test_amounts_of_a_queue_compare_by_value(world: World, writer: StatusWriter) -> None:
+    """`1` is `1000m`; a resource that is held no longer is removed."""
+    await world.define("queues", "Queue", group="scheduling.volcano.sh", version="v1beta1", has_status=True)
+    path = "/apis/scheduling.volcano.sh/v1beta1/queues"
+    await world.post(
+        path, {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"}, "spec": {}}
+    )
+
+    async def seen() -> Queue:
+        return resources.QUEUES.decoder.convert(await world.client.request_json("GET", f"{path}/q"))
+
+    assert writer.queue(await seen(), {"cpu": "1000m", "nvidia.com/gpu": "2"})
+    await drained(writer)
+    assert not writer.queue(await seen(), {"cpu": "1", "nvidia.com/gpu": 2})
+
+    assert writer.queue(await seen(), {"cpu": "1"})
+    await drained(writer)
+
+    assert (await seen()).status.allocated == {"cpu": "1000m"}
+
+
+async def test_a_cycle_writes_no_more_than_its_budget(world: World) -> None:
+    """The rest is carried over, and of two wishes for one pod the newer counts."""
+    writer = StatusWriter(world.client, Discovery(world.client), writes_per_cycle=2, clock=world.clock)
+    for name in ("a", "b", "c"):
+        await world.pod(name)
+        writer.pod(await seen_pod(world, name), condition=unschedulable("old"))
+    writer.pod(await seen_pod(world, "c"), condition=unschedulable("new"))
+    world.start(writer.run())
+    await world.soon(lambda: writer.backlog == 1)
+    assert (await seen_pod(world, "c")).status.conditions == ()
+
+    writer.begin_cycle()
+    await drained(writer)
+
+    assert (await seen_pod(world, "c")).status.conditions[0].message == "new"
+
+
+async def test_temporary_refusals_are_carried_over(world: World, writer: StatusWriter) -> None:
+    """Nothing is lost when the server is busy."""
+    await world.pod("a")
+    world.faults.add(effect="error", subresource="status", code=503, count=3)
+
+    writer.pod(await seen_pod(world), condition=unschedulable())
+    await world.soon(lambda: writer.backlog == 0 and world.faults.used == 3)
+
+    assert (await seen_pod(world)).status.conditions[0].reason == "Unschedulable"
+
+
+async def test_a_successor_of_the_same_name_is_not_written(world: World, writer: StatusWriter) -> None:
+    """The UID is a precondition."""
+    await world.pod("a")
+    old = await seen_pod(world)
+    await world.delete_pod("a")
+    await world.pod("a")
+
+    writer.pod(old, condition=unschedulable())
+    await drained(writer)
+
+    assert (await seen_pod(world)).status.conditions == ()
+
+
+async def test_a_wish_that_came_true_by_itself_is_dropped(world: World) -> None:
+    """What waits is not written when the newest wish is what the cluster says already."""
+    writer = StatusWriter(world.client, Discovery(world.client), clock=world.clock)
+    await world.pod("a")
+    plain = await seen_pod(world)
+    writer.pod(plain, condition=unschedulable())
+
+    assert not writer.pod(plain)
+    assert writer.backlog == 0
+
+
+async def test_binds_pass_first(world: World) -> None:
+    """A write waits while binds are under way."""
+    traffic = Traffic()
+    writer = StatusWriter(world.client, Discovery(world.client), traffic=traffic, clock=world.clock)
+    await world.pod("a")
+    with traffic.bind():
+        world.start(writer.run())
+        writer.pod(await seen_pod(world), condition=unschedulable())
+        await asyncio.sleep(0.05)
+        assert (await seen_pod(world)).status.conditions == ()
+    await drained(writer)
+
+    assert (await seen_pod(world)).status.conditions[0].type == "PodScheduled"
