@@ -206,6 +206,7 @@ def test_a_watch_may_begin_with_what_is_there(client: Client, pods: str) -> None
     """Initial events end with a bookmark that says so; its version is where the watch goes on."""
     make_pod(client, pods, "a")
     make_pod(client, pods, "b")
+    version = version_of(client, pods)
 
     events = client.watch(
         pods, sendInitialEvents="true", resourceVersionMatch="NotOlderThan", allowWatchBookmarks="true"
@@ -219,7 +220,7 @@ def test_a_watch_may_begin_with_what_is_there(client: Client, pods: str) -> None
     bookmark = events[2][1]
     assert bookmark["kind"] == "Pod"
     assert bookmark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert int(bookmark["metadata"]["resourceVersion"]) >= int(version_of(client, pods))
+    assert int(bookmark["metadata"]["resourceVersion"]) >= int(version)
 
 
 def test_a_watch_without_a_version_begins_with_what_is_there(client: Client, pods: str) -> None:
