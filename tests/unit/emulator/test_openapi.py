@@ -105,7 +105,7 @@ def test_built_in_schemas_describe_their_fields() -> None:
     assert pod["properties"]["spec"]["allOf"] == [{"$ref": "#/components/schemas/io.k8s.api.core.v1.PodSpec"}]
     assert spec["required"] == ["containers"]
     assert spec["properties"]["containers"] == {
-        "description": "The containers that run for the pod's lifetime; there is at least one, and the list does not change.",
+        "description": "Containers that run for the pod's lifetime; at least one, and the list does not change.",
         "type": "array",
         "items": {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"}]},
         "x-kubernetes-list-type": "map",
