@@ -115,7 +115,7 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_cycle_phase_seconds": Shape(
         "histogram",
         ("phase",),
-        "Cycle time by phase: snapshot, decide, write, each action, each plugin.",
+        "Cycle time by phase: snapshot, each plugin, each action, write.",
         _PHASE_SECONDS,
     ),
     "pyroclast_binds_total": Shape(
@@ -145,6 +145,7 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_cache_drift": Shape("gauge", (), "Differences found by the last audit of the books; 0 is right."),
     "pyroclast_assumed_tasks": Shape("gauge", (), "Decisions that the API server has not echoed yet."),
     "pyroclast_watch_lag_seconds": Shape("gauge", ("resource",), "Age of the newest word from a watch."),
+    "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."
     ),

@@ -1,8 +1,9 @@
 """Explain: what the last cycle said of one job, as values that JSON can hold."""
 
 from collections.abc import Mapping
-from msgspec.structs import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from model.ids import JobId
 from model.refusals import Refusal

@@ -36,6 +36,8 @@ _UPDATE_OF_SCALARS: Final = "_milli_cpu"
 _BARE_COUNTERS: Final = ("total_preemption_attempts", "job_retry_counts")
 """Counters that Volcano names without `_total`, which the library appends."""
 
+_OWN_PREFIX: Final = "pyroclast_"
+
 _METRIC_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 """The names of the text format; the library takes others too, and then writes another format."""
 
@@ -151,7 +153,8 @@ class Metrics:
 
     def _apply_one(self, sample: Sample) -> bool:
         """Apply a sample; tell whether it fits its metric. A metric that nobody knows is a plugin's own."""
-        name = VOLCANO_PREFIX + sample.metric
+        ours = _OWN_PREFIX + sample.metric
+        name = ours if ours in OURS else VOLCANO_PREFIX + sample.metric
         given = dict(sample.labels)
         shape = self._shapes.get(name)
         if shape is None:

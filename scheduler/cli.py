@@ -1,0 +1,93 @@
+"""The command line: `pyroclast <command>`. Each command is imported when it is called for, so that all start fast."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from framework.nearest import did_you_mean
+from model.errors import ConfigError
+from scheduler.version import version_line
+
+__all__ = ["COMMANDS", "main"]
+
+USAGE_FAULT: Final = 2
+"""Exit status for a command line that cannot be read, as usual."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command."""
+
+    about: str
+    module: str
+    """Has `main(arguments) -> exit status`."""
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Import and run it."""
+        run: Callable[[Sequence[str]], int] = import_module(self.module).main
+        return run(arguments)
+
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "scheduler": Command(about="schedule a cluster: the daemon", module="scheduler.commands.scheduler"),
+    "emulator": Command(
+        about="serve a Kubernetes API in memory, with hollow nodes", module="scheduler.commands.emulator"
+    ),
+    "demo": Command(about="watch gangs being placed on an emulated cluster", module="scheduler.commands.demo"),
+    "simulate": Command(about="decide for objects from files, without a cluster", module="scheduler.simulate.main"),
+    "config": Command(about="look a configuration file over: config check FILE", module="scheduler.commands.config"),
+    "version": Command(about="print the version", module="scheduler.commands.version"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: The command line after the program's name; that of the process where None.
+
+    Returns:
+        The exit status: 0 for success, 1 for a failure, 2 for a command line that cannot be read.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in {"-h", "--help", "help"}:
+        print(usage())  # noqa: T201 - what a command line is for
+        return 0 if given else USAGE_FAULT
+    if given[0] == "--version":
+        print(version_line())  # noqa: T201 - as above
+        return 0
+    command = COMMANDS.get(given[0])
+    if command is None:
+        return complain(f"unknown command {given[0]!r}{did_you_mean(given[0], COMMANDS)}", "see pyroclast --help")
+    try:
+        return command.run(given[1:])
+    except ConfigError as error:
+        return complain(*error.faults)
+    except KeyboardInterrupt:
+        return 130
+
+
+def complain(*faults: str) -> int:
+    """Print faults on standard error and return the exit status for them."""
+    for fault in faults:
+        print(f"pyroclast: {fault}", file=sys.stderr)  # noqa: T201 - as above
+    return USAGE_FAULT
+
+
+def usage() -> str:
+    """Return the text of `--help`."""
+    lines = [f"  {name:<10} {command.about}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Usage: pyroclast COMMAND [ARGUMENTS]",
+            "",
+            "A batch scheduler for Kubernetes: gangs, queues and fair shares, decided fast and explained exactly.",
+            "",
+            "Commands:",
+            *lines,
+            "",
+            "pyroclast COMMAND --help tells more.",
+        ]
+    )

@@ -1,0 +1,258 @@
+"""The daemon: cycles one after the other, their plans carried out while they run.
+
+    ┌────────────── loop's thread ──────────────┐      ┌──── cycle's thread ────┐
+    watches → cache ── snapshot ────────────────┼────→ run_cycle
+              cache.assume(plan) ←──────────────┼───── each plan as it is committed
+              cache.carry_out(plan), in tasks   │
+              cache.write(report) ←─────────────┼───── report
+    └───────────────────────────────────────────┘      └────────────────────────┘
+
+States: made, running (`run`), stopping (`stop`: the cycle under way ends, its further plans are refused, plans in
+flight finish), stopped. What always holds: one cycle at a time; a snapshot is taken only when every plan of the cycle
+before is assumed or refused; nothing is assumed without leadership.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import structlog
+
+from framework.configuration import Configuration
+from framework.cycle import Observer
+from framework.memory import Memory
+from kube.collector import collector_off
+from model.plan import Plan
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from scheduler.metrics import Metrics
+from scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
+
+__all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
+
+_FULL_COLLECTION_SECONDS: Final = 300.0
+"""Time between full collections, which happen only after a cycle that decided nothing."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Cluster(Protocol):
+    """What the daemon asks of the cache."""
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        ...
+
+    def assume(self, plan: Plan) -> bool:
+        """Take all of a plan into the books, or none of it; tells which."""
+        ...
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Do what an assumed plan says; failures are corrected in the books."""
+        ...
+
+    def write(self, report: CycleReport) -> None:
+        """Hand statuses, conditions and events to their writers."""
+        ...
+
+
+class Leadership(Protocol):
+    """Whether this process may change the cluster."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Turns false before another process can turn true."""
+        ...
+
+
+class Decide(Protocol):
+    """A cycle, with registry and seed bound."""
+
+    def __call__(
+        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        """Decide once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The last cycle that looked: what it saw, and what it said."""
+
+    snapshot: Snapshot
+    report: CycleReport
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watch:
+    """The observer of one cycle; called in the cycle's thread."""
+
+    stopwatch: Stopwatch
+    deliver: Callable[[Plan], Any]
+
+    def committed(self, plan: Plan) -> None:
+        """Send a plan to the loop's thread."""
+        self.deliver(plan)
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Take the time."""
+        self.stopwatch.mark(name, begin=begin)
+
+
+@dataclass(kw_only=True)
+class Daemon:
+    """Runs cycles."""
+
+    cluster: Cluster
+    leadership: Leadership
+    configuration: Callable[[], Configuration]
+    """Returns the configuration of the next cycle; called in the cycle's thread, so that it may read files."""
+    decide: Decide
+    metrics: Metrics
+    period: float
+    """Seconds from the end of a cycle to the beginning of the next."""
+    after_cycle: Callable[[Seen], None] = lambda _: None
+    """Told on the loop's thread of each cycle that looked."""
+    wall: Callable[[], float] = time.time
+    seen: Seen | None = None
+    memory: Memory = field(default_factory=Memory)
+    _in_flight: set[asyncio.Task[None]] = field(default_factory=set)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="cycle")
+    )
+    _collected: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> None:
+        """Run cycles until `stop` is asked for; the first begins at once."""
+        try:
+            while not self._stopping.is_set():
+                await self.run_once()
+                await self._pause()
+        finally:
+            self._stopping.set()
+
+    def stop(self) -> None:
+        """Begin no more cycles, and refuse further plans of the one under way."""
+        self._stopping.set()
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait for plans in flight; tell whether all of them finished in time. Call it when `run` has ended."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if not self._in_flight:
+            return True
+        _, late = await asyncio.wait(self._in_flight, timeout=seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            _log.warning("plans_cut_short", plans=len(late))
+        return not late
+
+    async def run_once(self) -> CycleReport | None:
+        """Run one cycle; None when it failed, which is logged, and the next starts clean."""
+        if not self.leadership.is_leader:
+            return None
+        cycle = self.memory.cycle + 1
+        with structlog.contextvars.bound_contextvars(cycle=cycle):
+            try:
+                report = await self._cycle()
+            except Exception:  # noqa: BLE001 - see below
+                # The one place where a cycle's exceptions end: whatever went wrong, the next cycle sees a new snapshot.
+                _log.exception("cycle_failed")
+                self.metrics.add("pyroclast_cycles_total", 1, "failed")
+                self.memory = Memory(cycle=cycle)
+                return None
+        self.metrics.add("pyroclast_cycles_total", 1, "finished")
+        return report
+
+    async def _cycle(self) -> CycleReport:
+        loop = asyncio.get_running_loop()
+        stopwatch = Stopwatch()
+        stopwatch.mark(CYCLE, begin=True)
+        configuration = await loop.run_in_executor(self._thread, self.configuration)
+        stopwatch.mark(SNAPSHOT, begin=True)
+        snapshot = self.cluster.snapshot()
+        stopwatch.mark(SNAPSHOT, begin=False)
+        watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
+        # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
+        report, self.memory = await loop.run_in_executor(self._thread, self._decide, snapshot, configuration, watch)
+        stopwatch.mark(WRITE, begin=True)
+        if self.leadership.is_leader:
+            self.cluster.write(report)
+        stopwatch.mark(WRITE, begin=False)
+        stopwatch.mark(CYCLE, begin=False)
+        if self.memory.quiet_snapshot != snapshot.generation or self.seen is None or report.phases:
+            self.seen = Seen(snapshot=snapshot, report=report)
+            self.after_cycle(self.seen)
+            _tell(report, snapshot)
+        await loop.run_in_executor(self._thread, self._settle, stopwatch, report)
+        return report
+
+    def _decide(
+        self, snapshot: Snapshot, configuration: Configuration, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        with collector_off():
+            return self.decide(snapshot, configuration, now=self.wall(), memory=self.memory, observer=observer)
+
+    def _take(self, plan: Plan) -> None:
+        """Assume a plan and begin to carry it out; on the loop's thread."""
+        if self._stopping.is_set() or not self.leadership.is_leader:
+            self._count(plan, "refused")
+            return
+        if not self.cluster.assume(plan):
+            self._count(plan, "refused")
+            return
+        self._count(plan, "assumed")
+        task = asyncio.create_task(self.cluster.carry_out(plan))
+        self._in_flight.add(task)
+        task.add_done_callback(self._landed)
+
+    def _count(self, plan: Plan, result: str) -> None:
+        self.metrics.add("pyroclast_plans_total", 1, result)
+        if plan.evictions and result == "assumed" and plan.action in _EVICTING:
+            self.metrics.add("volcano_eviction_transactions_total", 1, plan.action)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._in_flight.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("plan_failed", exc_info=error)
+
+    def _settle(self, stopwatch: Stopwatch, report: CycleReport) -> None:
+        """Between cycles: apply metrics and collect garbage, in the cycle's thread."""
+        stopwatch.report(self.metrics)
+        self.metrics.apply(report.samples)
+        if report.plans:
+            # What the cycle made is young: the old generation, frozen after the first lists, is not looked at.
+            gc.collect(1)
+        elif time.monotonic() - self._collected > _FULL_COLLECTION_SECONDS:
+            gc.collect()
+            self._collected = time.monotonic()
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self.period):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+
+_EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
+"""Actions that Volcano counts eviction transactions of."""
+
+
+def _tell(report: CycleReport, snapshot: Snapshot) -> None:
+    """Log one line a cycle that did something."""
+    if report.plans:
+        _log.info(
+            "cycle_decided",
+            configuration=report.configuration,
+            generation=snapshot.generation,
+            plans=len(report.plans),
+            binds=sum(len(plan.binds) for plan in report.plans),
+            evictions=sum(len(plan.evictions) for plan in report.plans),
+            waiting_jobs=len(report.refusals),
+        )

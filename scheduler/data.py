@@ -1,0 +1,28 @@
+"""Files that come with the program: the default configuration and the definitions of custom resources."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import pyroclast
+
+__all__ = ["config_folder", "custom_resource_definitions", "default_configuration"]
+
+
+def config_folder() -> Path:
+    """Return the folder `config`: inside the installed package, or beside it in a checkout."""
+    package = Path(pyroclast.__file__).parent
+    installed = package / "config"
+    return installed if installed.is_dir() else package.parent / "config"
+
+
+def default_configuration() -> Path:
+    """Return the file that the scheduler works by when it is given none."""
+    return config_folder() / "scheduler.yaml"
+
+
+def custom_resource_definitions() -> list[dict[str, Any]]:
+    """Read the definitions of all custom resources, in the order of their files."""
+    files = sorted((config_folder() / "crd").glob("*.yaml"))
+    return [document for file in files for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]

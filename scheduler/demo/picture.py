@@ -1,0 +1,95 @@
+"""How the demonstration looks: a live table on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from scheduler.demo.progress import Progress
+
+__all__ = ["Picture", "histogram"]
+
+_BAR_WIDTH: Final = 30
+_PLAIN_SECONDS: Final = 1.0
+"""Between two plain lines."""
+_STEPS: Final = ("idle", "1-25 %", "26-50 %", "51-75 %", "76-100 %")
+
+
+class Picture:
+    """Shows the demonstration on one stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Look at the stream: a terminal gets a live table."""
+        self._console = Console(file=stream, highlight=False)
+        self._live: Live | None = None
+        self._last, self._said = 0.0, ""
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._console.print(text, markup=False)
+
+    def headline(self, text: str) -> None:
+        """Print the head of a part."""
+        self._console.print()
+        self._console.print(text, style="bold", markup=False)
+
+    def live(self) -> AbstractContextManager[Any]:
+        """Return the block in which `show` moves the table."""
+        if not self._console.is_terminal:
+            return nullcontext()
+        self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+        return self._live
+
+    def show(self, progress: Progress, seconds: float) -> None:
+        """Show where things stand."""
+        if self._live is not None:
+            self._live.update(Group(table(progress), f"{seconds:.1f} s"))
+            return
+        line = f"bound {progress.bound:>5} of {progress.pods}, running {progress.running:>5}"
+        now = time.monotonic()
+        if line != self._said and (now - self._last >= _PLAIN_SECONDS or progress.is_done):
+            self._last, self._said = now, line
+            self.say(f"  {seconds:5.1f} s  {line}")
+
+    def finish(self, progress: Progress) -> None:
+        """Print the table as it stands at the end."""
+        self._live = None
+        self._console.print(table(progress))
+
+    def nodes(self, fractions: Sequence[float]) -> None:
+        """Print how full the nodes are."""
+        for step, count in histogram(fractions):
+            bar = "█" * round(_BAR_WIDTH * count / max(len(fractions), 1))
+            self.say(f"  {step:>9}  {count:>5} nodes  {bar}".rstrip())
+
+
+def table(progress: Progress) -> Table:
+    """Return one line a queue."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2))
+    for column in ("queue", "weight", "pods", "bound", "running", "gangs whole", "gangs broken", ""):
+        drawn.add_column(column, justify="left" if column in {"queue", ""} else "right")
+    for queue in progress.queues:
+        drawn.add_row(
+            queue.name,
+            str(queue.weight),
+            str(queue.pods),
+            str(queue.bound),
+            str(queue.running),
+            f"{queue.whole}/{queue.gangs}",
+            str(queue.broken),
+            ProgressBar(total=max(queue.pods, 1), completed=queue.running, width=_BAR_WIDTH),
+        )
+    return drawn
+
+
+def histogram(fractions: Sequence[float]) -> list[tuple[str, int]]:
+    """Count nodes by how much of their CPU is asked for, in quarters."""
+    counts = [0] * len(_STEPS)
+    for fraction in fractions:
+        counts[0 if fraction == 0 else min(1 + int(fraction * 4 - 1e-9), len(_STEPS) - 1)] += 1
+    return list(zip(_STEPS, counts, strict=True))

@@ -1,0 +1,109 @@
+"""Where the demonstration stands: counted from the pods and groups that the API server shows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from model import wire
+from model.quantity import millis
+from scheduler.demo.workload import IMPOSSIBLE, QUEUES, Gang
+
+__all__ = ["Progress", "QueueProgress", "cpu_fractions", "measure", "reason_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueProgress:
+    """One queue."""
+
+    name: str
+    weight: int
+    pods: int
+    bound: int
+    running: int
+    gangs: int
+    whole: int
+    """Gangs all of whose pods have a node."""
+    broken: int
+    """Gangs some of whose pods have a node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """All queues."""
+
+    queues: tuple[QueueProgress, ...]
+
+    @property
+    def pods(self) -> int:
+        """Pods in all."""
+        return sum(queue.pods for queue in self.queues)
+
+    @property
+    def bound(self) -> int:
+        """Pods that have a node."""
+        return sum(queue.bound for queue in self.queues)
+
+    @property
+    def running(self) -> int:
+        """Pods that run."""
+        return sum(queue.running for queue in self.queues)
+
+    @property
+    def is_done(self) -> bool:
+        """Everything that can run does."""
+        return self.pods > 0 and self.running == self.pods
+
+
+def measure(gangs: Iterable[Gang], pods: Mapping[str, wire.Pod]) -> Progress:
+    """Count the pods of gangs by queue.
+
+    Args:
+        gangs: What was submitted, without the gang that cannot run.
+        pods: By `namespace/name`, as the API server shows them.
+    """
+    bound_by_gang: dict[str, int] = {}
+    running_by_gang: dict[str, int] = {}
+    for pod in pods.values():
+        gang = pod.metadata.name.rpartition("-worker-")[0]
+        bound_by_gang[gang] = bound_by_gang.get(gang, 0) + bool(pod.spec.node_name)
+        running_by_gang[gang] = running_by_gang.get(gang, 0) + (pod.status.phase == "Running")
+    by_queue: dict[str, list[Gang]] = {queue.name: [] for queue in QUEUES}
+    for each in gangs:
+        by_queue[each.queue].append(each)
+    return Progress(
+        queues=tuple(
+            QueueProgress(
+                name=queue.name,
+                weight=queue.weight,
+                pods=sum(gang.size for gang in own),
+                bound=sum(bound_by_gang.get(gang.name, 0) for gang in own),
+                running=sum(running_by_gang.get(gang.name, 0) for gang in own),
+                gangs=len(own),
+                whole=sum(bound_by_gang.get(gang.name, 0) >= gang.size for gang in own),
+                broken=sum(0 < bound_by_gang.get(gang.name, 0) < gang.size for gang in own),
+            )
+            for queue in QUEUES
+            for own in (by_queue[queue.name],)
+        )
+    )
+
+
+def cpu_fractions(nodes: Mapping[str, wire.Node], pods: Mapping[str, wire.Pod]) -> list[float]:
+    """Return the part of each node's CPU that its pods ask for, from 0 to 1."""
+    asked = dict.fromkeys((node.metadata.name for node in nodes.values()), 0)
+    for pod in pods.values():
+        if pod.spec.node_name in asked:
+            asked[pod.spec.node_name] += sum(
+                millis(container.resources.requests.get("cpu", "0")) for container in pod.spec.containers
+            )
+    offered = {node.metadata.name: millis(node.status.allocatable.get("cpu", "0")) for node in nodes.values()}
+    return [asked[name] / offered[name] if offered[name] else 0.0 for name in sorted(asked)]
+
+
+def reason_of(groups: Iterable[wire.PodGroup]) -> str | None:
+    """Return why the impossible gang waits, as its PodGroup says; None while it says nothing."""
+    for group in groups:
+        if group.metadata.name == IMPOSSIBLE:
+            for condition in group.status.conditions:
+                if condition.type == "Unschedulable" and condition.status == "True" and condition.message:
+                    return f"{condition.reason}: {condition.message}"
+    return None

@@ -1,0 +1,105 @@
+"""What the demonstration submits: gangs in four queues, and one gang that can never fit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang"]
+
+NAMESPACE: Final = "demo"
+
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+"""Annotation by which a pod names its group."""
+
+IMPOSSIBLE: Final = "moonshot"
+
+_MEMORY_PER_CPU_GIB: Final = 2
+_IMPOSSIBLE_CPU: Final = 512
+_IMPOSSIBLE_PODS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoQueue:
+    """One queue, and what is submitted to it."""
+
+    name: str
+    weight: int
+    gang_size: int
+    cpu: int
+    """What each pod asks for."""
+    fraction: float
+    """Part of all pods that goes to this queue."""
+
+    def manifest(self) -> dict[str, Any]:
+        """Return the Queue."""
+        return {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": self.name},
+            "spec": {"weight": self.weight, "reclaimable": True},
+        }
+
+
+QUEUES: Final = (
+    DemoQueue(name="research", weight=4, gang_size=32, cpu=2, fraction=0.4),
+    DemoQueue(name="training", weight=3, gang_size=16, cpu=4, fraction=0.3),
+    DemoQueue(name="analytics", weight=2, gang_size=8, cpu=2, fraction=0.2),
+    DemoQueue(name="batch", weight=1, gang_size=1, cpu=1, fraction=0.1),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """Pods that run together or not at all."""
+
+    name: str
+    queue: str
+    size: int
+    cpu: int
+
+    def group(self) -> dict[str, Any]:
+        """Return the PodGroup."""
+        return {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": self.name, "namespace": NAMESPACE},
+            "spec": {"minMember": self.size, "queue": self.queue},
+        }
+
+    def pods(self) -> Iterator[dict[str, Any]]:
+        """Yield the pods."""
+        amounts = {"cpu": str(self.cpu), "memory": f"{self.cpu * _MEMORY_PER_CPU_GIB}Gi"}
+        for number in range(self.size):
+            yield {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"{self.name}-worker-{number}",
+                    "namespace": NAMESPACE,
+                    "annotations": {GROUP_NAME: self.name},
+                    "labels": {"queue": self.queue},
+                },
+                "spec": {
+                    "schedulerName": "volcano",
+                    "containers": [{"name": "main", "image": "demo", "resources": {"requests": amounts}}],
+                },
+            }
+
+
+def gangs(pods: int) -> list[Gang]:
+    """Return whole gangs with `pods` pods in all, shared out among the queues."""
+    made: list[Gang] = []
+    for queue in QUEUES:
+        wanted = round(pods * queue.fraction)
+        whole, rest = divmod(wanted, queue.gang_size)
+        sizes = [queue.gang_size] * whole + ([rest] if rest else [])
+        made += [
+            Gang(name=f"{queue.name}-{number}", queue=queue.name, size=size, cpu=queue.cpu)
+            for number, size in enumerate(sizes)
+        ]
+    return made
+
+
+def impossible_gang() -> Gang:
+    """Return the gang whose pods are larger than any node."""
+    return Gang(name=IMPOSSIBLE, queue="research", size=_IMPOSSIBLE_PODS, cpu=_IMPOSSIBLE_CPU)

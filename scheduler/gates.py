@@ -1,0 +1,103 @@
+"""Scheduling gates: the queue's own gate goes off a pod when its queue has room for it.
+
+A pod with the annotation and the gate `scheduling.volcano.sh/queue-allocation-gate` waits outside the scheduler, so
+that cluster autoscalers do not count it, until its job is admitted. Removal is a patch of that one gate: doing it twice
+does nothing, other gates stay, and what fails is tried again by the next cycle.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+import structlog
+
+from kube.client import Client, MediaType
+from kube.errors import ApiError
+from model.jobs import JobPhase
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from model.tasks import Task, TaskStatus
+
+__all__ = ["QUEUE_GATE", "GateRemover", "gated_tasks", "remove_gate"]
+
+QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
+
+_ADMITTED: Final = frozenset({JobPhase.INQUEUE, JobPhase.RUNNING, JobPhase.UNKNOWN})
+_PENDING_PER_WORKER: Final = 200
+"""Removals that may wait for each worker; more are left to the next cycle."""
+
+_log = structlog.get_logger(__name__)
+
+
+def gated_tasks(snapshot: Snapshot, report: CycleReport) -> list[Task]:
+    """Return the tasks whose gate should go: of admitted jobs, opted in, with no other gate."""
+    return [
+        task
+        for job_id, phase in report.phases.items()
+        if phase in _ADMITTED and job_id in snapshot.jobs
+        for task in snapshot.jobs[job_id].tasks.values()
+        if task.gated and task.status is TaskStatus.PENDING and _waits_for_queue_alone(task)
+    ]
+
+
+def _waits_for_queue_alone(task: Task) -> bool:
+    gates = task.pod.spec.scheduling_gates
+    return [gate.name for gate in gates] == [QUEUE_GATE] and task.pod.metadata.annotations.get(QUEUE_GATE) == "true"
+
+
+async def remove_gate(client: Client, task: Task) -> None:
+    """Take the gate off one pod.
+
+    Raises:
+        ApiError: The server refused.
+    """
+    gate = {"$patch": "delete", "name": QUEUE_GATE}
+    await client.request_json(
+        "PATCH",
+        f"/api/v1/namespaces/{task.namespace}/pods/{task.name}",
+        body={"metadata": {"uid": task.id}, "spec": {"schedulingGates": [gate]}},
+        media_type=MediaType.STRATEGIC_PATCH,
+    )
+
+
+class GateRemover:
+    """Takes gates off pods in the background, a few at a time."""
+
+    def __init__(self, remove: Callable[[Task], Awaitable[None]], *, workers: int) -> None:
+        """Take the function that removes one gate, and how many may be under way at once."""
+        self._remove, self._workers = remove, workers
+        self._waiting: asyncio.Queue[Task] = asyncio.Queue(workers * _PENDING_PER_WORKER)
+        self._known: set[str] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Start the workers."""
+        self._tasks = [asyncio.create_task(self._work(), name="gate-remover") for _ in range(self._workers)]
+
+    async def stop(self) -> None:
+        """End the workers; what waits is left to the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def offer(self, tasks: Iterable[Task]) -> None:
+        """Ask for the removal of gates; tasks already waiting are skipped, and never does this wait."""
+        for task in tasks:
+            if task.id in self._known:
+                continue
+            if self._waiting.full():
+                _log.warning("gate_removals_full", waiting=self._waiting.qsize())
+                return
+            self._known.add(task.id)
+            self._waiting.put_nowait(task)
+
+    async def _work(self) -> None:
+        while True:
+            task = await self._waiting.get()
+            try:
+                await self._remove(task)
+            except ApiError as error:
+                _log.warning("gate_not_removed", pod=task.key, error=str(error))
+            finally:
+                self._known.discard(task.id)
+                self._waiting.task_done()

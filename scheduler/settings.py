@@ -1,0 +1,132 @@
+"""Settings: the configuration in force, read again before each cycle, with its faults told in logs and metrics."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import structlog
+
+from framework.configuration import Configuration, Parsed, Profile, parse
+from framework.registry import Registry
+from model.errors import ConfigError
+from scheduler.data import default_configuration
+from scheduler.metrics import Metrics
+from scheduler.reload import ConfigFile, Reload
+
+__all__ = ["Settings", "read_configuration"]
+
+_log = structlog.get_logger(__name__)
+
+
+class Settings:
+    """The configuration of one daemon.
+
+    A file that is bad at the start is a fault; one that turns bad later leaves the last good one in force.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        registry: Registry,
+        metrics: Metrics,
+        *,
+        scheduler_names: Sequence[str],
+        strict: bool = False,
+        refused: Callable[[Sequence[str]], None] = lambda _: None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """Read the configuration.
+
+        Args:
+            path: The file; empty for the built-in one.
+            registry: Plugins and actions that it may name.
+            metrics: Where generation and reloads are told.
+            scheduler_names: Whose pods are scheduled: their profile is taken.
+            strict: Warnings are faults.
+            refused: Told of the faults of a reload, in the thread that polls.
+            wall: Seconds since 1970.
+
+        Raises:
+            ConfigError: With every fault of the file.
+        """
+        self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
+
+        def read(text: str, generation: int) -> Parsed:
+            parsed = read_configuration(text, registry, strict=strict, generation=generation)
+            self._profile(parsed.configuration)
+            return parsed
+
+        self._file = ConfigFile(Path(path) if path else default_configuration(), read)
+        self._take(self._file.poll())
+        if self._file.current is None:
+            raise ConfigError(*(f"{path}: {fault}" for fault in self._file.faults))
+        self._chosen = self._choose(self._file.current.configuration)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the file as it stands; empty when nothing is."""
+        return self._file.faults
+
+    def current(self) -> Configuration:
+        """Return the configuration for the next cycle, with our profile alone; reads the file."""
+        reload = self._file.poll()
+        if reload is not None:
+            self._take(reload)
+            if reload.parsed is not None:
+                self._chosen = self._choose(reload.parsed.configuration)
+        return self._chosen
+
+    def _take(self, reload: Reload | None) -> None:
+        """Tell of a reload in log and metrics."""
+        if reload is None:
+            return
+        for warning in reload.warnings:
+            _log.warning("configuration_warning", warning=warning)
+        self._metrics.put("pyroclast_configuration_reload_ok", float(reload.parsed is not None))
+        if reload.parsed is None:
+            _log.error("configuration_refused", faults=reload.faults)
+            self._refused(reload.faults)
+            return
+        configuration = reload.parsed.configuration
+        self._metrics.put("pyroclast_configuration_generation", configuration.generation)
+        self._metrics.put("pyroclast_configuration_reload_time_seconds", self._wall())
+        _log.info(
+            "configuration_taken",
+            generation=configuration.generation,
+            recovered=reload.recovered,
+            actions=self._profile(configuration).actions,
+        )
+
+    def _profile(self, configuration: Configuration) -> Profile:
+        """Return the profile of our scheduler names; the first name's, where they differ.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        found = [configuration.profile(name) for name in self._names]
+        if found[0] is None:
+            raise ConfigError(f"profiles: none for the scheduler name {self._names[0]!r}")
+        if any(profile is not found[0] for profile in found):
+            _log.warning("profiles_differ", used=self._names[0], scheduler_names=self._names)
+        return found[0]
+
+    def _choose(self, configuration: Configuration) -> Configuration:
+        return replace(configuration, profiles=(self._profile(configuration),))
+
+
+def read_configuration(text: str, registry: Registry, *, strict: bool = False, generation: int = 1) -> Parsed:
+    """Read a configuration with the plugins and actions of a registry.
+
+    Raises:
+        ConfigError: With every fault.
+    """
+    return parse(
+        text,
+        known_plugins=registry.names(),
+        known_actions=registry.action_names(),
+        argument_types=registry.argument_types(),
+        action_argument_types=registry.action_argument_types(),
+        strict=strict,
+        generation=generation,
+    )

@@ -1,0 +1,78 @@
+"""The command line: commands, help, exit statuses."""
+
+from pathlib import Path
+
+import pytest
+
+from scheduler.cli import COMMANDS, main
+from scheduler.features import GATES
+from scheduler.flags import flags_of
+from scheduler.options import WITHOUT_EFFECT, Options
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who types --help sees what there is."""
+    assert main(["--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in COMMANDS)
+
+
+def test_no_command_shows_the_help_as_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bare `pyroclast` says how to use it, with the status of a wrong command line."""
+    assert main([]) == 2
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    """A slip of the finger is told."""
+    assert main(["simulat"]) == 2
+    assert "did you mean 'simulate'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--version"], ["scheduler", "--version"]])
+def test_version_is_printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """All ways to ask for the version answer."""
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith("pyroclast ")
+
+
+def test_help_of_the_daemon_explains_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    """Flags, feature gates and flags without effect are all there."""
+    assert main(["scheduler", "--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert all(f"--{name}" in shown for name in [*flags_of(Options), *WITHOUT_EFFECT])
+    assert all(gate in shown for gate in GATES)
+
+
+def test_every_fault_of_the_daemons_flags_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong command line ends with status 2 and a line for each fault."""
+    assert main(["scheduler", "--nonsense", "--schedule-period=soon"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_good_configuration_is_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`config check` ends with 0 for a file that the scheduler takes."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: gang\n")
+
+    assert main(["config", "check", str(file)]) == 0
+    assert "good" in capsys.readouterr().out
+
+
+def test_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`config check` ends with 1 and a line for each fault."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: enque, alocate\n")
+
+    assert main(["config", "check", str(file)]) == 1
+    shown = capsys.readouterr().out
+    assert "enque" in shown
+    assert "alocate" in shown
+
+
+def test_configuration_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is not there is named."""
+    assert main(["config", "check", str(tmp_path / "gone.yaml")]) == 1
+    assert "gone.yaml" in capsys.readouterr().out

@@ -1,0 +1,329 @@
+"""The daemon's loop: plans stream out, failures end with their cycle, nothing is done without leadership."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from framework.configuration import Configuration
+from framework.cycle import Observer
+from framework.memory import Memory
+from model.ids import NodeName, TaskId
+from model.plan import Bind, Eviction, Plan
+from model.report import CycleReport, Sample
+from model.snapshot import Snapshot
+from scheduler.daemon import Daemon, Seen
+from scheduler.metrics import Metrics
+
+CONFIGURATION = Configuration(generation=7, profiles=(), source="")
+
+
+def plan(name: str, *, action: str = "allocate", evicts: bool = False) -> Plan:
+    """Make a plan that binds one pod, or evicts it."""
+    where: dict[str, Any] = {
+        "task": TaskId(name),
+        "job": None,
+        "namespace": "ns",
+        "name": name,
+        "node": NodeName("n1"),
+    }
+    return Plan(
+        number=1,
+        cycle=1,
+        configuration=7,
+        action=action,
+        job=None,
+        queue=None,
+        binds=() if evicts else (Bind(**where),),
+        evictions=(Eviction(**where, reason=action),) if evicts else (),
+    )
+
+
+def report(cycle: int, plans: tuple[Plan, ...], samples: tuple[Sample, ...] = ()) -> CycleReport:
+    """Make a report that says nothing but its plans and samples."""
+    empty: dict[Any, Any] = {}
+    return CycleReport(
+        cycle=cycle,
+        configuration=7,
+        plans=plans,
+        pipelined=empty,
+        phases=empty,
+        group_statuses=(),
+        pod_conditions=(),
+        queue_statuses=(),
+        events=(),
+        refusals=empty,
+        task_refusals=empty,
+        vetoes=empty,
+        shares=empty,
+        status_counts=empty,
+        samples=samples,
+    )
+
+
+@dataclass
+class FakeCluster:
+    """A cache that notes what it is asked."""
+
+    assumed: list[Plan] = field(default_factory=list)
+    carried: list[Plan] = field(default_factory=list)
+    written: list[CycleReport] = field(default_factory=list)
+    refuses: bool = False
+    breaks: bool = False
+    noticed: Callable[[], None] = lambda: None
+    third: asyncio.Event = field(default_factory=asyncio.Event)
+    """The third snapshot was taken."""
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    threads: set[int] = field(default_factory=set)
+    snapshots: int = 0
+
+    def snapshot(self) -> Snapshot:
+        """Count; the fake cycle looks at nothing but the generation."""
+        self.snapshots += 1
+        if self.snapshots == 3:
+            self.third.set()
+        return cast("Snapshot", SimpleNamespace(generation=self.snapshots))
+
+    def assume(self, plan: Plan) -> bool:
+        """Take the plan, unless told to refuse."""
+        self.threads.add(threading.get_ident())
+        self.noticed()
+        if not self.refuses:
+            self.assumed.append(plan)
+        return not self.refuses
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Wait until the test opens the gate."""
+        if self.breaks:
+            raise RuntimeError("binder is broken")
+        await self.gate.wait()
+        self.carried.append(plan)
+
+    def write(self, report: CycleReport) -> None:
+        """Note the report."""
+        self.written.append(report)
+
+
+@dataclass
+class Leader:
+    """Leadership that a test takes away."""
+
+    is_leader: bool = True
+
+
+@dataclass
+class Decisions:
+    """A cycle that commits given plans; `during` runs in the cycle's thread before each."""
+
+    plans: tuple[Plan, ...] = ()
+    during: Callable[[], None] = lambda: None
+    samples: tuple[Sample, ...] = ()
+    memories: list[Memory] = field(default_factory=list)
+
+    def __call__(
+        self,
+        snapshot: Snapshot,  # noqa: ARG002 - the daemon's seam
+        configuration: Configuration,  # noqa: ARG002 - as above
+        *,
+        now: float,  # noqa: ARG002 - as above
+        memory: Memory,
+        observer: Observer,
+    ) -> tuple[CycleReport, Memory]:
+        """Decide once."""
+        self.memories.append(memory)
+        observer.phase("action/allocate", begin=True)
+        for each in self.plans:
+            self.during()
+            observer.committed(each)
+        observer.phase("action/allocate", begin=False)
+        return report(memory.cycle + 1, self.plans, self.samples), Memory(cycle=memory.cycle + 1)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    """A cluster that takes every plan."""
+    return FakeCluster()
+
+
+@pytest.fixture
+def decisions() -> Decisions:
+    """A cycle that commits two plans."""
+    return Decisions(plans=(plan("a"), plan("b")))
+
+
+@pytest.fixture
+def daemon(cluster: FakeCluster, decisions: Decisions) -> Daemon:
+    """A daemon between them."""
+    return Daemon(
+        cluster=cluster,
+        leadership=Leader(),
+        configuration=lambda: CONFIGURATION,
+        decide=decisions,
+        metrics=Metrics(),
+        period=0.001,
+    )
+
+
+async def test_plans_are_assumed_on_the_loop_before_the_cycle_returns(daemon: Daemon, cluster: FakeCluster) -> None:
+    """When a cycle ends, all its plans are assumed, in order, by the thread of the watches."""
+    await daemon.run_once()
+
+    assert [each.binds[0].name for each in cluster.assumed] == ["a", "b"]
+    assert cluster.threads == {threading.get_ident()}
+    assert len(cluster.written) == 1
+
+
+async def test_plans_are_assumed_while_the_cycle_runs(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """The first plan is on its way before the second is decided."""
+    seen: list[bool] = []
+    first_is_taken = threading.Event()
+    cluster.noticed = first_is_taken.set
+
+    def wait_for_the_first() -> None:
+        seen.append(first_is_taken.wait(timeout=0.0 if not seen else 5.0))
+
+    decisions.during = wait_for_the_first
+
+    await daemon.run_once()
+
+    assert seen == [False, True]
+
+
+async def test_refused_plan_is_counted_and_not_carried_out(daemon: Daemon, cluster: FakeCluster) -> None:
+    """A plan that the cluster has outrun is dropped whole."""
+    cluster.refuses = True
+    cluster.gate.set()
+    await daemon.run_once()
+    await daemon.drain(1.0)
+
+    assert cluster.carried == []
+    assert daemon.metrics.value("pyroclast_plans_total", "refused") == 2
+
+
+async def test_nothing_is_decided_without_leadership(daemon: Daemon, cluster: FakeCluster) -> None:
+    """A standby takes no snapshot."""
+    daemon.leadership = Leader(is_leader=False)
+
+    assert await daemon.run_once() is None
+    assert cluster.snapshots == 0
+
+
+async def test_plans_of_a_leader_that_lost_its_lease_are_refused(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """Leadership is checked again at each plan; nothing is written either."""
+    leader = Leader()
+    daemon.leadership = leader
+    decisions.during = lambda: setattr(leader, "is_leader", False)
+    await daemon.run_once()
+
+    assert cluster.assumed == []
+    assert cluster.written == []
+
+
+async def test_failed_cycle_is_counted_and_the_next_starts_clean(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """An exception ends its cycle alone: the next has its own number and no memory of the broken one."""
+
+    def fail() -> None:
+        raise RuntimeError("plugin is broken")
+
+    daemon.memory = Memory(cycle=4, quiet_snapshot=3)
+    decisions.during = fail
+    assert await daemon.run_once() is None
+    decisions.during = lambda: None
+    after = await daemon.run_once()
+
+    assert decisions.memories[-1] == Memory(cycle=5)
+    assert after is not None
+    assert after.cycle == 6
+    assert daemon.metrics.value("pyroclast_cycles_total", "failed") == 1
+    assert daemon.metrics.value("pyroclast_cycles_total", "finished") == 1
+
+
+async def test_plan_that_fails_on_the_way_does_not_stop_the_loop(daemon: Daemon, cluster: FakeCluster) -> None:
+    """An exception of a plan in flight is logged; later cycles run."""
+    cluster.breaks = True
+    await daemon.run_once()
+
+    assert await daemon.run_once() is not None
+    assert await daemon.drain(1.0)
+
+
+async def test_stop_lets_plans_in_flight_finish(daemon: Daemon, cluster: FakeCluster) -> None:
+    """What is assumed is carried out before the process ends."""
+    await daemon.run_once()
+    daemon.stop()
+    draining = asyncio.create_task(daemon.drain(5.0))
+    await asyncio.sleep(0)
+    cluster.gate.set()
+
+    assert await draining
+    assert len(cluster.carried) == 2
+
+
+async def test_stop_has_a_deadline(daemon: Daemon, cluster: FakeCluster) -> None:
+    """A server that never answers does not keep the process for ever."""
+    await daemon.run_once()
+
+    assert not await daemon.drain(0.01)
+    assert cluster.carried == []
+
+
+async def test_plans_committed_after_stop_are_refused(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """The cycle under way ends, but starts nothing new."""
+    loop = asyncio.get_running_loop()
+    decisions.during = lambda: loop.call_soon_threadsafe(daemon.stop)  # type: ignore[assignment] # its handle is of no use
+    await daemon.run_once()
+
+    assert cluster.assumed == []
+
+
+async def test_run_ends_when_stop_is_asked_for(daemon: Daemon, cluster: FakeCluster) -> None:
+    """The loop runs cycle after cycle until then."""
+    running = asyncio.create_task(daemon.run())
+    await cluster.third.wait()
+    daemon.stop()
+    await running
+
+    assert [each.cycle for each in cluster.written][:2] == [1, 2]
+
+
+async def test_samples_and_phases_reach_the_metrics(daemon: Daemon, decisions: Decisions) -> None:
+    """Samples are applied, and each phase is timed under Volcano's name."""
+    decisions.samples = (Sample(metric="unschedule_job_count", labels=(), value=5),)
+    await daemon.run_once()
+
+    text = daemon.metrics.text().decode()
+    assert "volcano_unschedule_job_count 5.0" in text
+    assert 'volcano_action_scheduling_latency_milliseconds_count{action="allocate"} 1.0' in text
+    assert "volcano_e2e_scheduling_latency_milliseconds_count 1.0" in text
+    assert "volcano_open_session_duration_milliseconds_count 1.0" in text
+
+
+async def test_assumed_plans_with_evictions_are_counted_by_action(daemon: Daemon, decisions: Decisions) -> None:
+    """One transaction for each plan of the four evicting actions; others are not counted."""
+    decisions.plans = (plan("a", action="reclaim", evicts=True), plan("b", action="shuffle", evicts=True))
+    await daemon.run_once()
+
+    assert daemon.metrics.value("volcano_eviction_transactions_total", "reclaim") == 1
+    assert daemon.metrics.value("volcano_eviction_transactions_total", "shuffle") is None
+
+
+async def test_after_each_cycle_the_daemon_tells_what_was_seen(daemon: Daemon) -> None:
+    """Explain and the gauges of the backlog read the last cycle from there."""
+    told: list[Seen] = []
+    daemon.after_cycle = told.append
+    await daemon.run_once()
+
+    assert [each.report.cycle for each in told] == [1]
+    assert daemon.seen is told[0]

@@ -1,0 +1,111 @@
+"""Scheduling gates: whose gate goes, how, and that nothing waits for it."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kube.errors import ApiError
+from model import wire
+from model.ids import JobId
+from model.jobs import JobPhase
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from model.tasks import Task, TaskStatus
+from scheduler.gates import QUEUE_GATE, GateRemover, gated_tasks, remove_gate
+
+
+def task(name: str, *gates: str, opted_in: bool = True) -> Task:
+    """Make a task with gates."""
+    annotations = {QUEUE_GATE: "true"} if opted_in else {}
+    pod = wire.Pod(
+        metadata=wire.ObjectMeta(name=name, namespace="ns", uid=name, annotations=annotations),
+        spec=wire.PodSpec(scheduling_gates=tuple(wire.PodSchedulingGate(name=gate) for gate in gates)),
+    )
+    made = SimpleNamespace(
+        id=name, key=f"ns/{name}", namespace="ns", name=name, gated=bool(gates), status=TaskStatus.PENDING, pod=pod
+    )
+    return cast("Task", made)
+
+
+def seen(phase: JobPhase, *tasks: Task) -> tuple[Snapshot, CycleReport]:
+    """Make what a cycle saw and said of one job."""
+    job = SimpleNamespace(tasks={each.id: each for each in tasks})
+    return (
+        cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): job})),
+        cast("CycleReport", SimpleNamespace(phases={JobId("ns/job"): phase})),
+    )
+
+
+def test_gate_goes_when_the_job_is_admitted() -> None:
+    """A pod that waits for its queue alone, and opted in, loses its gate."""
+    waiting = task("a", QUEUE_GATE)
+
+    assert gated_tasks(*seen(JobPhase.INQUEUE, waiting)) == [waiting]
+    assert gated_tasks(*seen(JobPhase.PENDING, waiting)) == []
+
+
+@pytest.mark.parametrize(
+    "held",
+    [task("a", QUEUE_GATE, "other"), task("a", "other"), task("a", QUEUE_GATE, opted_in=False), task("a")],
+    ids=["two gates", "another gate", "not opted in", "no gate"],
+)
+def test_other_pods_keep_what_they_have(held: Task) -> None:
+    """Gates of others, pods that did not opt in, and pods without gates are left alone."""
+    assert gated_tasks(*seen(JobPhase.INQUEUE, held)) == []
+
+
+async def test_removal_deletes_that_gate_alone() -> None:
+    """The patch names the pod by UID and the gate by name."""
+    sent: dict[str, Any] = {}
+
+    class Client:
+        async def request_json(self, method: str, path: str, **options: Any) -> None:
+            sent.update(method=method, path=path, **options)
+
+    await remove_gate(cast("Any", Client()), task("a", QUEUE_GATE))
+
+    assert sent["path"] == "/api/v1/namespaces/ns/pods/a"
+    assert sent["body"] == {
+        "metadata": {"uid": "a"},
+        "spec": {"schedulingGates": [{"$patch": "delete", "name": QUEUE_GATE}]},
+    }
+
+
+async def test_failed_removal_may_be_offered_again() -> None:
+    """A refusal of the server is logged; the next cycle offers the pod anew."""
+    tried: list[str] = []
+
+    async def refuse(each: Task) -> None:
+        tried.append(each.name)
+        raise ApiError(500, "InternalError", "no")
+
+    remover = GateRemover(refuse, workers=1)
+    remover.start()
+    for _ in range(2):
+        remover.offer([task("a", QUEUE_GATE)])
+        await asyncio.wait_for(remover._waiting.join(), 1.0)
+    await remover.stop()
+
+    assert tried == ["a", "a"]
+
+
+async def test_pod_that_waits_already_is_not_offered_twice() -> None:
+    """Cycles are faster than removals; each pod waits once."""
+    remover = GateRemover(remove_nothing, workers=1)
+    remover.offer([task("a", QUEUE_GATE), task("a", QUEUE_GATE), task("b", QUEUE_GATE)])
+
+    assert remover._waiting.qsize() == 2
+
+
+async def test_full_waiting_list_leaves_the_rest_to_the_next_cycle() -> None:
+    """Two hundred removals may wait for a worker; offering more neither waits nor fails."""
+    remover = GateRemover(remove_nothing, workers=1)
+    remover.offer([task(f"p{number}", QUEUE_GATE) for number in range(300)])
+
+    assert remover._waiting.qsize() == 200
+
+
+async def remove_nothing(_: Task) -> None:
+    """Do nothing."""
