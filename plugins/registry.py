@@ -4,13 +4,16 @@ from typing import Any, Final
 
 from framework.registry import Registry
 from plugins.conformance import Conformance
+from plugins.drf import Drf
 from plugins.gang import Gang
+from plugins.overcommit import Overcommit
 from plugins.priority import Priority
 from plugins.proportion import Proportion
+from plugins.sla import Sla
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
-BUILT_IN: Final[tuple[type[Any], ...]] = (Conformance, Gang, Priority, Proportion)
+BUILT_IN: Final[tuple[type[Any], ...]] = (Conformance, Drf, Gang, Overcommit, Priority, Proportion, Sla)
 
 
 def register_built_in(registry: Registry) -> None:

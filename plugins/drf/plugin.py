@@ -1,0 +1,178 @@
+"""DRF: order jobs by dominant resource share, and queues by weighted shares along a hierarchy.
+
+Points: job order, preemptable; with `enableHierarchy` also queue order and reclaimable; a ledger.
+No arguments.  Formulas and examples: docs/plugins/drf.md.
+"""
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+from typing import Any, ClassVar, Final
+
+from framework import points
+from framework.jobs import SessionJob
+from framework.ledgers import Change
+from framework.points import Vote
+from framework.session import Session
+from model.ids import JobId
+from model.queues import Queue
+from model.report import JobShare
+from model.tasks import Task
+from plugins.drf.shares import TOLERANCE, DominantShares, dominant
+from plugins.drf.tree import Tree
+
+__all__ = ["Drf"]
+
+MOST_REPORTED: Final = 1000
+"""Jobs whose share is reported: a cluster with more has no use for so many series."""
+
+
+class Drf:
+    """Serve first who has the smallest dominant share."""
+
+    name: ClassVar[str] = "drf"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        fairness = Fairness(session)
+        session.register(points.JOB_ORDER, self.name, fairness.rank)
+        session.register(points.PREEMPTABLE, self.name, fairness.preemptable)
+        session.register_ledger(self.name, fairness)
+        if session.option.hierarchy:
+            hierarchy = Hierarchy(session)
+            session.register(points.QUEUE_ORDER, self.name, hierarchy.rank)
+            session.register(points.RECLAIMABLE, self.name, hierarchy.reclaimable)
+            session.register_ledger(self.name, hierarchy)
+        session.on_close(self.name, fairness.report)
+
+
+class Fairness:
+    """Dominant shares of the jobs of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._shares = DominantShares(session.total.tolist())
+
+    def rank(self, job: SessionJob) -> float:
+        """Rank a job: smaller share first."""
+        return self._shares.share(job.id, self._before(job.id))
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit victims whose jobs keep at least the share that the preemptor's job would have."""
+        mine = self._session.job_of(preemptor)
+        if mine is None:
+            return [], Vote.PERMIT
+        total = self._shares.total
+        wanted, _ = dominant(_plus(self._given(mine.id), self._request(preemptor), 1), total)
+        left: dict[JobId, list[int]] = {}
+        victims = []
+        for task in candidates:
+            job = self._session.job_of(task)
+            if job is None:
+                continue
+            # counted down whether or not it becomes a victim: the next one of its job is judged without it
+            rest = left[job.id] = _plus(left.get(job.id) or self._given(job.id), self._request(task), -1)
+            kept, _ = dominant(rest, total)
+            if wanted < kept or abs(wanted - kept) <= TOLERANCE:
+                victims.append(task)
+        return victims, Vote.PERMIT
+
+    def apply(self, change: Change) -> None:
+        """Count a change."""
+        job = change.job.id
+        self._shares.add(job, self._before(job), (change.amounts * change.sign).tolist())
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        job = change.job.id
+        self._shares.add(job, self._before(job), (change.amounts * -change.sign).tolist())
+
+    def report(self) -> None:
+        """Report the shares of the jobs that this session worked on, up to a bound."""
+        names = self._session.resources.names
+        for job_id, job in list(self._session.known_jobs().items())[:MOST_REPORTED]:
+            given = self._given(job_id)
+            share, row = dominant(given, self._shares.total)
+            amounts = {
+                name: amount * 1000 // scale
+                for name, amount, scale in zip(names, given, self._session.resources.scales, strict=True)
+                if amount
+            }
+            self._session.shares[job_id] = JobShare(
+                resource="" if row < 0 else names[row], share=share, allocated=amounts
+            )
+            self._session.sample("job_share", share, job_ns=job.job.namespace, job_id=job.job.name)
+
+    def _given(self, job: JobId) -> list[int]:
+        return self._shares.begin(job, self._before(job))
+
+    def _before(self, job: JobId) -> list[int]:
+        table = self._session.snapshot.job_table
+        before: list[int] = table.allocated[:, self._session.snapshot.jobs[job].column].tolist()
+        return before
+
+    def _request(self, task: Task) -> list[int]:
+        return self._session.nodes.needs(task.template).amounts
+
+
+class Hierarchy:
+    """Queues of one session in their tree."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._tree = tree = Tree(session.total.tolist())
+        self._key = cmp_to_key(self._compare)
+        table = session.snapshot.job_table
+        for job_id, job in session.snapshot.jobs.items():
+            queue = session.queue(job.queue)
+            node = tree.node(queue.hierarchy, queue.hierarchy_weights)
+            tree.add_job(
+                job_id,
+                node,
+                request=table.total[:, job.column].tolist(),
+                allocated=table.allocated[:, job.column].tolist(),
+            )
+        tree.settle()
+
+    def rank(self, queue: Queue) -> Any:
+        """Rank a queue by a key that compares live shares along the paths."""
+        return self._key(queue)
+
+    def _compare(self, left: Queue, right: Queue) -> int:
+        difference = self._tree.compare(left.hierarchy, right.hierarchy)
+        return (difference > 0) - (difference < 0)
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit victims whose queue would still come after the reclaimer's; each is judged for itself."""
+        mine = self._session.job_of(reclaimer)
+        if mine is None:
+            return [], Vote.PERMIT
+        wanted = self._request(reclaimer)
+        self._tree.change(mine.id, wanted)
+        victims = []
+        for task in candidates:
+            job = self._session.job_of(task)
+            if job is None:
+                continue
+            request = self._request(task)
+            self._tree.change(job.id, [-amount for amount in request])
+            if self._compare(self._session.queue(mine.queue), self._session.queue(job.queue)) < 0:
+                victims.append(task)
+            self._tree.change(job.id, request)
+        self._tree.change(mine.id, [-amount for amount in wanted])
+        return victims, Vote.PERMIT
+
+    def apply(self, change: Change) -> None:
+        """Count a change."""
+        self._tree.change(change.job.id, (change.amounts * change.sign).tolist())
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        self._tree.change(change.job.id, (change.amounts * -change.sign).tolist())
+
+    def _request(self, task: Task) -> list[int]:
+        return self._session.nodes.needs(task.template).amounts
+
+
+def _plus(amounts: Sequence[int], others: Sequence[int], sign: int) -> list[int]:
+    return [amount + sign * other for amount, other in zip(amounts, others, strict=True)]

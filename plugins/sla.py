@@ -1,0 +1,63 @@
+"""SLA: bound the time that jobs wait.
+
+A job that has waited its time out passes the gate and holds places whatever the tiers below say.
+
+Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules and example: docs/plugins/sla.md.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from framework import points
+from framework.arguments import argument
+from framework.durations import parse_duration
+from framework.jobs import SessionJob
+from framework.points import Vote
+from framework.session import Session
+
+__all__ = ["Sla", "SlaArgs"]
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlaArgs:
+    """Arguments of sla, spelled as in the configuration file."""
+
+    waiting_time: str = argument("sla-waiting-time", "")
+    """Longest time a job should wait, a Go duration (`1h2m3s`); empty, invalid or not positive means no limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sla:
+    """Let jobs through that have waited long enough."""
+
+    name: ClassVar[str] = "sla"
+    watches_clock: ClassVar[bool] = True
+    args: SlaArgs = SlaArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        limit = waiting_limit(self.args.waiting_time)
+
+        def deadline(job: SessionJob) -> float:
+            seconds = job.job.waiting_seconds if job.job.waiting_seconds is not None else limit
+            return NEVER if seconds is None else job.created + seconds
+
+        def vote(job: SessionJob) -> Vote:
+            return Vote.PERMIT if deadline(job) <= session.now else Vote.ABSTAIN
+
+        session.register(points.JOB_ORDER, self.name, deadline)
+        session.register(points.JOB_ENQUEUEABLE, self.name, vote)
+        session.register(points.JOB_PIPELINED, self.name, vote)
+
+
+def waiting_limit(text: str) -> float | None:
+    """Read the general limit in seconds; None where there is none."""
+    if not text:
+        return None
+    try:
+        seconds = float(parse_duration(text))
+    except ValueError:
+        return None
+    return seconds if seconds > 0 else None
