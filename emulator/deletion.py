@@ -13,7 +13,7 @@ from emulator.clock import parse_time
 from emulator.cluster import Cluster
 from emulator.crud import ephemeral, ordered
 from emulator.resources import Resource
-from emulator.statuses import bad_request, conflict, precondition, success
+from emulator.statuses import bad_request, conflict, success
 from emulator.store import Record
 
 __all__ = ["DeleteOptions", "delete", "read_options"]
@@ -75,12 +75,11 @@ def delete(cluster: Cluster, resource: Resource, record: Record, options: Delete
     metadata = tree["metadata"]
     finalizers = finalizers_for(metadata.get("finalizers") or [], options.propagation)
     strategy = cluster.strategy(resource)
+    strategy.check_delete(record)
     grace = strategy.grace_seconds(tree, options.grace_seconds)
     held = bool(finalizers) or strategy.is_held(tree)
     if not held and grace == 0:
-        if not options.dry_run:
-            record = cluster.collection(resource).remove(record)
-        return record, True
+        return remove(cluster, resource, record, options), True
     changed = mark(cluster, tree, grace, finalizers)
     if resource.plural == "namespaces" and not resource.group:
         tree.setdefault("status", {})["phase"] = "Terminating"
@@ -92,19 +91,36 @@ def delete(cluster: Cluster, resource: Resource, record: Record, options: Delete
     return cluster.collection(resource).put(tree), False
 
 
+def remove(cluster: Cluster, resource: Resource, record: Record, options: DeleteOptions) -> Record:
+    """Delete for good; a pod is first seen with its deletion time stamp."""
+    tree = record.object()
+    marked = cluster.strategy(resource).is_graceful and mark(cluster, tree, 0, tree["metadata"].get("finalizers") or [])
+    if options.dry_run:
+        return ephemeral(tree)
+    collection = cluster.collection(resource)
+    if marked:
+        record = collection.put(tree)
+    return collection.remove(record)
+
+
 def check_preconditions(resource: Resource, record: Record, options: DeleteOptions) -> None:
     """Refuse when the object is not the one that is meant.
 
     Raises:
         ApiError: 409.
     """
-    key = f"/{resource.plural}/{record.key.strip('/')}"
     if options.uid and options.uid != record.uid:
-        why = precondition("UID", options.uid, record.uid, key)
-        raise conflict(resource.group, resource.plural, record.name, why)
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({record.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise conflict(resource.group, resource.kind, record.name, why)
     if options.resource_version and options.resource_version != str(record.revision):
-        why = precondition("ResourceVersion", options.resource_version, str(record.revision), key)
-        raise conflict(resource.group, resource.plural, record.name, why)
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({record.revision}). The object might have been modified"
+        )
+        raise conflict(resource.group, resource.kind, record.name, why)
 
 
 def finalizers_for(finalizers: list[str], propagation: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from emulator import deletion
 from emulator.cluster import Cluster
 from emulator.resources import Resource
+from emulator.statuses import forbidden
 from emulator.store import DELETED, Collection, Event, Record
 from emulator.strategies import Context, Strategy, section
 
@@ -16,6 +17,7 @@ Object = dict[str, Any]
 FINALIZER = "kubernetes"
 """In `spec.finalizers`: the contents are still to be removed."""
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 BATCH = 200
 """Objects deleted before other requests get a turn."""
 
@@ -40,6 +42,15 @@ class NamespaceStrategy(Strategy):
         """Keep the finalizers: only the `finalize` subresource changes them."""
         super().prepare_update(new, old, context)
         new["spec"] = old.get("spec", {})
+
+    def check_delete(self, record: Record) -> None:
+        """Refuse to delete what the cluster itself needs.
+
+        Raises:
+            ApiError: 403.
+        """
+        if record.name in IMMORTAL:
+            raise forbidden("", "namespaces", record.name, "this namespace may not be deleted")
 
     def is_held(self, tree: Object) -> bool:
         """Whether the contents are still to be removed."""

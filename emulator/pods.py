@@ -6,7 +6,7 @@ from emulator.calls import Call
 from emulator.cluster import Cluster
 from emulator.crud import check_type
 from emulator.quantities import requests_of
-from emulator.statuses import ApiError, conflict, forbidden, invalid, precondition
+from emulator.statuses import ApiError, bad_request, conflict, forbidden, invalid, precondition
 from emulator.store import Record
 from emulator.strategies import (
     LABEL,
@@ -54,6 +54,8 @@ PRIORITY_FORBIDDEN = (
 
 class PodStrategy(Strategy):
     """Defaults, admission and validation of pods."""
+
+    is_graceful = True
 
     def fill(self, tree: Object, context: Context) -> None:
         """Set the defaults of a pod's specification; those of an update are there already."""
@@ -294,6 +296,8 @@ def bind(cluster: Cluster, call: Call, tree: Object) -> Object:
         raise invalid(
             "", "Binding", call.name, [{"field": "target.kind", "reason": "FieldValueNotSupported", "message": message}]
         )
+    if metadata.get("name") != call.name:
+        raise bad_request("name in URL does not match name in Binding object")
     pods = cluster.core("pods")
     record = pods.get(call.namespace, call.name)
     if record is None:

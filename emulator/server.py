@@ -29,6 +29,7 @@ from emulator.statuses import (
     cause,
     expired,
     method_not_allowed,
+    not_found,
     not_found_path,
 )
 from emulator.store import Page, Record, encode
@@ -155,7 +156,7 @@ class ApiServer:
         name = unquote(parts[1]) if len(parts) > 1 else ""
         subresource = parts[2] if len(parts) > 2 else ""
         if subresource and subresource not in shown.subresources:
-            raise not_found_path()
+            raise not_found(shown.group, shown.plural, name) if shown.custom else not_found_path()
         if namespace and not shown.namespaced:
             raise not_found_path()
         headers = request.headers

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from emulator.calls import Call
 from emulator.labels import dns_subdomain_faults, label_key_faults, label_value_faults
 from emulator.statuses import cause
+from emulator.store import Record
 
 if TYPE_CHECKING:
     from emulator.cluster import Cluster
@@ -112,8 +113,8 @@ def metadata_faults(tree: Object, plural: str) -> Faults:
 class Strategy:
     """The rules of a kind that has none of its own."""
 
-    drops_status: ClassVar[bool] = True
-    """Whether a status sent with the creation is thrown away, where there is a status subresource."""
+    is_graceful: ClassVar[bool] = False
+    """Whether a deletion shows as a change before the object goes, even when nothing is waited for."""
 
     def prepare_create(self, tree: Object, context: Context) -> None:
         """Fill in what the server owns."""
@@ -154,6 +155,13 @@ class Strategy:
         """How long a deletion waits for somebody to end what the object stands for."""
         del tree, asked
         return 0
+
+    def check_delete(self, record: Record) -> None:
+        """Refuse to delete what must stay.
+
+        Raises:
+            ApiError: 403.
+        """
 
     def is_held(self, tree: Object) -> bool:
         """Whether something other than finalizers in the metadata keeps an object that is going."""
