@@ -15,10 +15,12 @@ the default is kept; it is a fault where the field says `refuse=True` and where 
 """
 
 import dataclasses
+import enum
 import functools
 import reprlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass
+from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from framework.conversions import Mismatch, convert, field_types
@@ -171,12 +173,12 @@ class _Slot:
             return UNSET
         key, value = found
         try:
-            return self._within(convert(self.kind, value) if self.parse is None else self._parsed(value))
+            return self._within(convert(self.kind, value) if self.parse is None else self._parsed(value), value)
         except ArgumentError as error:
             reader.faults += (f"{reader.path}.{key}.{fault}" for fault in error.faults)
             return UNSET
         except Mismatch as mismatch:
-            kept = f"the default {self.default!r}"
+            kept = f"the default {_shown(self.default)}"
             reader.complain(key, mismatch, refuse=self.refuse or self.default is MISSING, kept=kept)
             return UNSET
 
@@ -194,7 +196,9 @@ class _Slot:
                 )
                 continue
             try:
-                values[name] = self._within(convert(element, value) if self.parse is None else self._parsed(value))
+                values[name] = self._within(
+                    convert(element, value) if self.parse is None else self._parsed(value), value
+                )
                 given = True
             except Mismatch as mismatch:
                 kept = f"{values[name]!r}" if name in values else "no value"
@@ -206,7 +210,7 @@ class _Slot:
         try:
             if isinstance(value, Mapping):
                 converted = convert(self.kind, value)
-                return {name: self._within(item, f".{name}") for name, item in converted.items()}
+                return {name: self._within(item, item, f".{name}") for name, item in converted.items()}
             names = convert(tuple[str, ...], value) if self.listed is not UNSET else convert(self.kind, value)
             return dict.fromkeys(names, self.listed)
         except Mismatch as mismatch:
@@ -222,13 +226,13 @@ class _Slot:
         except ValueError as error:
             raise Mismatch(value, str(error)) from None
 
-    def _within(self, value: Any, path: str = "") -> Any:
-        """Return the value if it is inside the bounds."""
+    def _within(self, value: Any, written: object, path: str = "") -> Any:
+        """Return the value, of which `written` stands in the file, if it is inside the bounds."""
         bounded = value is not None and not isinstance(value, Mapping)
         if bounded and self.least is not None and value < self.least:
-            raise Mismatch(value, f"at least {self.least}", path)
+            raise Mismatch(written, f"at least {self.least}", path)
         if bounded and self.most is not None and value > self.most:
-            raise Mismatch(value, f"at most {self.most}", path)
+            raise Mismatch(written, f"at most {self.most}", path)
         return value
 
 
@@ -257,6 +261,10 @@ def _slot(field: dataclasses.Field[Any], kind: Any) -> _Slot:
         refuse=metadata.get("refuse", False),
         default=default,
     )
+
+
+def _shown(default: object) -> str:
+    return str(default) if isinstance(default, (Fraction, enum.Enum)) else repr(default)
 
 
 def _spellings(name: str) -> tuple[str, ...]:

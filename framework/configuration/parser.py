@@ -59,6 +59,8 @@ def parse(
     document, source = _read(text)
     if not isinstance(text, str):
         absent_flags = document.pop("absentFlags", absent_flags)
+        if absent_flags not in ("on", "off"):
+            raise ConfigError(f"absentFlags: got {absent_flags!r}, expected on or off")
     known = Known(
         plugins=known_plugins,
         actions=known_actions,
@@ -77,12 +79,18 @@ def _read(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Return the top of the file and the digest of the text."""
     document = read_yaml(text) if isinstance(text, str) else text
     if document is None:
-        raise ConfigError("the configuration is empty: it must name at least its actions")
+        raise ConfigError("the configuration: empty; it must name at least its actions")
     if not isinstance(document, Mapping):
         raise ConfigError(f"the configuration: got {reprlib.repr(document)}, expected a mapping")
-    canonical = text if isinstance(text, str) else json.dumps(text, sort_keys=True, default=str)
-    digest = hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
-    return dict(document), digest
+    return dict(document), _digest(text)
+
+
+def _digest(text: str | Mapping[str, Any]) -> str:
+    try:
+        canonical = text if isinstance(text, str) else json.dumps(text)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the configuration: holds what no file can hold: {error}") from None
+    return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
 
 
 def _read_profiles(document: dict[str, Any], known: Known, notes: Notes) -> tuple[Profile, ...]:

@@ -68,7 +68,7 @@ def read_yaml(text: str) -> Any:
     """
     documents = read_yaml_documents(text)
     if len(documents) > 1:
-        raise ConfigError("more than one YAML document stands in the configuration")
+        raise ConfigError("the configuration: more than one YAML document")
     return documents[0] if documents else None
 
 
@@ -79,7 +79,7 @@ def read_yaml_documents(text: str) -> list[Any]:
         ConfigError: It is no YAML, or a key stands twice.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ConfigError(f"the configuration is longer than {MAX_CHARACTERS} characters")
+        raise ConfigError(f"the configuration: longer than {MAX_CHARACTERS} characters")
     documents = []
     try:
         loader = _Loader(text)
@@ -88,11 +88,11 @@ def read_yaml_documents(text: str) -> list[Any]:
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_sentence(error)) from None
     except yaml.YAMLError as error:
-        raise ConfigError("not YAML: " + " ".join(str(error).split())) from None
+        raise ConfigError("the configuration: not YAML: " + " ".join(str(error).split())) from None
     except RecursionError:
-        raise ConfigError("not YAML: nested too deeply") from None
+        raise ConfigError("the configuration: not YAML: nested too deeply") from None
     except (ValueError, OverflowError) as error:  # a number of thousands of digits
-        raise ConfigError(f"not YAML: {error}") from None
+        raise ConfigError(f"the configuration: not YAML: {error}") from None
     if loader.duplicates:
         raise ConfigError(*loader.duplicates)
     return documents

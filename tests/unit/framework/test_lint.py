@@ -1,0 +1,252 @@
+"""Advice about configurations that can be used."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framework.configuration import FLAGS, Parsed, parse
+from framework.lint import Severity, check, lint, lint_queue
+from framework.lint.arguments import NODE_ORDER_WEIGHTS
+from framework.lint.served import ALWAYS_ASKED, EVICTABLE, HIERARCHICAL, NAMES_NO_VICTIMS, SERVED
+
+ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
+DEFAULT = Path(__file__).parents[3] / "config" / "scheduler.yaml"
+SOUND = "{name: priority}, {name: gang}, {name: conformance}, {name: predicates}, {name: proportion}"
+
+
+def read(text: str | Mapping[str, Any]) -> Parsed:
+    """Parse with every plugin known, and one from outside."""
+    return parse(text, known_plugins=[*SERVED, "outside"], known_actions=ACTIONS)
+
+
+def found(actions: str, plugins: str, rest: str = "") -> list[str]:
+    """What lint says of actions and plugins, as `severity path: message`."""
+    parsed = read(f"actions: {actions}\ntiers: [{{plugins: [{plugins}]}}]\n{rest}")
+    return [f"{finding.severity} {finding.path}: {finding.message}" for finding in lint(parsed)]
+
+
+def test_the_built_in_default_is_sound() -> None:
+    """Nothing to say of it."""
+    assert check(DEFAULT.read_text(), read) == []
+
+
+def test_every_flag_of_the_table_is_one() -> None:
+    """A slip there would call sound flags useless."""
+    assert {flag for flags in SERVED.values() for flag in flags} <= set(FLAGS)
+    assert set(SERVED) >= ALWAYS_ASKED | EVICTABLE | HIERARCHICAL | NAMES_NO_VICTIMS
+
+
+@pytest.mark.parametrize(
+    ("actions", "plugins", "finding"),
+    [
+        ("enqueue, backfill", SOUND, "warning actions: no allocate"),
+        ("enqueue, allocate", "{name: gang}", "warning actions: pods are placed without the plugin predicates"),
+        ("enqueue, allocate", "{name: predicates}", "warning actions: pods are placed without the plugin gang"),
+        (
+            "enqueue, allocate",
+            "{name: gang, enableJobReady: false}, {name: predicates}",
+            "warning actions: pods are placed without the plugin gang",
+        ),
+        ("allocate", SOUND, "note actions: no enqueue: allocate admits every pod group at once"),
+        (
+            "allocate",
+            SOUND + ", {name: overcommit}",
+            "warning actions: overcommit (tiers[0].plugins[5]) has no effect without the action enqueue",
+        ),
+        ("allocate, enqueue", SOUND, "note actions: enqueue stands after allocate"),
+        (
+            "enqueue, allocate, preempt",
+            "{name: gang, enablePreemptable: false}, {name: predicates}",
+            "warning actions: preempt does nothing: no plugin names victims with enablePreemptable on (cdp, conf",
+        ),
+        (
+            "enqueue, allocate, preempt",
+            "{name: gang, enableJobStarving: false}, {name: predicates}",
+            "warning actions: preempt does nothing: no plugin says that a job starves with enableJobStarving on",
+        ),
+        (
+            "enqueue, allocate, reclaim",
+            "{name: gang, enableReclaimable: false}, {name: predicates}, {name: priority}, {name: drf}",
+            "warning actions: reclaim does nothing: no plugin names victims with enableReclaimable on",
+        ),
+        (
+            "enqueue, allocate, reclaim",
+            "{name: gang}, {name: predicates}",
+            "warning actions: reclaim without capacity or proportion: nothing says what a queue deserves",
+        ),
+        (
+            "enqueue, allocate, gangpreempt",
+            "{name: drf}, {name: predicates}",
+            "warning actions: gangpreempt does nothing: no plugin names victims for it",
+        ),
+        (
+            "enqueue, allocate, gangpreempt",
+            SOUND,
+            "note actions: without the plugin network-topology-aware groups with a hard network topology are refused",
+        ),
+        (
+            "enqueue, allocate, shuffle",
+            SOUND,
+            "warning actions: shuffle does nothing: no plugin names pods to move with enabledVictim on",
+        ),
+    ],
+)
+def test_actions_that_lack_something_are_named(actions: str, plugins: str, finding: str) -> None:
+    """An action without its plugin, a plugin without its action."""
+    assert any(each.startswith(finding) for each in found(actions, plugins)), found(actions, plugins)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    ["enqueue, allocate, backfill", "enqueue, allocate, preempt, reclaim, backfill"],
+)
+def test_a_sound_configuration_has_no_findings(actions: str) -> None:
+    """The usual plugins satisfy the usual actions."""
+    assert found(actions, SOUND) == []
+
+
+def test_a_plugin_from_outside_may_serve_anything() -> None:
+    """What it does is unknown, so nothing is missed."""
+    assert found("enqueue, allocate, preempt, reclaim, shuffle", "{name: outside, enableBestNode: false}") == []
+
+
+@pytest.mark.parametrize(
+    ("plugin", "finding"),
+    [
+        (
+            "{name: binpack, enableHierarchy: true}",
+            ".enableHierarchy: has no effect: queues are a tree to capacity, drf",
+        ),
+        ("{name: binpack, enableJobOrder: false}", ".enableJobOrder: has no effect: binpack is never asked there"),
+        ("{name: binpack, enabledClusterOrder: true}", ".enabledClusterOrder: has no effect: binpack is never asked"),
+        ("{name: binpack, enableNodeOrder: false}", ": every point that binpack serves is switched off"),
+        ("{name: binpack, arguments: {binpack.weight: '0'}}", ".arguments.binpack.weight: 0 silences binpack"),
+        (
+            "{name: binpack, arguments: {binpack.resources: 'a, b', binpack.resources.c: 1}}",
+            ".arguments.binpack.resources.c: has no effect, binpack.resources does not list 'c'",
+        ),
+        (
+            f"{{name: nodeorder, arguments: {{{', '.join(f'{key}: 0' for key in NODE_ORDER_WEIGHTS)}}}}}",
+            ".arguments: every weight is 0: nodeorder scores nothing",
+        ),
+        ("{name: tdm}", ".arguments: no tdm.revocable-zone.<zone>"),
+    ],
+)
+def test_flags_and_arguments_without_effect_are_named(plugin: str, finding: str) -> None:
+    """With the path of the key."""
+    (only,) = found("enqueue, allocate", f"{SOUND}, {plugin}")
+
+    assert only.startswith(f"warning tiers[0].plugins[5]{finding}")
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        "{name: gang, enableJobOrder: false}",
+        "{name: drf, enableHierarchy: true}, {name: gang}",
+        "{name: capacity, enableHierarchy: true}, {name: gang}",
+        "{name: binpack, arguments: {binpack.weight: x, binpack.resources: [c], binpack.resources.c: 1}}, {name: gang}",
+        "{name: nodeorder, arguments: {leastrequested.weight: 0}}, {name: gang}",
+    ],
+)
+def test_flags_and_arguments_with_effect_are_not(plugin: str) -> None:
+    """Switching off what is served, and weights that count."""
+    assert found("enqueue, allocate", f"{plugin}, {{name: predicates}}") == []
+
+
+def test_arguments_of_an_action_that_does_not_run_are_named() -> None:
+    """Except allocate's, which the gang actions read."""
+    rest = "configurations: [{name: backfill, arguments: {a: 1}}, {name: allocate, arguments: {a: 1}}]"
+
+    assert [each for each in found("enqueue, gangpreempt", SOUND, rest) if "configurations" in each] == [
+        "warning configurations.backfill: has no effect: backfill is not among the actions"
+    ]
+
+
+def test_findings_of_profiles_say_whose_they_are() -> None:
+    """Each profile is looked over by itself, what they share once."""
+    text = f"""
+actions: enqueue, allocate
+tiers: [{{plugins: [{SOUND}, {{name: binpack, enableJobOrder: false}}]}}]
+profiles: [{{schedulerName: batch, actions: allocate}}]
+"""
+    assert [finding.path for finding in lint(read(text))] == ["actions (batch)", "tiers[0].plugins[5].enableJobOrder"]
+
+
+def test_what_the_parser_warned_of_is_not_said_twice() -> None:
+    """One finding a path."""
+    text = f"actions: enqueue, allocate\ntiers: [{{plugins: [{SOUND}, {{name: binpack, enabledJobOrder: false}}]}}]"
+
+    assert [finding.path for finding in check(text, read)] == [
+        "tiers[0].plugins[5].enabledJobOrder",
+        "tiers[0].plugins[5].enableJobOrder",
+    ]
+
+
+def test_faults_and_warnings_of_a_file_are_findings() -> None:
+    """A file that cannot be used is told whole."""
+    findings = check("actions: alocate\ntiers: [{plugins: [{name: gangg}]}]", read)
+
+    assert [(finding.severity, finding.path) for finding in findings] == [
+        (Severity.FAULT, "actions[0]"),
+        (Severity.WARNING, "tiers[0].plugins[0].name"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "5", "- 1", "a: 1\na: 2", "kind: ConfigMap\n---\n5"])
+def test_a_file_that_is_none_is_a_fault(text: str) -> None:
+    """Whatever stands there."""
+    assert [finding.severity for finding in check(text, read)] == [Severity.FAULT]
+
+
+def test_manifests_are_looked_into() -> None:
+    """Configurations in ConfigMaps, and queues, also in lists; other kinds are none of our business."""
+    text = """
+kind: List
+items:
+  - kind: Queue
+    metadata: {name: q}
+    spec: {capability: {cpu: 0}}
+  - kind: Pod
+---
+kind: ConfigMap
+data:
+  good.conf: "actions: enqueue, allocate\\ntiers: [{plugins: [{name: gang}, {name: predicates}]}]"
+  bad.conf: "actions: enqueu"
+  empty.conf: ""
+"""
+    assert [str(finding.path) for finding in check(text, read)] == [
+        "Queue q.spec.capability.cpu",
+        "data[bad.conf]: actions[0]",
+        "data[bad.conf]: tiers",
+        "data[empty.conf]: the configuration",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity", "part"),
+    [
+        ({"capability": {"cpu": "0"}}, Severity.WARNING, "0 sets no limit on cpu"),
+        ({"capability": {"memory": 0}}, Severity.WARNING, "0 sets no limit on memory"),
+        ({"capability": {"nvidia.com/gpu": "0"}}, Severity.WARNING, "0 forbids nvidia.com/gpu"),
+        ({"capability": {"cpu": "x"}}, Severity.FAULT, "got 'x'"),
+        ({"guarantee": {"resource": {"cpu": "x"}}}, Severity.FAULT, "got 'x'"),
+        ({"deserved": {"cpu": None}}, Severity.FAULT, "got None"),
+    ],
+)
+def test_queues_that_mean_something_else(spec: dict[str, Any], severity: Severity, part: str) -> None:
+    """A capability of 0 is unlimited for cpu and memory, a ban for others; what is no quantity is a fault."""
+    (finding,) = lint_queue({"metadata": {"name": "q"}, "spec": spec})
+
+    assert finding.severity is severity
+    assert part in finding.message
+
+
+@pytest.mark.parametrize(
+    "queue", [{}, {"spec": 5}, {"spec": {"capability": []}}, {"spec": {"guarantee": {"resource": 1}}}]
+)
+def test_queues_of_another_shape_are_left_to_the_api_server(queue: dict[str, Any]) -> None:
+    """Nothing stumbles."""
+    assert list(lint_queue(queue)) == []
