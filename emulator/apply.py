@@ -5,9 +5,8 @@ manager's wishes into the object, takes away what it wished before and nobody el
 others own unless forced. Updating takes ownership of whatever it changes.
 """
 
-import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +22,7 @@ from emulator.fieldsets import (
     path_text,
 )
 from emulator.layouts import Layout, layout_of
+from emulator.trees import copy_tree, text_at
 
 __all__ = ["ApplyConflict", "ApplyError", "Conflict", "apply", "track"]
 
@@ -49,7 +49,7 @@ _UNMANAGED = frozenset(
 
 
 class ApplyError(Exception):
-    """An object that cannot be merged, such as one with a list that names the same key twice."""
+    """A wish that cannot be merged: it names a list's key twice, or a field that its kind does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class _Manager:
         if self.subresource:
             text += f" with subresource {json.dumps(self.subresource)}"
         if self.operation == "Update":
-            text += f" using {self.api_version}" + (f" at {self.time}" if self.time else "")
+            text += f" using {self.api_version}"
         return text
 
 
@@ -318,13 +318,13 @@ def apply(
     layout = layout_of(version, kind or str(applied.get("kind") or ""), schema)
     before = _unmanaged(live)
     wish = nodes_of(applied, layout)
-    _refuse_duplicates(applied, layout, "")
+    _refuse_unmergeable(applied, layout, kind)
     writer = _Manager(name=manager, operation="Apply", api_version=version, subresource=subresource, time=now)
     owners = _decode_owners(_managed_fields(live)) or _owners_before_apply(before, layout, writer)
     last = owners.fields_of(writer)
     wished = owned_fields(wish)
 
-    merged: Json = _merge(copy.deepcopy(before), _unmanaged(applied), layout)
+    merged: Json = _merge(copy_tree(before), _unmanaged(applied), layout)
     others = [fields for other, fields in owners.items() if other.identity != writer.identity]
     stays = closure(wished).union(*map(closure, others))
     _remove(merged, closure(last) - stays, layout, ())
@@ -344,7 +344,7 @@ def apply(
 
 def _unmanaged(obj: Json | None) -> Json:
     """A copy without managedFields."""
-    plain = copy.deepcopy(obj) if obj else {}
+    plain = copy_tree(obj) if obj else {}
     metadata = plain.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -373,18 +373,28 @@ def _refuse_conflicts(owners: _Owners, writer: _Manager, changed: frozenset[Fiel
         raise ApplyConflict(conflicts)
 
 
-def _refuse_duplicates(value: Any, layout: Layout, path: str) -> None:
+def _refuse_unmergeable(wish: Json, layout: Layout, kind: str) -> None:
+    fault = next(_faults(wish, layout, ""), "")
+    if fault:
+        name = f"{text_at(wish, 'metadata', 'namespace')}/{text_at(wish, 'metadata', 'name')}"
+        group_kind = f"{wish.get('apiVersion')}, Kind={kind or wish.get('kind')}"
+        raise ApplyError(f"failed to create typed patch object ({name}; {group_kind}): {fault}")
+
+
+def _faults(value: Any, layout: Layout, path: str) -> Iterator[str]:
     if isinstance(value, dict) and not layout.atomic:
         for key, inner in value.items():
-            _refuse_duplicates(inner, layout.child(key), f"{path}.{key}")
+            if not layout.declares(key):
+                yield f"{path}.{key}: field not declared in schema"
+            yield from _faults(inner, layout.child(key), f"{path}.{key}")
     elif isinstance(value, list) and layout.list_type != "atomic":
         names = [layout.item_name(item, place) for place, item in enumerate(value)]
         for place, (name, item) in enumerate(zip(names, value, strict=True)):
             if name in names[:place]:
-                raise ApplyError(f"{path}: duplicate entries for key {path_text((name,))}")
+                yield f"{path}: duplicate entries for key {path_text((name,))}"
             if name.startswith("i:"):
-                raise ApplyError(f"{path}: element {place}: associative list with keys has an element without them")
-            _refuse_duplicates(item, layout.item(), path + path_text((name,)))
+                yield f"{path}: element {place}: associative list with keys has an element without them"
+            yield from _faults(item, layout.item(), path + path_text((name,)))
 
 
 def _merge(live: Any, wish: Any, layout: Layout) -> Any:

@@ -54,6 +54,20 @@ class Layout:
             return _from_parent_schema(self.schema, key)
         return UNKNOWN
 
+    def declares(self, key: str) -> bool:
+        """Whether a field may stand here; everything may where nothing is known."""
+        if self.root and key in ("apiVersion", "kind", "metadata"):
+            return True
+        if self.shape is not None:
+            return key in self.shape.fields
+        if self.schema is None or self.schema.get("x-kubernetes-preserve-unknown-fields"):
+            return True
+        if self.schema.get("x-kubernetes-embedded-resource") and key in ("apiVersion", "kind", "metadata"):
+            return True
+        properties = self.schema.get("properties")
+        known = isinstance(properties, dict) and key in properties
+        return known or bool(self.schema.get("additionalProperties"))
+
     def item(self) -> Layout:
         """The layout of a list's items."""
         if self.container is not None:
@@ -78,20 +92,17 @@ UNKNOWN = Layout()
 
 def layout_of(api_version: Any, kind: str, schema: Json | None) -> Layout:
     """The layout of a whole object."""
-    if schema is not None:
-        return Layout(schema=_with_metadata(schema))
-    shape = shape_of(api_version, kind) if isinstance(api_version, str) else None
-    return Layout(shape=shape, root=True) if shape else Layout(schema=_with_metadata({}))
+    shape = shape_of(api_version, kind) if schema is None and isinstance(api_version, str) else None
+    if shape is not None:
+        return Layout(shape=shape, root=True)
+    known = schema or {"x-kubernetes-preserve-unknown-fields": True}
+    properties = known.get("properties")
+    fields = properties if isinstance(properties, dict) else {}
+    return Layout(schema={**known, "properties": {**fields, "metadata": {_METADATA: True}}}, root=True)
 
 
 _METADATA = "x-metadata"
 """Marks the place in a custom type's schema where the metadata of built-in types stands."""
-
-
-def _with_metadata(schema: Json) -> Json:
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    return {**schema, "properties": {**known, "metadata": {_METADATA: True}}}
 
 
 def _from_field(entry: Field, *, first: bool) -> Layout:

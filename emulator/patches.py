@@ -5,13 +5,13 @@ All return a new object, leave their inputs alone, and share no mutable part wit
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import jsonpatch
 import jsonpointer
 
-from emulator.shapes import Field, Shape, shape_of
+from emulator.shapes import Field, Shape, shape_of, shape_of_kind
+from emulator.trees import copy_tree
 
 __all__ = ["PatchError", "json_patch", "merge_patch", "strategic_merge_patch"]
 
@@ -33,7 +33,7 @@ def json_patch(obj: Json, operations: list[Any]) -> Json:
     if not all(isinstance(operation, dict) for operation in operations):
         raise PatchError("a JSON patch operation must be an object")
     try:
-        patched = jsonpatch.apply_patch(copy.deepcopy(obj), copy.deepcopy(operations))
+        patched = jsonpatch.apply_patch(copy_tree(obj), copy_tree(operations))
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
         raise PatchError(f"the server rejected our request due to an error in our request: {error}") from error
     except (TypeError, AttributeError, KeyError, IndexError, ValueError) as error:
@@ -56,14 +56,14 @@ def merge_patch(obj: Json, patch: Json) -> Json:
 
 
 def _merge(target: Any, patch: Json) -> Json:
-    merged = copy.deepcopy(target) if isinstance(target, dict) else {}
+    merged = copy_tree(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
             merged.pop(key, None)
         elif isinstance(value, dict):
             merged[key] = _merge(merged.get(key), value)
         else:
-            merged[key] = copy.deepcopy(value)
+            merged[key] = copy_tree(value)
     return merged
 
 
@@ -79,7 +79,8 @@ def strategic_merge_patch(obj: Json, patch: Json, kind: str) -> Json:
     """Merge `patch` into an object of a built-in kind, lists by their merge keys.
 
     The directives `$patch: delete|replace|merge`, `$retainKeys`, `$deleteFromPrimitiveList/…` and
-    `$setElementOrder/…` are obeyed. An unknown kind is merged with lists replaced, metadata by its own rules.
+    `$setElementOrder/…` are obeyed. An unknown kind is merged with lists replaced, metadata by its own rules. An object
+    without apiVersion, such as a part of one, is taken for the built-in kind of that name.
 
     Raises:
         PatchError: The patch is not an object, a directive is unknown or misplaced, or a merge key is missing.
@@ -87,7 +88,8 @@ def strategic_merge_patch(obj: Json, patch: Json, kind: str) -> Json:
     if not isinstance(patch, dict):
         raise PatchError("a strategic merge patch must be an object")
     version = obj.get("apiVersion")
-    shape = shape_of(version if isinstance(version, str) else "v1", kind) or _metadata_only()
+    shape = shape_of(version, kind) if isinstance(version, str) else shape_of_kind(kind)
+    shape = shape or _metadata_only()
     return _merge_object(obj, patch, shape)
 
 
@@ -108,7 +110,7 @@ def _merge_object(target: Json, patch: Json, shape: Shape | None) -> Json:
         return {}
     if directive not in (None, "merge"):
         raise PatchError(f"unknown patch type found in patch: {directive!r}")
-    merged = copy.deepcopy(target)
+    merged: Json = copy_tree(target)
     _drop_unretained(merged, patch)
     for key, value in patch.items():
         if key.startswith(_DELETE_PRIMITIVES):
@@ -131,7 +133,7 @@ def _content(patch: Any) -> Any:
         }
     if isinstance(patch, list):
         return [_content(item) for item in patch if not _is_directed(item)]
-    return copy.deepcopy(patch)
+    return copy_tree(patch)
 
 
 def _is_directed(value: Any) -> bool:
@@ -183,7 +185,7 @@ def _merge_field(merged: Json, key: str, value: Any, patch: Json, shape: Shape |
 
 def _merge_list(present: list[Any], patch: list[Any], order: Any, entry: Field) -> list[Any]:
     if not entry.merge_key:
-        merged = [*present, *(copy.deepcopy(item) for item in patch)]
+        merged = [*present, *(copy_tree(item) for item in patch)]
         merged = [item for n, item in enumerate(merged) if item not in merged[:n]]
         return _in_order(merged, _order_keys(order, patch, entry), present, entry)
     items = [_checked(item, entry) for item in patch]

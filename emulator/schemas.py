@@ -4,13 +4,13 @@ A schema is compiled once per served version. What the API server does with an o
 `prune`, `validate`. Rules in CEL (`x-kubernetes-validations`) are kept in the schema but not evaluated.
 """
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 from emulator.fielderrors import FieldError
 from emulator.schemachecks import Check, compile_check, list_type_faults
 from emulator.shapes import Shape, shape_of
+from emulator.trees import copy_tree
 
 __all__ = ["CompiledSchema", "FieldError", "compile_schema"]
 
@@ -52,7 +52,7 @@ class CompiledSchema:
 
 def compile_schema(open_api_schema: Json) -> CompiledSchema:
     """Compile an `openAPIV3Schema`; parts that are no schemas allow everything."""
-    source = copy.deepcopy(open_api_schema)
+    source = copy_tree(open_api_schema)
     return CompiledSchema(source=source, check=compile_check(source))
 
 
@@ -90,7 +90,7 @@ def _default(value: Any, schema: Json) -> None:
         items = _items(schema)
         for place, item in enumerate(value):
             if item is None and "default" in items and not items.get("nullable"):
-                value[place] = copy.deepcopy(items["default"])
+                value[place] = copy_tree(items["default"])
             _default(value[place], items)
 
 
@@ -100,7 +100,7 @@ def _default_fields(value: Json, schema: Json) -> None:
             continue
         stray = key in value and value[key] is None and not inner.get("nullable")
         if inner.get("default") is not None and (stray or key not in value):
-            value[key] = copy.deepcopy(inner["default"])
+            value[key] = copy_tree(inner["default"])
         elif stray:
             del value[key]
     for key, item in value.items():

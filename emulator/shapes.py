@@ -9,7 +9,7 @@ import functools
 from dataclasses import dataclass, field
 from importlib import resources
 
-__all__ = ["SCALARS", "Field", "Shape", "shape_of"]
+__all__ = ["SCALARS", "Field", "Shape", "shape_of", "shape_of_kind"]
 
 SCALARS = frozenset(
     {
@@ -88,6 +88,13 @@ class Shape:
 def shape_of(api_version: str, kind: str) -> Shape | None:
     """Find a built-in kind; none for custom kinds and the few that the table leaves out."""
     return _table().get((api_version, kind))
+
+
+@functools.cache
+def shape_of_kind(kind: str) -> Shape | None:
+    """Find a built-in kind whose version is not known; of two kinds of one name the older."""
+    found = (shape for (_section, name), shape in _table().items() if name == kind and "metadata" in shape.fields)
+    return next(found, None)
 
 
 def _lookup(section: str, name: str) -> Shape:

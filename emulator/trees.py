@@ -1,8 +1,17 @@
-"""Reading JSON trees whose parts may be absent or of the wrong type."""
+"""JSON trees: copying them, and reading them where parts may be absent or of the wrong type."""
 
 from typing import Any
 
-__all__ = ["items_at", "number_at", "object_at", "text_at", "value_at"]
+__all__ = ["copy_tree", "items_at", "number_at", "object_at", "text_at", "value_at"]
+
+
+def copy_tree(tree: Any) -> Any:
+    """A copy that shares nothing changeable; many times faster than `copy.deepcopy`, as trees have no cycles."""
+    if isinstance(tree, dict):
+        return {key: copy_tree(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [copy_tree(value) for value in tree]
+    return tree
 
 
 def value_at(tree: Any, *path: str) -> Any:

@@ -26,11 +26,13 @@ SCHEMA = {
                     "type": "array",
                     "x-kubernetes-list-type": "map",
                     "x-kubernetes-list-map-keys": ["name"],
-                    "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+                    "items": {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "integer"}}},
                 },
                 "zones": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
                 "args": {"type": "array", "items": {"type": "string"}},
                 "whole": {"type": "object", "x-kubernetes-map-type": "atomic"},
+                "free": {"type": "object", "additionalProperties": {"type": "integer"}},
+                "n": {"type": "integer"},
             },
         }
     },
@@ -180,7 +182,7 @@ def test_another_value_for_anothers_field_is_a_conflict() -> None:
     ]
 
 
-def test_conflicts_with_updaters_name_version_and_time() -> None:
+def test_conflicts_with_updaters_name_their_version() -> None:
     """Several fields are listed by their owner."""
     live = updated(None, deployment(replicas=2, template=pod_template({"name": "a", "image": "i"})))
 
@@ -188,7 +190,7 @@ def test_conflicts_with_updaters_name_version_and_time() -> None:
         applied(live, deployment(replicas=3, template=pod_template({"name": "a", "image": "j"})))
 
     assert str(refusal.value) == (
-        'Apply failed with 2 conflicts: conflicts with "editor" using apps/v1 at 2026-01-01T12:00:00Z:\n'
+        'Apply failed with 2 conflicts: conflicts with "editor" using apps/v1:\n'
         "- .spec.replicas\n"
         '- .spec.template.spec.containers[name="a"].image'
     )
@@ -241,6 +243,34 @@ def test_a_list_that_names_a_key_twice_is_refused() -> None:
     """Such a wish cannot be merged."""
     with pytest.raises(ApplyError, match="duplicate entries"):
         applied(None, deployment(template=pod_template({"name": "a"}, {"name": "a"})))
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        (deployment(replica=1), ".spec.replica"),
+        (
+            deployment(template=pod_template({"name": "a", "imag": "i"})),
+            '.spec.template.spec.containers[name="a"].imag',
+        ),
+        (thing(tasks=[{"name": "a", "size": 1}]), '.spec.tasks[name="a"].size'),
+        (thing() | {"extra": 1}, ".extra"),
+    ],
+)
+def test_a_field_that_the_kind_does_not_have_is_refused(wish: dict[str, Any], field: str) -> None:
+    """Server-side apply is strict whatever the validation asked for."""
+    with pytest.raises(ApplyError) as refusal:
+        applied(None, wish)
+
+    name = f"/{wish['metadata']['name']}; {wish['apiVersion']}, Kind={wish['kind']}"
+    assert str(refusal.value) == f"failed to create typed patch object ({name}): {field}: field not declared in schema"
+
+
+def test_kinds_of_which_nothing_is_known_take_every_field() -> None:
+    """Without a schema there is nothing to check by."""
+    wish = {"apiVersion": "y/v1", "kind": "Other", "metadata": {"name": "o"}, "anything": {"goes": [1]}}
+
+    assert applied(None, wish)["anything"] == {"goes": [1]}
 
 
 def test_custom_lists_merge_as_their_schema_says() -> None:

@@ -171,6 +171,16 @@ def test_strategic_merge_finalizers_merge_on_custom_kinds_too() -> None:
     assert patched["spec"]["containers"] == []
 
 
+def test_strategic_merge_knows_a_part_of_an_object_by_its_kind() -> None:
+    """Without apiVersion the built-in kind of that name counts, also outside the core group."""
+    part = {"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "b"}]}}}}
+
+    merged = strategic_merge_patch(part, patch, "Deployment")
+
+    assert merged["spec"]["template"]["spec"]["containers"] == [{"name": "b"}, {"name": "a"}]
+
+
 def test_delete_directive_removes_an_item_and_empties_an_object() -> None:
     """`$patch: delete` takes a list's item out; of an object nothing stays but the empty one."""
     spec = {"containers": [{"name": "a"}, {"name": "b"}], "affinity": {"nodeAffinity": {}}}
