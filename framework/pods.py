@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from framework.early_changes import EarlyChanges
 from framework.ledgers import Change
 from model.arrays import BoolArray, IntArray
 from model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
@@ -204,28 +205,6 @@ class _ByAnchor(dict[tuple[str, str], list[Item]]):
             yield from self.get(pair, ())
 
 
-class _Changes:
-    """Changes of a session for a book that is opened late: what happened before is told when it opens."""
-
-    __slots__ = ("_early", "is_open")
-
-    def __init__(self) -> None:
-        self._early: list[tuple[Change, int]] = []
-        self.is_open = False
-
-    def note(self, change: Change, sign: int) -> bool:
-        """Keep a change for later; False when the book is open and must count it itself."""
-        if not self.is_open:
-            self._early.append((change, sign))
-        return not self.is_open
-
-    def open(self) -> list[tuple[Change, int]]:
-        """Open the book; returns what it missed."""
-        self.is_open = True
-        early, self._early = self._early, []
-        return early
-
-
 class SessionPods:
     """Counts of pods for one session, kept true by being a ledger of it."""
 
@@ -235,12 +214,12 @@ class SessionPods:
         self._codes = _Codes(session.nodes.facts)
         self._terms: dict[Hashable, PodTerms] = {}
         self._label_bound: dict[int, bool] = {}
-        self._likes_changes = _Changes()
+        self._likes_early = EarlyChanges()
         self._likes: dict[tuple[str, _Labels, bool], _Likes] = {}
         self._likes_by_pair: _ByAnchor[_Likes] = _ByAnchor()
         self._selected: dict[tuple[Selection, bool], _Selected] = {}
         self._selected_by_anchor: _ByAnchor[_Selected] = _ByAnchor()
-        self._held_changes = _Changes()
+        self._held_early = EarlyChanges()
         self._held: dict[TermKind, dict[tuple[int, PodTerm], HeldTerm]] = {kind: {} for kind in TermKind}
         self._held_by_anchor: dict[TermKind, _ByAnchor[HeldTerm]] = {kind: _ByAnchor() for kind in TermKind}
         self._held_by_terms: dict[PodTerms, tuple[HeldTerm, ...]] = {}
@@ -298,7 +277,7 @@ class SessionPods:
 
     def held_about(self, kind: TermKind, task: Task) -> tuple[HeldTerm, ...]:
         """Return those terms of a kind, held by pods on nodes, that match a task by namespace and labels."""
-        if not self._held_changes.is_open:
+        if not self._held_early.is_built:
             self._open_held()
         if not self._held[kind]:
             return ()
@@ -323,15 +302,15 @@ class SessionPods:
         self._follow(change, -change.sign)
 
     def _follow(self, change: Change, sign: int) -> None:
-        if not self._likes_changes.note(change, sign):
+        if not self._likes_early.keep(change, sign):
             self._shift_likes(change, sign)
-        if not self._held_changes.note(change, sign):
+        if not self._held_early.keep(change, sign):
             self._shift_held(change, sign)
 
     # Selections -------------------------------------------------------------------------------------------------------
 
     def _select(self, selection: Selection, *, counts_terminating: bool) -> _Selected:
-        if not self._likes_changes.is_open:
+        if not self._likes_early.is_built:
             self._open_likes()
         key = (selection, counts_terminating)
         known = self._selected.get(key)
@@ -352,7 +331,7 @@ class SessionPods:
         return (likes for anchor in anchors for likes in self._likes_by_pair.get(anchor, ()))
 
     def _open_likes(self) -> None:
-        early = self._likes_changes.open()
+        early = self._likes_early.build()
         for column, tasks in enumerate(self._table.tasks):
             for task in tasks.values():
                 self._like(task, is_terminating=task.status is TaskStatus.RELEASING).columns.append(column)
@@ -380,9 +359,9 @@ class SessionPods:
     # Held terms -------------------------------------------------------------------------------------------------------
 
     def _open_held(self) -> None:
-        if self._held_changes.is_open:
+        if self._held_early.is_built:
             return
-        early = self._held_changes.open()
+        early = self._held_early.build()
         for task in self._snapshot.tasks_with_affinity:
             column = None if task.node is None else self._table.column.get(task.node)
             if column is not None:

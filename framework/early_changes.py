@@ -1,0 +1,30 @@
+"""Early changes: what happened in a session before a ledger that is built lazily was built.
+
+A ledger that few sessions need builds its counts from the snapshot at the first question, then catches up.
+"""
+
+from framework.ledgers import Change
+
+__all__ = ["EarlyChanges"]
+
+
+class EarlyChanges:
+    """Changes kept for a ledger until it is built."""
+
+    __slots__ = ("_kept", "is_built")
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Change, int]] = []
+        self.is_built = False
+
+    def keep(self, change: Change, sign: int) -> bool:
+        """Keep a change for later; False when the ledger is built and must count it itself."""
+        if not self.is_built:
+            self._kept.append((change, sign))
+        return not self.is_built
+
+    def build(self) -> list[tuple[Change, int]]:
+        """Mark the ledger as built; returns what it missed, with signs, in order."""
+        self.is_built = True
+        kept, self._kept = self._kept, []
+        return kept

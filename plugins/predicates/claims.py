@@ -1,0 +1,102 @@
+"""Volume claims of tasks: what their volumes name, and whether a claim is bound, waits for a node, or is no use.
+
+Sources: Kubernetes' volume binding (`VolumeBinding` of kube-scheduler) and its API conventions for claims.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final, NamedTuple
+
+from model import wire
+from model.snapshot import ClusterObjects
+from model.tasks import Task
+
+__all__ = [
+    "SELECTED_NODE",
+    "WAIT_FOR_CONSUMER",
+    "ClaimState",
+    "NamedClaim",
+    "claim_fault",
+    "claim_state",
+    "class_name",
+    "has_claims",
+    "named_claims",
+]
+
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+WAIT_FOR_CONSUMER: Final = "WaitForFirstConsumer"
+
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+
+
+class NamedClaim(NamedTuple):
+    """A claim that a volume of a pod names."""
+
+    name: str
+    is_ephemeral: bool
+    """Made for this pod alone, and named after it."""
+
+
+class ClaimState(Enum):
+    """How far a claim is."""
+
+    BOUND = "bound"
+    WAITING = "waiting"
+    """Not bound, and to be bound for the node that a pod gets."""
+    IMMEDIATE = "immediate"
+    """Not bound, and to be bound by somebody else before any pod can use it."""
+
+
+def has_claims(task: Task) -> bool:
+    """Tell whether a task has volumes that are claims."""
+    return any(
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None for volume in task.pod.spec.volumes
+    )
+
+
+def named_claims(pod: wire.Pod) -> Iterator[NamedClaim]:
+    """Yield the claims that a pod's volumes name."""
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield NamedClaim(volume.persistent_volume_claim.claim_name, is_ephemeral=False)
+        elif volume.ephemeral is not None:
+            yield NamedClaim(f"{pod.metadata.name}-{volume.name}", is_ephemeral=True)
+
+
+def class_name(claim: wire.PersistentVolumeClaim) -> str:
+    """Return the storage class of a claim, or an empty text."""
+    beta = claim.metadata.annotations.get(_BETA_CLASS)
+    return (claim.spec.storage_class_name or "") if beta is None else beta
+
+
+def claim_fault(named: NamedClaim, pod: wire.Pod, objects: ClusterObjects) -> str:
+    """Say why no pod can use a claim, in Kubernetes' words; empty where one can."""
+    claim = objects.volume_claims.get(f"{pod.metadata.namespace}/{named.name}")
+    if claim is None:
+        if named.is_ephemeral:
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{named.name}"'
+        return f'persistentvolumeclaim "{named.name}" not found'
+    if claim.status.phase == "Lost":
+        volume = claim.spec.volume_name
+        return f'persistentvolumeclaim "{named.name}" bound to non-existent persistentvolume "{volume}"'
+    if claim.metadata.deletion_timestamp:
+        return f'persistentvolumeclaim "{named.name}" is being deleted'
+    if named.is_ephemeral and not _belongs_to(claim, pod):
+        return f'PVC "{claim.metadata.key}" was not created for pod "{pod.metadata.key}" (pod is not owner)'
+    return ""
+
+
+def _belongs_to(claim: wire.PersistentVolumeClaim, pod: wire.Pod) -> bool:
+    owner = claim.metadata.controller
+    return owner is not None and owner.uid == pod.metadata.uid
+
+
+def claim_state(claim: wire.PersistentVolumeClaim, objects: ClusterObjects) -> ClaimState:
+    """Tell how far a claim is; one that names a volume and is not bound to it yet is for somebody else to bind."""
+    if claim.spec.volume_name:
+        bound = _BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"
+        return ClaimState.BOUND if bound else ClaimState.IMMEDIATE
+    storage_class = objects.storage_classes.get(class_name(claim))
+    waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_CONSUMER
+    return ClaimState.WAITING if waits else ClaimState.IMMEDIATE

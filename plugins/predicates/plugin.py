@@ -1,0 +1,192 @@
+"""Predicates: on which nodes a task may run.
+
+Points: pre-predicate, predicate, node order (volume score, off by default); ledgers for host ports, attached volumes
+and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rules: docs/plugins/predicates.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from framework import points
+from framework.pods import session_pods
+from framework.points import Locality
+from framework.session import Session
+from model.refusals import Refusal
+from model.tasks import Task
+from plugins.predicates import (
+    node_facts,
+    pod_affinity,
+    pod_count,
+    ports,
+    topology_spread,
+    volume_binding,
+    volume_limits,
+    volume_zone,
+)
+from plugins.predicates.arguments import PredicatesArgs
+from plugins.predicates.pod_affinity import PodAffinity
+from plugins.predicates.ports import HostPorts
+from plugins.predicates.singly import Singly
+from plugins.predicates.topology_spread import TopologySpread
+from plugins.predicates.volume_binding import VolumeBinding
+from plugins.predicates.volume_limits import VolumeLimits
+from plugins.predicates.volume_score import VolumeScore
+from plugins.predicates.volume_zone import VolumeZone
+
+__all__ = ["Predicates"]
+
+NAMES_CONFLICT = "pod affinity terms conflict"
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """The filters of kube-scheduler, in its order."""
+
+    name: ClassVar[str] = "predicates"
+    arguments: ClassVar[type] = PredicatesArgs
+    watches_clock: ClassVar[bool] = False
+    args: PredicatesArgs = field(default_factory=PredicatesArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every filter that is on, in the order in which kube-scheduler asks them."""
+        self._register_node_facts(session)
+        if self.args.node_ports:
+            self._register_ports(session)
+        filters: list[tuple[bool, Callable[[Session], Callable[[Task], bool]]]] = [
+            (self.args.pod_affinity, self._register_pod_affinity),
+            (self.args.volume_limits, self._register_volume_limits),
+            (self.args.volume_zone, self._register_volume_zone),
+            (self.args.topology_spread, self._register_topology_spread),
+            (self.args.volume_binding, self._register_volume_binding),
+        ]
+        cares = [register(session) for is_on, register in filters if is_on]
+        session.register_ledger(self.name, Singly(self.name, cares))
+
+    def _register_node_facts(self, session: Session) -> None:
+        session.register(
+            points.PREDICATE,
+            self.name,
+            pod_count.pod_count,
+            locality=Locality.AMOUNTS,
+            reasons=pod_count.REASONS,
+            part="PodCount",
+        )
+        filters = [("NodeUnschedulable", node_facts.unschedulable, node_facts.UNSCHEDULABLE_REASONS)]
+        if self.args.node_affinity:
+            filters.append(("NodeAffinity", node_facts.node_affinity, node_facts.NODE_AFFINITY_REASONS))
+            self._register_fault(session, "NodeAffinity", names_fault)
+        if self.args.taints:
+            filters.append(("TaintToleration", node_facts.taints, node_facts.TAINT_REASONS))
+        for part, function, reasons in filters:
+            session.register(points.PREDICATE, self.name, function, locality=Locality.FACTS, reasons=reasons, part=part)
+
+    def _register_ports(self, session: Session) -> None:
+        host_ports = HostPorts(session)
+        session.register_ledger(self.name, host_ports)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            host_ports.verdicts,
+            locality=Locality.NODE,
+            reasons=ports.REASONS,
+            part="NodePorts",
+        )
+
+    def _register_pod_affinity(self, session: Session) -> Callable[[Task], bool]:
+        affinity = PodAffinity(session, session_pods(session))
+        session.register(
+            points.PREDICATE,
+            self.name,
+            affinity.verdicts,
+            locality=Locality.GLOBAL,
+            reasons=pod_affinity.REASONS,
+            cares=affinity.cares,
+            part="InterPodAffinity",
+        )
+        return affinity.cares
+
+    def _register_volume_limits(self, session: Session) -> Callable[[Task], bool]:
+        limits = VolumeLimits(session)
+        session.register_ledger(self.name, limits)
+        self._register_fault(session, "NodeVolumeLimits", limits.fault)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            limits.verdicts,
+            locality=Locality.GLOBAL,
+            reasons=volume_limits.REASONS,
+            cares=limits.cares,
+            part="NodeVolumeLimits",
+        )
+        return limits.cares
+
+    def _register_volume_zone(self, session: Session) -> Callable[[Task], bool]:
+        zone = VolumeZone(session)
+        self._register_fault(session, "VolumeZone", zone.fault)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            zone.verdicts,
+            locality=Locality.GLOBAL,
+            reasons=volume_zone.REASONS,
+            cares=zone.cares,
+            part="VolumeZone",
+        )
+        return zone.cares
+
+    def _register_topology_spread(self, session: Session) -> Callable[[Task], bool]:
+        spread = TopologySpread(session, session_pods(session))
+        session.register(
+            points.PREDICATE,
+            self.name,
+            spread.verdicts,
+            locality=Locality.GLOBAL,
+            reasons=topology_spread.REASONS,
+            cares=spread.cares,
+            part="PodTopologySpread",
+        )
+        return spread.cares
+
+    def _register_volume_binding(self, session: Session) -> Callable[[Task], bool]:
+        binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
+        session.register_ledger(self.name, binding)
+        session.register_preparations(self.name, binding.preparations)
+        self._register_fault(session, "VolumeBinding", binding.fault)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            binding.verdicts,
+            locality=Locality.GLOBAL,
+            reasons=volume_binding.REASONS,
+            cares=binding.cares,
+            part="VolumeBinding",
+        )
+        if self.args.volume_score and self.args.volume_weight:
+            score = VolumeScore(session, binding, self.args.volume_shape, self.args.volume_weight)
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                score.scores,
+                locality=Locality.GLOBAL,
+                cares=binding.cares,
+                part="volumes",
+            )
+        return binding.cares
+
+    def _register_fault(self, session: Session, part: str, fault: Callable[[Task], str]) -> None:
+        """Ask before nodes are looked at: a text says why a task can go nowhere."""
+
+        def refuse(task: Task) -> Refusal | None:
+            text = fault(task)
+            if not text:
+                return None
+            message = f"plugin {part} pre-predicates failed {text}"
+            return Refusal(plugin=self.name, reason=f"{part}Failed", message=message, resolvable=False)
+
+        session.register(points.PRE_PREDICATE, self.name, refuse, part=part)
+
+
+def names_fault(task: Task) -> str:
+    """Say that the required node affinity contradicts itself; empty where it does not."""
+    return NAMES_CONFLICT if node_facts.names_conflict(task.template.spec) else ""

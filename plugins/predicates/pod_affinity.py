@@ -1,0 +1,101 @@
+"""Pod affinity: beside these pods, not beside those, and not beside pods that do not want this one.
+
+Everything is a question whether a node's domain holds at least one pod, so each term costs one mask over all nodes.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from framework.pods import DomainCounts, SessionPods, TermKind
+from framework.session import Session
+from model.arrays import BoolArray, ReasonArray
+from model.matching.nodes import has_labels
+from model.matching.pods import PodTerms
+from model.refusals import Reason
+from model.tasks import Task
+
+__all__ = ["REASONS", "PodAffinity"]
+
+REASONS: Final = (
+    Reason("node(s) didn't match pod affinity rules", resolvable=False),
+    Reason("node(s) didn't match pod anti-affinity rules"),
+    Reason("node(s) didn't satisfy existing pods anti-affinity rules"),
+)
+
+_AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
+
+
+class _Own:
+    """The required terms of one `PodTerms`, with the counts that they ask about."""
+
+    __slots__ = ("keyed", "shunned", "terms", "wanted")
+
+    def __init__(self, terms: PodTerms, pods: SessionPods, keyed: BoolArray) -> None:
+        self.terms = terms
+        every = tuple(dict.fromkeys(term.pods for term in terms.required_affinity))
+        self.wanted = tuple(pods.domains(every, term.topology_key) for term in terms.required_affinity)
+        """Pods that match all required affinity terms, by the key of each term."""
+        self.shunned = tuple(pods.domains((term.pods,), term.topology_key) for term in terms.required_anti_affinity)
+        """Pods that match each required anti-affinity term, by its key."""
+        self.keyed = keyed
+        """Nodes that have the keys of all required affinity terms, shape (N,)."""
+
+
+class PodAffinity:
+    """Required affinity and anti-affinity of incoming tasks, and required anti-affinity of pods on nodes."""
+
+    def __init__(self, session: Session, pods: SessionPods) -> None:
+        self._facts = session.nodes.facts
+        self._pods = pods
+        self._own: dict[PodTerms, _Own] = {}
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task has required terms, or pods on nodes have required anti-affinity to it."""
+        if task.template.spec.affinity is not None:
+            terms = self._pods.terms(task)
+            if terms.required_affinity or terms.required_anti_affinity:
+                return True
+        return bool(self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task))
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
+        """Judge all terms, shape (columns,): affinity first, then anti-affinity, then that of pods on nodes."""
+        verdicts = np.zeros(len(self._facts.nodes), dtype=np.uint8)
+        for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
+            if held.holders.total:
+                verdicts[held.holders.occupied] = _EXISTING
+        own = self._judged(self._pods.terms(task))
+        for shunned in own.shunned:
+            if shunned.total:
+                verdicts[shunned.occupied] = _ANTI_AFFINITY
+        if own.wanted:
+            verdicts[~self._beside(task, own)] = _AFFINITY
+        return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _judged(self, terms: PodTerms) -> _Own:
+        own = self._own.get(terms)
+        if own is None:
+            keyed = has_labels(self._facts, (term.topology_key for term in terms.required_affinity))
+            own = self._own[terms] = _Own(terms, self._pods, keyed)
+        return own
+
+    def _beside(self, task: Task, own: _Own) -> BoolArray:
+        """Tell which nodes satisfy required affinity; the first pod of a group that wants itself may go anywhere."""
+        if not any(domains.total for domains in own.wanted) and _matches_itself(task, own.terms):
+            return own.keyed
+        return _all_occupied(own.wanted)
+
+
+def _matches_itself(task: Task, terms: PodTerms) -> bool:
+    labels = task.pod.metadata.labels
+    return all(term.pods.matches(task.namespace, labels) for term in terms.required_affinity)
+
+
+def _all_occupied(domains: Sequence[DomainCounts]) -> BoolArray:
+    first, *others = domains
+    beside = first.occupied
+    for other in others:
+        beside = beside & other.occupied
+    return beside

@@ -1,0 +1,23 @@
+"""Pod count: a node takes as many pods as it says, pipelined ones included, evicted ones not."""
+
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from model.arrays import BoolArray, ReasonArray
+from model.refusals import Reason
+from model.tasks import Task
+
+__all__ = ["REASONS", "pod_count"]
+
+REASONS: Final = (Reason("node(s) pod number exceeded"),)
+
+_PODS_ROW: Final = 2
+"""Row of `pods` in every resource space."""
+
+
+def pod_count(_: Task, columns: NodeColumns) -> ReasonArray:
+    """Refuse nodes that have as many pods as they take; verdicts, shape (columns,)."""
+    full: BoolArray = columns.reported[_PODS_ROW] <= columns.viewed[_PODS_ROW]
+    return full.view(np.uint8)

@@ -1,0 +1,107 @@
+"""Node ports: a host port is taken once per node, protocol and address; `0.0.0.0` is every address."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from framework.early_changes import EarlyChanges
+from framework.ledgers import Change
+from framework.nodes import NodeColumns
+from framework.session import Session
+from model import wire
+from model.arrays import ReasonArray
+from model.refusals import Reason, Refusal
+from model.tasks import Task, TaskTemplate
+
+__all__ = ["REASONS", "HostPort", "HostPorts", "wanted_ports"]
+
+REASONS: Final = (Reason("node(s) didn't have free ports for the requested pod ports"),)
+
+_EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - an address that pods name, nothing binds to it here
+
+
+class HostPort(NamedTuple):
+    """A port of a node."""
+
+    protocol: str
+    number: int
+    address: str
+
+
+def wanted_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
+    """Return the host ports of containers and sidecars, each once."""
+    sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
+    ports = (port for container in (*spec.containers, *sidecars) for port in container.ports if port.host_port > 0)
+    distinct = {HostPort(port.protocol or "TCP", port.host_port, port.host_ip or _EVERY_ADDRESS) for port in ports}
+    return tuple(sorted(distinct))
+
+
+class HostPorts:
+    """The host ports in use on each node, kept true by being a ledger of the session; built at the first question."""
+
+    def __init__(self, session: Session) -> None:
+        self._table = session.nodes.table
+        self._early = EarlyChanges()
+        self._wanted: dict[int, tuple[HostPort, ...]] = {}
+        self._users: dict[tuple[str, int], dict[str, Counter[int]]] = {}
+        """Pods by column, by address, by protocol and number."""
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes on which a wanted port is taken, shape (columns,); None where no port is wanted."""
+        wanted = self._ports(task.template)
+        if not wanted:
+            return None
+        if not self._early.is_built:
+            self._build()
+        if len(columns) == 1:
+            column = int(columns.index[0])
+            taken = any(users[column] > 0 for port in wanted for users in self._rivals(port))
+            return np.array([taken], dtype=np.uint8)
+        verdicts = np.zeros(len(self._table), dtype=np.uint8)
+        for port in wanted:
+            for users in self._rivals(port):
+                verdicts[[column for column, count in users.items() if count > 0]] = 1
+        return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _rivals(self, port: HostPort) -> Iterator[Counter[int]]:
+        """Yield the users of every port that a port cannot stand beside."""
+        for address, users in self._users.get((port.protocol, port.number), {}).items():
+            if _EVERY_ADDRESS in {address, port.address} or address == port.address:
+                yield users
+
+    def _ports(self, template: TaskTemplate) -> tuple[HostPort, ...]:
+        known = self._wanted.get(template.number)
+        if known is None:
+            known = self._wanted[template.number] = wanted_ports(template.spec)
+        return known
+
+    def _build(self) -> None:
+        for column, tasks in enumerate(self._table.tasks):
+            for task in tasks.values():
+                self._shift(self._ports(task.template), column, 1)
+        for change, sign in self._early.build():
+            self._follow(change, sign)
+
+    def _shift(self, ports: tuple[HostPort, ...], column: int, sign: int) -> None:
+        for port in ports:
+            by_address = self._users.setdefault((port.protocol, port.number), {})
+            by_address.setdefault(port.address, Counter())[column] += sign
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Count the ports of placed and evicted tasks; never refuses."""
+        if not self._early.keep(change, change.sign):
+            self._follow(change, change.sign)
+        return None
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        if not self._early.keep(change, -change.sign):
+            self._follow(change, -change.sign)
+
+    def _follow(self, change: Change, sign: int) -> None:
+        ports = self._ports(change.template)
+        if ports:
+            for column in change.columns:
+                self._shift(ports, column, sign)

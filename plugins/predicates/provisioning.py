@@ -1,0 +1,90 @@
+"""Provisioning: on which nodes a storage class can make a volume for a claim.
+
+The class needs a provisioner, the node must lie in its allowed topologies, and where its CSI driver publishes storage
+capacity, enough must be left in a segment that the node reaches.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from model import wire
+from model.arrays import BoolArray, IntArray
+from model.matching.nodes import requirement_mask, selector_mask
+from model.matching.selectors import IN, Selector
+from model.nodes import NodeFacts
+from model.quantity import QuantityError, millis
+from model.resources import MILLI
+from model.snapshot import ClusterObjects
+from plugins.predicates.claims import class_name
+from plugins.predicates.static_volumes import requested_storage
+
+__all__ = ["Provisionable", "capacities", "provisionable", "storage_left"]
+
+_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+
+
+class Provisionable(NamedTuple):
+    """Where a volume can be made; masks of shape (N,)."""
+
+    allowed: BoolArray
+    """There is a provisioner, and the class allows the topology."""
+    has_space: BoolArray
+    """As far as is known, enough storage is left."""
+
+
+def provisionable(claim: wire.PersistentVolumeClaim, objects: ClusterObjects, facts: NodeFacts) -> Provisionable:
+    """Tell where the class of a claim can make a volume for it."""
+    everywhere = np.ones(len(facts.nodes), dtype=np.bool_)
+    storage_class = objects.storage_classes.get(class_name(claim))
+    if storage_class is None or storage_class.provisioner in {"", _NO_PROVISIONER}:
+        return Provisionable(~everywhere, everywhere)
+    allowed = _allowed(storage_class, facts)
+    return Provisionable(everywhere if allowed is None else allowed, _with_space(claim, storage_class, objects, facts))
+
+
+def _allowed(storage_class: wire.StorageClass, facts: NodeFacts) -> BoolArray | None:
+    if not storage_class.allowed_topologies:
+        return None
+    allowed = np.zeros(len(facts.nodes), dtype=np.bool_)
+    for term in storage_class.allowed_topologies:
+        inside = np.full(len(facts.nodes), bool(term.match_label_expressions))
+        for each in term.match_label_expressions:
+            inside &= requirement_mask(facts, each.key, IN, each.values)
+        allowed |= inside
+    return allowed
+
+
+def _with_space(
+    claim: wire.PersistentVolumeClaim, storage_class: wire.StorageClass, objects: ClusterObjects, facts: NodeFacts
+) -> BoolArray:
+    driver = objects.csi_drivers.get(storage_class.provisioner)
+    if driver is None or not driver.spec.storage_capacity or "storage" not in claim.spec.resources.requests:
+        return np.ones(len(facts.nodes), dtype=np.bool_)
+    wanted = requested_storage(claim)
+    enough = np.zeros(len(facts.nodes), dtype=np.bool_)
+    for capacity, topology in capacities(storage_class.metadata.name, objects):
+        if capacity >= wanted:
+            enough |= selector_mask(facts, topology)
+    return enough
+
+
+def storage_left(storage_class: str, objects: ClusterObjects, facts: NodeFacts) -> IntArray:
+    """Return the largest volume that a class has room for on each node, bytes, shape (N,); 0 where nothing is known."""
+    left = np.zeros(len(facts.nodes), dtype=np.int64)
+    for capacity, topology in capacities(storage_class, objects):
+        left[selector_mask(facts, topology) & (left < capacity // MILLI)] = capacity // MILLI
+    return left
+
+
+def capacities(storage_class: str, objects: ClusterObjects) -> Iterator[tuple[int, Selector]]:
+    """Yield the largest volume, thousandths of a byte, and the nodes of each segment that a class has capacity in."""
+    for each in objects.csi_capacities.values():
+        limit = each.maximum_volume_size or each.capacity
+        if each.storage_class_name != storage_class or not limit:
+            continue
+        try:
+            yield millis(limit), Selector.of(each.node_topology)
+        except QuantityError:
+            continue

@@ -1,0 +1,151 @@
+"""Topology spread: pods of a kind lie evenly over the domains of a node label, within the skew a pod allows.
+
+A domain is refused when `count + self - least > maxSkew`: `count` matching pods in it, `self` 1 where the pod matches
+its own selector, `least` the smallest count of any eligible domain (0 while there are fewer than `minDomains`).
+"""
+
+from collections.abc import Hashable
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from framework.pods import DomainCounts, NodeGroup, SessionPods
+from framework.session import Session
+from model import wire
+from model.arrays import BoolArray, IntArray, ReasonArray
+from model.matching.nodes import has_labels, pod_node_mask
+from model.matching.pods import SpreadConstraint, spread_constraints
+from model.matching.taints import tolerated
+from model.nodes import NodeFacts
+from model.refusals import Reason
+from model.tasks import Task
+
+__all__ = ["REASONS", "TopologySpread", "eligible_nodes", "excess"]
+
+REASONS: Final = (
+    Reason("node(s) didn't match pod topology spread constraints (missing required label)", resolvable=False),
+    Reason("node(s) didn't match pod topology spread constraints"),
+)
+
+_MISSING_LABEL, _SKEWED = 1, 2
+_HARD: Final = "DoNotSchedule"
+
+
+def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains: int, itself: int) -> BoolArray:
+    """Tell which domains would be too full with one more pod.
+
+    Args:
+        counts: Matching pods, shape (D,).
+        eligible: Domains with at least one eligible node, shape (D,): the others do not bear on the least.
+        max_skew: By how much a domain may exceed the least full one.
+        min_domains: With fewer eligible domains the least counts as 0.
+        itself: 1 where the pod matches its own selector, else 0.
+
+    Returns:
+        Mask of domains, shape (D,).
+    """
+    least = 0
+    if np.count_nonzero(eligible) >= min_domains:
+        least = int(counts.min(where=eligible, initial=np.iinfo(np.int64).max))
+    mask: BoolArray = counts > max_skew + least - itself
+    return mask
+
+
+def eligible_nodes(
+    facts: NodeFacts, spec: wire.PodSpec, constraint: SpreadConstraint, keys: tuple[str, ...]
+) -> BoolArray:
+    """Tell which nodes count for a constraint: all keys of the pod's constraints, and its inclusion policies, (N,)."""
+    eligible = has_labels(facts, keys)
+    accepted = pod_node_mask(facts, spec) if constraint.honours_affinity else None
+    if accepted is not None:
+        eligible = eligible & accepted
+    return eligible & tolerated(facts, spec.tolerations) if constraint.honours_taints else eligible
+
+
+class _Judged:
+    """One constraint with the counts that it asks about."""
+
+    __slots__ = ("_last", "_mask", "constraint", "counts", "eligible", "missing")
+
+    def __init__(self, constraint: SpreadConstraint, counts: DomainCounts, eligible: BoolArray) -> None:
+        self.constraint = constraint
+        self.counts = counts
+        codes = counts.codes[eligible]
+        self.eligible: BoolArray = np.bincount(codes[codes >= 0], minlength=counts.counts.size) > 0
+        """Domains with an eligible node, shape (D,)."""
+        self.missing: BoolArray | None = counts.codes < 0
+        """Nodes without the label, shape (N,); None where all have it."""
+        if not self.missing.any():
+            self.missing = None
+        self._last = (-1, False)
+        self._mask: BoolArray = np.zeros(0, dtype=np.bool_)
+
+    def skewed(self, task: Task) -> BoolArray:
+        """Tell which nodes lie in a domain that would be too full, shape (N,)."""
+        matches = self.constraint.pods.matches(task.namespace, task.pod.metadata.labels)
+        if self._last != (self.counts.version, matches):
+            self._last = (self.counts.version, matches)
+            domains = excess(
+                self.counts.counts,
+                self.eligible,
+                max_skew=self.constraint.max_skew,
+                min_domains=self.constraint.min_domains,
+                itself=int(matches),
+            )
+            self._mask = np.append(domains, False)[self.counts.codes]  # the code of an absent label picks the last
+        return self._mask
+
+
+class TopologySpread:
+    """Constraints that say `DoNotSchedule`."""
+
+    def __init__(self, session: Session, pods: SessionPods) -> None:
+        self._facts = session.nodes.facts
+        self._pods = pods
+        self._hard: dict[int, tuple[wire.TopologySpreadConstraint, ...]] = {}
+        self._judged: dict[Hashable, tuple[_Judged, ...]] = {}
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task has such constraints."""
+        return bool(task.template.spec.topology_spread_constraints and self._constraints(task))
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
+        """Judge the constraints in their order, shape (columns,): the first that fails counts."""
+        verdicts = np.zeros(len(self._facts.nodes), dtype=np.uint8)
+        for judged in reversed(self._of(task)):
+            verdicts[judged.skewed(task)] = _SKEWED
+            if judged.missing is not None:
+                verdicts[judged.missing] = _MISSING_LABEL
+        return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _constraints(self, task: Task) -> tuple[wire.TopologySpreadConstraint, ...]:
+        template = task.template
+        known = self._hard.get(template.number)
+        if known is None:
+            constraints = template.spec.topology_spread_constraints
+            known = tuple(each for each in constraints if each.when_unsatisfiable == _HARD)
+            self._hard[template.number] = known
+        return known
+
+    def _of(self, task: Task) -> tuple[_Judged, ...]:
+        constraints = self._constraints(task)
+        labels = task.pod.metadata.labels
+        named = any(each.match_label_keys for each in constraints)
+        key = (task.template.number, task.namespace, frozenset(labels.items()) if named else None)
+        known = self._judged.get(key)
+        if known is None:
+            known = self._judged[key] = self._judge(task, constraints)
+        return known
+
+    def _judge(self, task: Task, constraints: tuple[wire.TopologySpreadConstraint, ...]) -> tuple[_Judged, ...]:
+        keys = tuple(each.topology_key for each in constraints)
+        judged = []
+        for constraint in spread_constraints(constraints, task.namespace, task.pod.metadata.labels, _HARD):
+            eligible = eligible_nodes(self._facts, task.template.spec, constraint, keys)
+            group = NodeGroup((task.template.number, keys, constraint), eligible)
+            counts = self._pods.domains(
+                (constraint.pods,), constraint.topology_key, counts_terminating=False, within=group
+            )
+            judged.append(_Judged(constraint, counts, eligible))
+        return tuple(judged)

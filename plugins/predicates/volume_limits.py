@@ -1,0 +1,193 @@
+"""Volume limits: a CSI driver attaches a number of volumes to a node; a volume that is there already costs nothing.
+
+A volume counts once per node however many pods use it. Limits are those of the CSINode; without one there is none.
+"""
+
+from collections import Counter
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from framework.early_changes import EarlyChanges
+from framework.ledgers import Change
+from framework.nodes import NodeColumns
+from framework.session import Session
+from model import wire
+from model.arrays import IntArray, ReasonArray
+from model.ids import NodeName
+from model.refusals import Reason, Refusal
+from model.resources import UNLIMITED
+from model.tasks import Task
+from plugins.predicates.claims import class_name, named_claims
+
+__all__ = ["REASONS", "AttachedVolume", "VolumeLimits"]
+
+REASONS: Final = (Reason("node(s) exceed max volume count"),)
+
+
+class AttachedVolume(NamedTuple):
+    """One volume as a driver knows it."""
+
+    driver: str
+    handle: str
+
+
+class VolumeLimits:
+    """The volumes attached to each node, kept true by being a ledger of the session; built at the first question."""
+
+    def __init__(self, session: Session) -> None:
+        self._table = session.nodes.table
+        self._objects = session.snapshot.objects
+        self._early = EarlyChanges()
+        self._users: dict[AttachedVolume, Counter[int]] = {}
+        """Pods and attachments by column, for each volume; no zero counts."""
+        self._attached: dict[str, IntArray] = {}
+        """Distinct volumes by driver, shape (N,)."""
+        self._limits: dict[str, IntArray] = {}
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task has volumes that attach."""
+        return any(_may_attach(volume) for volume in task.pod.spec.volumes)
+
+    def fault(self, task: Task) -> str:
+        """Say why the volumes of a task cannot be counted; empty where they can."""
+        for named in named_claims(task.pod):
+            if f"{task.namespace}/{named.name}" not in self._objects.volume_claims:
+                return f'looking up PVC {task.namespace}/{named.name}: persistentvolumeclaim "{named.name}" not found'
+        return ""
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes whose drivers cannot attach what a task brings, shape (columns,); None where nothing comes."""
+        volumes = self._volumes(task.pod)
+        if not volumes:
+            return None
+        if not self._early.is_built:
+            self._build()
+        refused = np.zeros(len(self._table), dtype=np.bool_)
+        for driver in sorted({volume.driver for volume in volumes}):
+            coming = self._new_on_nodes([volume for volume in volumes if volume.driver == driver])
+            refused |= (coming > 0) & (self._attached_by(driver) + coming > self._limit(driver))
+        return (refused if columns.is_all else refused[columns.index]).view(np.uint8)
+
+    def _new_on_nodes(self, volumes: list[AttachedVolume]) -> IntArray:
+        """Count which of some volumes are not attached yet, by node, shape (N,)."""
+        coming = np.full(len(self._table), len(volumes), dtype=np.int64)
+        for volume in volumes:
+            coming[list(self._users.get(volume, ()))] -= 1
+        return coming
+
+    def _attached_by(self, driver: str) -> IntArray:
+        known = self._attached.get(driver)
+        if known is None:
+            known = self._attached[driver] = np.zeros(len(self._table), dtype=np.int64)
+        return known
+
+    def _limit(self, driver: str) -> IntArray:
+        known = self._limits.get(driver)
+        if known is None:
+            csi_nodes = self._objects.csi_nodes
+            limits = [_limit_of(csi_nodes.get(name), driver) for name in self._table.names]
+            known = self._limits[driver] = np.array(limits, dtype=np.int64)
+        return known
+
+    # Which volumes ----------------------------------------------------------------------------------------------------
+
+    def _volumes(self, pod: wire.Pod) -> set[AttachedVolume]:
+        """Return the volumes of a pod that attach; what cannot be looked up is left out."""
+        if not pod.spec.volumes:
+            return set()
+        inline = {attached for volume in pod.spec.volumes if (attached := _inline(volume)) is not None}
+        claims = (
+            self._objects.volume_claims.get(f"{pod.metadata.namespace}/{named.name}") for named in named_claims(pod)
+        )
+        claimed = {self._of_claim(claim) for claim in claims if claim is not None}
+        return inline | {volume for volume in claimed if volume is not None}
+
+    def _of_claim(self, claim: wire.PersistentVolumeClaim) -> AttachedVolume | None:
+        volume = self._objects.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
+        if volume is not None:
+            return _of_volume(volume)
+        # not bound (or its volume not known yet): it will be a volume of the class's driver, told apart by the claim
+        storage_class = self._objects.storage_classes.get(class_name(claim))
+        if storage_class is None or not storage_class.provisioner:
+            return None
+        return AttachedVolume(_IN_TREE.get(storage_class.provisioner, storage_class.provisioner), claim.metadata.key)
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        for column, tasks in enumerate(self._table.tasks):
+            for task in tasks.values():
+                self._shift(task.pod, column, 1)
+        for attachment in self._objects.volume_attachments.values():
+            at = self._table.column.get(NodeName(attachment.spec.node_name))
+            volume = self._objects.volumes.get(attachment.spec.source.persistent_volume_name)
+            attached = None if volume is None else _of_volume(volume)
+            if at is not None and attached is not None:
+                self._add(attached, at, 1)
+        for change, sign in self._early.build():
+            self._follow(change, sign)
+
+    def _shift(self, pod: wire.Pod, column: int, sign: int) -> None:
+        for volume in self._volumes(pod):
+            self._add(volume, column, sign)
+
+    def _add(self, volume: AttachedVolume, column: int, sign: int) -> None:
+        users = self._users.setdefault(volume, Counter())
+        before = users[column]
+        if before + sign:
+            users[column] = before + sign
+        else:
+            del users[column]
+        if (before > 0) != (before + sign > 0):
+            self._attached_by(volume.driver)[column] += sign
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Count the volumes of placed and evicted tasks; never refuses."""
+        if not self._early.keep(change, change.sign):
+            self._follow(change, change.sign)
+        return None
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        if not self._early.keep(change, -change.sign):
+            self._follow(change, -change.sign)
+
+    def _follow(self, change: Change, sign: int) -> None:
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            self._shift(task.pod, column, sign)
+
+
+_IN_TREE: Final = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+}
+"""CSI drivers that took over from volume plugins of Kubernetes' own tree."""
+
+
+def _may_attach(volume: wire.Volume) -> bool:
+    return volume.persistent_volume_claim is not None or volume.ephemeral is not None or _inline(volume) is not None
+
+
+def _inline(volume: wire.Volume) -> AttachedVolume | None:
+    """Return a volume written into a pod, by the driver that serves it today."""
+    if volume.aws_elastic_block_store is not None:
+        return AttachedVolume(_IN_TREE["kubernetes.io/aws-ebs"], volume.aws_elastic_block_store.volume_id)
+    if volume.gce_persistent_disk is not None:
+        return AttachedVolume(_IN_TREE["kubernetes.io/gce-pd"], volume.gce_persistent_disk.pd_name)
+    if volume.azure_disk is not None:
+        return AttachedVolume(_IN_TREE["kubernetes.io/azure-disk"], volume.azure_disk.disk_uri)
+    return None
+
+
+def _of_volume(volume: wire.PersistentVolume) -> AttachedVolume | None:
+    csi = volume.spec.csi
+    return None if csi is None else AttachedVolume(csi.driver, csi.volume_handle)
+
+
+def _limit_of(csi_node: wire.CSINode | None, driver: str) -> int:
+    for each in csi_node.spec.drivers if csi_node is not None else ():
+        if each.name == driver and each.allocatable is not None and each.allocatable.count is not None:
+            return each.allocatable.count
+    return UNLIMITED
