@@ -116,7 +116,7 @@ class Daemon:
     period: float
     """Seconds from the end of a cycle to the beginning of the next."""
     after_cycle: Callable[[Seen], None] = lambda _: None
-    """Told on the loop's thread of each cycle that looked."""
+    """Told in the cycle's thread of each cycle that looked."""
     wall: Callable[[], float] = time.time
     seen: Seen | None = None
     memory: Memory = field(default_factory=Memory)
@@ -178,6 +178,11 @@ class Daemon:
         snapshot = self.cluster.snapshot()
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
+        # A cycle on what was quiet before says nothing: what the one before said still holds.
+        was_quiet = (self.memory.quiet_snapshot, self.memory.quiet_configuration) == (
+            snapshot.generation,
+            configuration.generation,
+        )
         # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
         report, self.memory = await loop.run_in_executor(self._thread, self._decide, snapshot, configuration, watch)
         stopwatch.mark(WRITE, begin=True)
@@ -185,11 +190,10 @@ class Daemon:
             self.cluster.write(report)
         stopwatch.mark(WRITE, begin=False)
         stopwatch.mark(CYCLE, begin=False)
-        if self.memory.quiet_snapshot != snapshot.generation or self.seen is None or report.phases:
+        if not was_quiet:
             self.seen = Seen(snapshot=snapshot, report=report)
-            self.after_cycle(self.seen)
             _tell(report, snapshot)
-        await loop.run_in_executor(self._thread, self._settle, stopwatch, report)
+        await loop.run_in_executor(self._thread, self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
 
     def _decide(
@@ -221,10 +225,12 @@ class Daemon:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("plan_failed", exc_info=error)
 
-    def _settle(self, stopwatch: Stopwatch, report: CycleReport) -> None:
+    def _settle(self, stopwatch: Stopwatch, report: CycleReport, seen: Seen | None) -> None:
         """Between cycles: apply metrics and collect garbage, in the cycle's thread."""
         stopwatch.report(self.metrics)
         self.metrics.apply(report.samples)
+        if seen is not None:
+            self.after_cycle(seen)
         if report.plans:
             # What the cycle made is young: the old generation, frozen after the first lists, is not looked at.
             gc.collect(1)

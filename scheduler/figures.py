@@ -1,0 +1,68 @@
+"""Figures: gauges of the last cycle: backlog, who waits for what, shares; and the series of what is gone removed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from model.refusals import Refusal
+from model.tasks import TaskStatus
+from scheduler.daemon import Seen
+from scheduler.metrics import Metrics
+
+__all__ = ["tell_figures", "tell_placements"]
+
+_MILLISECONDS: Final = 1000.0
+
+
+def tell_figures(seen: Seen, metrics: Metrics) -> None:
+    """Set the gauges of a cycle."""
+    snapshot, report = seen.snapshot, seen.report
+    table, queues = snapshot.job_table, snapshot.queue_names
+    pending = table.by_queue(table.counts[[TaskStatus.PENDING]], len(queues))[0]
+    metrics.replace(
+        "pyroclast_backlog_tasks", {(name,): float(count) for name, count in zip(queues, pending, strict=True)}
+    )
+    outside = Counter((outsider.refusal.reason,) for outsider in snapshot.outsiders)
+    metrics.replace("pyroclast_outsiders", {reason: float(count) for reason, count in outside.items()})
+    waiting = Counter((refusal.plugin, refusal.reason) for refusal in _first_refusals(seen))
+    metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
+    metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")
+    metrics.show_shares(report.shares)
+    metrics.keep_queues(set(queues))
+    metrics.keep_jobs(snapshot.jobs.keys())
+
+
+def _first_refusals(seen: Seen) -> Iterator[Refusal]:
+    """Yield for each waiting job the first rule that keeps it, else the first that keeps one of its tasks."""
+    report = seen.report
+    for job_id, counts in report.status_counts.items():
+        if report.refusals.get(job_id):
+            yield report.refusals[job_id][0]
+        elif TaskStatus.PENDING.label in counts and job_id in seen.snapshot.jobs:
+            tasks = seen.snapshot.jobs[job_id].tasks
+            yield from islice((report.task_refusals[task][0] for task in tasks if task in report.task_refusals), 1)
+
+
+def tell_placements(seen: Seen, metrics: Metrics, now: float) -> None:
+    """Observe how long jobs and their tasks waited for the places they were given in a cycle.
+
+    Args:
+        seen: The cycle.
+        metrics: Where to.
+        now: Seconds since 1970.
+    """
+    for bind in (bind for plan in seen.report.plans for bind in plan.binds):
+        job = None if bind.job is None else seen.snapshot.jobs.get(bind.job)
+        if job is None:
+            continue
+        waited = max(now - job.created, 0.0) * _MILLISECONDS
+        labels = (job.name, job.queue, job.namespace)
+        metrics.observe("volcano_e2e_job_scheduling_latency_milliseconds", waited)
+        metrics.put("volcano_e2e_job_scheduling_duration", waited, *labels)
+        metrics.put("volcano_e2e_job_scheduling_start_time", job.created, *labels)
+        metrics.put("volcano_e2e_job_scheduling_last_time", now, *labels)
+        task = job.tasks.get(bind.task)
+        if task is not None:
+            since_creation = (now - task.created) * _MILLISECONDS
+            metrics.observe("volcano_task_scheduling_latency_milliseconds", since_creation, "Assumed")

@@ -1,0 +1,112 @@
+"""What a cycle leaves in gauges, and what explain says of its jobs: from a real cycle on objects."""
+
+from typing import Any
+
+import pytest
+
+from cache.objects import books_from_objects
+from framework.cycle import run_cycle
+from scheduler.daemon import Seen
+from scheduler.explain import explain_job
+from scheduler.figures import tell_figures, tell_placements
+from scheduler.metrics import Metrics
+from scheduler.registry import load_registry
+from scheduler.settings import read_configuration
+
+CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
+CREATED = "2026-01-01T00:00:00Z"
+SECOND_AFTER_CREATION = 1767225601.0
+
+
+def group(name: str, minimum: int) -> dict[str, Any]:
+    """Make a PodGroup."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "ns", "uid": name, "creationTimestamp": CREATED},
+        "spec": {"minMember": minimum, "queue": "q"},
+        "status": {"phase": "Inqueue"},
+    }
+
+
+def pod(name: str, gang: str, cpu: str) -> dict[str, Any]:
+    """Make a pending pod of a group."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "ns",
+            "uid": name,
+            "creationTimestamp": CREATED,
+            "annotations": {"scheduling.k8s.io/group-name": gang},
+        },
+        "spec": {"schedulerName": "volcano", "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+        "status": {"phase": "Pending"},
+    }
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    """A cycle that places one gang of two and cannot place another."""
+    objects = [
+        {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}},
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "n1", "uid": "n1"},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+        },
+        group("small", 2),
+        pod("small-0", "small", "1"),
+        pod("small-1", "small", "1"),
+        group("large", 1),
+        pod("large-0", "large", "64"),
+    ]
+    snapshot = books_from_objects(objects).snapshot()
+    registry = load_registry()
+    configuration = read_configuration(CONFIGURATION, registry).configuration
+    report, _ = run_cycle(snapshot, configuration, registry=registry, now=SECOND_AFTER_CREATION)
+    return Seen(snapshot=snapshot, report=report)
+
+
+def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
+    """The gauges show what was pending, and which rule keeps the job that waits."""
+    metrics = Metrics()
+    tell_figures(seen, metrics)
+
+    assert metrics.value("pyroclast_backlog_tasks", "q") == 3
+    assert metrics.value("pyroclast_refused_jobs", "resources", "NoNodeFits") == 1
+
+
+def test_placements_are_timed_from_creation(seen: Seen) -> None:
+    """Each of the two placements counts, one second after the job was made."""
+    metrics = Metrics()
+    tell_placements(seen, metrics, SECOND_AFTER_CREATION)
+
+    assert metrics.value("volcano_e2e_job_scheduling_duration", "small", "q", "ns") == 1000
+    assert metrics.value("volcano_e2e_job_scheduling_last_time", "small", "q", "ns") == SECOND_AFTER_CREATION
+    assert "volcano_e2e_job_scheduling_latency_milliseconds_count 2.0" in metrics.text().decode()
+
+
+def test_job_that_waits_is_explained(seen: Seen) -> None:
+    """Counts and refusals are said, with nodes counted by reason."""
+    explained = explain_job("ns/large", seen.snapshot, seen.report)
+
+    assert explained is not None
+    assert explained["tasks"] == {"Pending": 1}
+    (refusal,) = explained["taskRefusals"]["ns/large-0"]
+    assert refusal["counts"] == {"Insufficient cpu": 1}
+
+
+def test_job_that_was_placed_has_nothing_to_explain(seen: Seen) -> None:
+    """Its refusals are empty."""
+    explained = explain_job("ns/small", seen.snapshot, seen.report)
+
+    assert explained is not None
+    assert explained["refusals"] == []
+
+
+def test_unknown_job_is_not_explained(seen: Seen) -> None:
+    """A job that the cycle did not see has no answer."""
+    assert explain_job("ns/other", seen.snapshot, seen.report) is None
