@@ -1,0 +1,50 @@
+"""The page on the configuration and the parser say the same."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from framework.configuration import FLAGS, Parsed, parse
+from framework.lint import Severity, check
+from framework.lint.served import SERVED
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
+
+
+def examples() -> list[str]:
+    """The configurations on the page: YAML blocks with actions."""
+    return [block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "actions:" in block]
+
+
+def read(text: str | Mapping[str, Any]) -> Parsed:
+    """Parse with every plugin known."""
+    return parse(text, known_plugins=SERVED, known_actions=ACTIONS)
+
+
+def test_the_table_of_flags_is_that_of_the_parser() -> None:
+    """Every flag, in order, with its default."""
+    rows = re.findall(r"^\| `(enabled?[A-Z]\w+)` \|.*\| (on|\*\*off\*\*) \|$", PAGE, re.MULTILINE)
+
+    assert [(flag, default == "on") for flag, default in rows] == list(FLAGS.items())
+
+
+def test_every_action_is_named() -> None:
+    """In the list of actions."""
+    (line,) = re.findall(r"^Actions: (.*)\.$", PAGE, re.MULTILINE)
+
+    assert sorted(re.findall(r"`(\w+)`", line)) == ACTIONS
+
+
+@pytest.mark.parametrize("text", examples())
+def test_the_examples_are_sound(text: str) -> None:
+    """No fault, no warning; a note may explain."""
+    assert [finding for finding in check(text, read) if finding.severity is not Severity.NOTE] == []
+
+
+def test_there_are_examples() -> None:
+    """One of the usual form, one of profiles."""
+    assert len(examples()) == 2
