@@ -3,9 +3,11 @@
 from typing import Any, Final
 
 from framework.registry import Registry
+from plugins.binpack import Binpack
 from plugins.conformance import Conformance
 from plugins.drf import Drf
 from plugins.gang import Gang
+from plugins.nodeorder import NodeOrder
 from plugins.overcommit import Overcommit
 from plugins.priority import Priority
 from plugins.proportion import Proportion
@@ -13,7 +15,17 @@ from plugins.sla import Sla
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
-BUILT_IN: Final[tuple[type[Any], ...]] = (Conformance, Drf, Gang, Overcommit, Priority, Proportion, Sla)
+BUILT_IN: Final[tuple[type[Any], ...]] = (
+    Binpack,
+    Conformance,
+    Drf,
+    Gang,
+    NodeOrder,
+    Overcommit,
+    Priority,
+    Proportion,
+    Sla,
+)
 
 
 def register_built_in(registry: Registry) -> None:

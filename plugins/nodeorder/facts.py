@@ -1,0 +1,90 @@
+"""Scores by facts of nodes: preferred node affinity, taints to be avoided, images already there."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from model.arrays import FloatArray, IntArray
+from model.matching.nodes import term_mask
+from model.matching.taints import PREFER_NO_SCHEDULE, untolerated
+from model.nodes import NodeFacts
+from model.wire import PodSpec
+
+__all__ = ["affinity_weights", "avoided_taints", "image_scores", "normalised", "reversed_normalised"]
+
+MAX_SCORE: Final = 100
+MEBIBYTE: Final = 1 << 20
+LEAST_IMAGE_BYTES: Final = 23 * MEBIBYTE
+MOST_IMAGE_BYTES: Final = 1000 * MEBIBYTE
+
+
+def affinity_weights(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
+    """Add up the weights of the preferred terms that each node matches, shape (N,); None without such terms."""
+    node_affinity = None if spec.affinity is None else spec.affinity.node_affinity
+    preferred = () if node_affinity is None else node_affinity.preferred
+    if not preferred:
+        return None
+    weights = np.zeros(len(facts.nodes), dtype=np.int64)
+    for each in preferred:
+        if each.weight:
+            weights += each.weight * term_mask(facts, each.preference)
+    return weights
+
+
+def avoided_taints(facts: NodeFacts, spec: PodSpec) -> IntArray:
+    """Count the taints of effect PreferNoSchedule that a pod does not tolerate, by node, shape (N,)."""
+    # tolerations of other effects do not bear on what should be avoided
+    tolerations = tuple(each for each in spec.tolerations if each.effect in {"", PREFER_NO_SCHEDULE})
+    return untolerated(facts, tolerations, frozenset({PREFER_NO_SCHEDULE}))
+
+
+def normalised(raw: FloatArray) -> FloatArray:
+    """Scale so that the highest of the candidates has 100; all 0 where none has anything."""
+    highest = raw.max(initial=0.0)
+    return np.zeros(raw.shape) if highest == 0 else MAX_SCORE * raw // highest
+
+
+def reversed_normalised(raw: FloatArray) -> FloatArray:
+    """Scale so that the highest of the candidates has 0 and what has nothing has 100."""
+    highest = raw.max(initial=0.0)
+    return np.full(raw.shape, float(MAX_SCORE)) if highest == 0 else MAX_SCORE - MAX_SCORE * raw // highest
+
+
+def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
+    """Score how much of a pod's images each node has, shape (N,); None where no node has any.
+
+    An image counts its size, times the part of all nodes that have it: what is everywhere is no reason to crowd.
+    """
+    images = [tagged(container.image) for container in (*spec.init_containers, *spec.containers)]
+    sizes = facts.derive(("images",), lambda: _sizes_by_image(facts))
+    known = [sizes[image] for image in images if image in sizes]
+    if not known:
+        return None
+    total = np.zeros(len(facts.nodes), dtype=np.int64)
+    for spread in known:
+        total += spread
+    most = MOST_IMAGE_BYTES * len(images)
+    clamped = np.clip(total, LEAST_IMAGE_BYTES, most)
+    scores: IntArray = MAX_SCORE * (clamped - LEAST_IMAGE_BYTES) // (most - LEAST_IMAGE_BYTES)
+    return scores
+
+
+def tagged(image: str) -> str:
+    """Return an image's name with a tag, `latest` where it names none."""
+    return image if ":" in image.rsplit("/", 1)[-1] or "@" in image else f"{image}:latest"
+
+
+def _sizes_by_image(facts: NodeFacts) -> Mapping[str, IntArray]:
+    holders: dict[str, list[tuple[int, int]]] = {}
+    for column, node in enumerate(facts.nodes):
+        for image, size in node.images.items():
+            holders.setdefault(image, []).append((column, size))
+    return {image: _spread(pairs, len(facts.nodes)) for image, pairs in holders.items()}
+
+
+def _spread(pairs: Sequence[tuple[int, int]], nodes: int) -> IntArray:
+    spread = np.zeros(nodes, dtype=np.int64)
+    for column, size in pairs:
+        spread[column] = int(size * (len(pairs) / nodes))
+    return spread

@@ -1,0 +1,180 @@
+"""Node order: the scores of kube-scheduler, weighted and added up.
+
+Points: node order.  Arguments: `NodeOrderArgs`.  Formulas and examples: docs/plugins/nodeorder.md.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.arguments import argument
+from framework.nodes import NodeColumns
+from framework.pods import session_pods
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray, IntArray
+from model.errors import ArgumentError
+from model.tasks import Task
+from plugins.nodeorder.amounts import balanced, least_allocated, most_allocated
+from plugins.nodeorder.facts import affinity_weights, avoided_taints, image_scores, normalised, reversed_normalised
+from plugins.nodeorder.pods import PreferredAffinity, PreferredSpread, spread_to_range
+
+__all__ = ["NodeOrder", "NodeOrderArgs"]
+
+CURRENT_FORMULA: Final = "1.36"
+EARLIER_FORMULA: Final = "1.35"
+BALANCED_RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOrderArgs:
+    """Arguments of nodeorder, spelled as in the configuration file; a weight of 0 leaves a score out."""
+
+    least_requested: int = argument("leastrequested.weight", 1)
+    """Weight of free room."""
+    most_requested: int = argument("mostrequested.weight", 0)
+    """Weight of used room."""
+    balanced_resource: int = argument("balancedresource.weight", 1)
+    """Weight of even use of cpu, memory and GPUs."""
+    balanced_formula: str = argument("balancedresource.formula", CURRENT_FORMULA)
+    """`1.36` scores the change that the pod makes, `1.35` what it would leave."""
+    node_affinity: int = argument("nodeaffinity.weight", 2)
+    """Weight of preferred node affinity."""
+    pod_affinity: int = argument("podaffinity.weight", 2)
+    """Weight of preferred pod affinity."""
+    taint_toleration: int = argument("tainttoleration.weight", 3)
+    """Weight of the absence of taints to be avoided."""
+    image_locality: int = argument("imagelocality.weight", 1)
+    """Weight of images that are there already."""
+    pod_topology_spread: int = argument("podtopologyspread.weight", 2)
+    """Weight of wished-for topology spread."""
+
+    def __post_init__(self) -> None:
+        """Refuse a formula that does not exist."""
+        if self.balanced_formula not in {CURRENT_FORMULA, EARLIER_FORMULA}:
+            raise ArgumentError("balancedresource.formula", self.balanced_formula, "1.36 or 1.35")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOrder:
+    """Score nodes as kube-scheduler does."""
+
+    name: ClassVar[str] = "nodeorder"
+    watches_clock: ClassVar[bool] = False
+    args: NodeOrderArgs = NodeOrderArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        args = self.args
+        if args.least_requested or args.most_requested or args.balanced_resource:
+            amounts = AmountScores(session, args)
+            session.register(points.NODE_ORDER, self.name, amounts.scores, locality=Locality.AMOUNTS, part="amounts")
+        self._register_facts(session)
+        self._register_pods(session)
+
+    def _register_facts(self, session: Session) -> None:
+        args = self.args
+        facts = session.nodes.facts
+
+        def by_affinity(task: Task, columns: NodeColumns) -> FloatArray | None:
+            weights = affinity_weights(facts, task.template.spec)
+            return None if weights is None else weights[columns.index].astype(np.float64)
+
+        def by_taints(task: Task, columns: NodeColumns) -> FloatArray:
+            return avoided_taints(facts, task.template.spec)[columns.index].astype(np.float64)
+
+        def by_images(task: Task, columns: NodeColumns) -> FloatArray | None:
+            scores = image_scores(facts, task.template.spec)
+            return None if scores is None else args.image_locality * scores[columns.index].astype(np.float64)
+
+        if args.node_affinity:
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                by_affinity,
+                locality=Locality.FACTS,
+                normalise=lambda raw: args.node_affinity * normalised(raw),
+                part="node affinity",
+            )
+        if args.taint_toleration:
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                by_taints,
+                locality=Locality.FACTS,
+                normalise=lambda raw: args.taint_toleration * reversed_normalised(raw),
+                part="taints",
+            )
+        if args.image_locality:
+            session.register(points.NODE_ORDER, self.name, by_images, locality=Locality.FACTS, part="images")
+
+    def _register_pods(self, session: Session) -> None:
+        args = self.args
+        if args.pod_affinity:
+            affinity = PreferredAffinity(session, session_pods(session))
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                affinity.raw,
+                locality=Locality.GLOBAL,
+                cares=affinity.cares,
+                normalise=lambda raw: args.pod_affinity * spread_to_range(raw),
+                part="pod affinity",
+            )
+        if args.pod_topology_spread:
+            spread = PreferredSpread(session, session_pods(session))
+
+            def by_spread(task: Task, columns: NodeColumns) -> FloatArray | None:
+                scores = spread.scores(task, columns)
+                return None if scores is None else args.pod_topology_spread * scores
+
+            session.register(
+                points.NODE_ORDER, self.name, by_spread, locality=Locality.GLOBAL, cares=spread.cares, part="spread"
+            )
+
+
+class AmountScores:
+    """Least, most and balanced allocation in one pass over the amounts."""
+
+    def __init__(self, session: Session, args: NodeOrderArgs) -> None:
+        self._args = args
+        self._resources = session.resources
+        self._rows: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def scores(self, task: Task, columns: NodeColumns) -> FloatArray:
+        """Add up the weighted scores, shape (columns,)."""
+        args, template = self._args, task.template
+        total: IntArray | None = None
+        if args.least_requested or args.most_requested:
+            scored = columns.scored + np.array([[template.scored_cpu_millis], [template.scored_memory_bytes]])
+            capacity = columns.reported[:2]
+            if args.least_requested:
+                total = args.least_requested * least_allocated(scored, capacity)
+            if args.most_requested:
+                most = args.most_requested * most_allocated(scored, capacity)
+                total = most if total is None else total + most
+        if args.balanced_resource:
+            rows, request = self._balanced(task)
+            if rows.size:
+                even = args.balanced_resource * balanced(
+                    columns.viewed[rows],
+                    request,
+                    columns.reported[rows],
+                    looks_back=args.balanced_formula == CURRENT_FORMULA,
+                )
+                total = even if total is None else total + even
+        return np.zeros(len(columns)) if total is None else total.astype(np.float64)
+
+    def _balanced(self, task: Task) -> tuple[IntArray, IntArray]:
+        """Return the rows that count for a task and its requests, shapes (k,) and (k, 1); none if it asks for none."""
+        template = task.template
+        known = self._rows.get(template.number)
+        if known is None:
+            asked = [name for name in BALANCED_RESOURCES if template.request.get(name, 0) > 0]
+            names = [*BALANCED_RESOURCES[:2], *(name for name in asked if name not in BALANCED_RESOURCES[:2])]
+            vector = self._resources.vector(template.request)
+            rows = np.array([self._resources.rows[name] for name in names] if asked else [], dtype=np.int64)
+            known = self._rows[template.number] = (rows, vector[rows][:, None])
+        return known

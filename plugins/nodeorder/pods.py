@@ -1,0 +1,229 @@
+"""Scores by other pods: preferred pod affinity, and topology spread that is wished for but not required."""
+
+import math
+from collections.abc import Hashable
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from framework.pods import DomainCounts, NodeGroup, SessionPods, TermKind
+from framework.session import Session
+from model import wire
+from model.arrays import BoolArray, FloatArray
+from model.matching.nodes import has_labels, pod_node_mask
+from model.matching.pods import PodMatcher, PodTerms, SpreadConstraint, spread_constraints
+from model.matching.selectors import Selector
+from model.matching.taints import tolerated
+from model.tasks import Task
+
+__all__ = ["PreferredAffinity", "PreferredSpread", "spread_normalised", "spread_to_range"]
+
+MAX_SCORE: Final = 100
+SOFT: Final = "ScheduleAnyway"
+HOSTNAME: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+
+
+def spread_to_range(raw: FloatArray) -> FloatArray:
+    """Scale so that the lowest candidate has 0 and the highest 100; all 0 where they are equal."""
+    if not raw.size:
+        return raw
+    lowest, highest = raw.min(), raw.max()
+    if lowest == highest:
+        return np.zeros(raw.shape)
+    scaled: FloatArray = np.floor(MAX_SCORE * (raw - lowest) / (highest - lowest))
+    return scaled
+
+
+class PreferredAffinity:
+    """Preferred (anti-)affinity of incoming tasks to pods on nodes, and of pods on nodes to them."""
+
+    def __init__(self, session: Session, pods: SessionPods) -> None:
+        self._pods = pods
+        self._count = len(session.nodes)
+        self._own: dict[PodTerms, tuple[tuple[int, DomainCounts], ...]] = {}
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task has preferred terms, or pods on nodes have some about it."""
+        if task.template.spec.affinity is not None:
+            terms = self._pods.terms(task)
+            if terms.preferred_affinity or terms.preferred_anti_affinity:
+                return True
+        held = self._pods.held_about
+        return bool(held(TermKind.PREFERRED_AFFINITY, task) or held(TermKind.PREFERRED_ANTI_AFFINITY, task))
+
+    def raw(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Add up weights over pods in the domains of each node, shape (columns,); None where nothing contributes."""
+        total = np.zeros(self._count, dtype=np.int64)
+        contributes = False
+        for weight, domains in self._wanted(task):
+            if domains.total:
+                total += weight * domains.at_nodes()
+                contributes = True
+        for kind, sign in ((TermKind.PREFERRED_AFFINITY, 1), (TermKind.PREFERRED_ANTI_AFFINITY, -1)):
+            for held in self._pods.held_about(kind, task):
+                if held.holders.total:
+                    total += sign * held.weight * held.holders.at_nodes()
+                    contributes = True
+        if not contributes:
+            return None
+        scores: FloatArray = total[columns.index].astype(np.float64)
+        return scores
+
+    def _wanted(self, task: Task) -> tuple[tuple[int, DomainCounts], ...]:
+        terms = self._pods.terms(task)
+        known = self._own.get(terms)
+        if known is None:
+            known = self._own[terms] = tuple(
+                (sign * weight, self._pods.domains((term.pods,), term.topology_key))
+                for preferred, sign in ((terms.preferred_affinity, 1), (terms.preferred_anti_affinity, -1))
+                for weight, term in preferred
+            )
+        return known
+
+
+def spread_normalised(raw: FloatArray, ignored: BoolArray) -> FloatArray:
+    """Turn counts into scores: few pods score high; ignored candidates 0.
+
+    Args:
+        raw: Weighted counts, whole numbers, shape (candidates,).
+        ignored: Candidates that lack a label of the constraints, shape (candidates,).
+    """
+    taken = raw[~ignored]
+    if not taken.size:
+        return np.zeros(raw.shape)
+    lowest, highest = taken.min(), taken.max()
+    scores = np.full(raw.shape, float(MAX_SCORE)) if highest == 0 else MAX_SCORE * (highest + lowest - raw) // highest
+    return np.where(ignored, 0.0, scores)
+
+
+class PreferredSpread:
+    """Constraints that say `ScheduleAnyway`, or Kubernetes' default ones for pods of a service or workload."""
+
+    def __init__(self, session: Session, pods: SessionPods) -> None:
+        self._session = session
+        self._facts = session.nodes.facts
+        self._pods = pods
+        self._known: dict[Hashable, tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]] = {}
+        self._defaults = _DefaultConstraints(session)
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task has such constraints."""
+        constraints = task.template.spec.topology_spread_constraints
+        if not constraints:
+            return bool(self._defaults.selector(task))
+        return any(each.when_unsatisfiable == SOFT for each in constraints)
+
+    def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Score the candidates, shape (columns,); None without constraints."""
+        judged = self._of(task)
+        if not judged:
+            return None
+        is_default = not task.template.spec.topology_spread_constraints
+        ignored = np.zeros(len(columns), dtype=np.bool_)
+        if not is_default:
+            for _, counts, _ in judged:
+                ignored |= counts.codes[columns.index] < 0
+        raw = np.zeros(len(columns))
+        for constraint, counts, _ in judged:
+            codes = counts.codes[columns.index]
+            present = (codes >= 0) & ~ignored
+            by_host = constraint.topology_key == HOSTNAME
+            weight = math.log(int(np.count_nonzero(~ignored) if by_host else np.unique(codes[present]).size) + 2)
+            here = np.append(counts.counts, 0)[codes]
+            raw += np.where(present, here * weight + (constraint.max_skew - 1), 0.0)
+        return spread_normalised(np.rint(raw), ignored)
+
+    def _of(self, task: Task) -> tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]:
+        own = task.template.spec.topology_spread_constraints
+        labels = task.pod.metadata.labels
+        bound = not own or any(each.match_label_keys for each in own)
+        key = (task.template.number, task.namespace, frozenset(labels.items()) if bound else None)
+        known = self._known.get(key)
+        if known is None:
+            constraints = (
+                spread_constraints(own, task.namespace, labels, SOFT) if own else self._defaults.constraints(task)
+            )
+            known = self._known[key] = self._judge(task, constraints, every_key=bool(own))
+        return known
+
+    def _judge(
+        self, task: Task, constraints: tuple[SpreadConstraint, ...], *, every_key: bool
+    ) -> tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]:
+        keys = tuple(each.topology_key for each in constraints)
+        judged = []
+        for constraint in constraints:
+            eligible = has_labels(self._facts, keys if every_key else (constraint.topology_key,))
+            accepted = pod_node_mask(self._facts, task.template.spec) if constraint.honours_affinity else None
+            if accepted is not None:
+                eligible = eligible & accepted
+            if constraint.honours_taints:
+                eligible = eligible & tolerated(self._facts, task.template.spec.tolerations)
+            group = NodeGroup(("spread", task.template.number, keys, constraint), eligible)
+            counts = self._pods.domains(
+                (constraint.pods,), constraint.topology_key, counts_terminating=False, within=group
+            )
+            judged.append((constraint, counts, eligible))
+        return tuple(judged)
+
+
+class _DefaultConstraints:
+    """Kubernetes' cluster defaults: hostname with skew 3 and zone with skew 5, over pods of the same service."""
+
+    def __init__(self, session: Session) -> None:
+        objects = session.snapshot.objects
+        self._services: dict[str, list[wire.Service]] = {}
+        for key, service in sorted(objects.services.items()):
+            self._services.setdefault(key.split("/", 1)[0], []).append(service)
+        self._controllers = objects.replication_controllers
+        self._sets: dict[str, wire.ReplicaSet | wire.StatefulSet] = {**objects.replica_sets, **objects.stateful_sets}
+        self._selectors: dict[Hashable, Selector | None] = {}
+
+    def selector(self, task: Task) -> Selector | None:
+        """Return what selects the pods that a task belongs with; None where nothing does."""
+        if not (self._services or self._controllers or self._sets):
+            return None
+        metadata = task.pod.metadata
+        owner = next((each for each in metadata.owner_references if each.controller), None)
+        owned_by = None if owner is None else (owner.kind, owner.name)
+        key = (task.namespace, frozenset(metadata.labels.items()), owned_by)
+        if key not in self._selectors:
+            self._selectors[key] = self._find(task, owned_by)
+        return self._selectors[key]
+
+    def constraints(self, task: Task) -> tuple[SpreadConstraint, ...]:
+        """Return the default constraints of a task; none where nothing selects it."""
+        selector = self.selector(task)
+        if selector is None:
+            return ()
+        pods = PodMatcher(frozenset({task.namespace}), selector)
+        return tuple(
+            SpreadConstraint(
+                topology_key=key,
+                max_skew=skew,
+                min_domains=1,
+                pods=pods,
+                honours_affinity=True,
+                honours_taints=False,
+            )
+            for key, skew in ((HOSTNAME, 3), (ZONE, 5))
+        )
+
+    def _find(self, task: Task, owned_by: tuple[str, str] | None) -> Selector | None:
+        labels = task.pod.metadata.labels
+        pairs: dict[str, str] = {}
+        for service in self._services.get(task.namespace, ()):
+            if service.spec.selector and service.spec.selector.items() <= labels.items():
+                pairs |= service.spec.selector
+        owner = None if owned_by is None else self._sets.get(f"{task.namespace}/{owned_by[1]}")
+        if owned_by is not None and owned_by[0] == "ReplicationController":
+            controller = self._controllers.get(f"{task.namespace}/{owned_by[1]}")
+            pairs |= {} if controller is None else controller.spec.selector
+        extra = None if owner is None else owner.spec.selector
+        if not pairs and extra is None:
+            return None
+        by_pairs = Selector.of_labels(pairs)
+        if extra is None:
+            return by_pairs
+        return Selector.of(extra, by_pairs.requirements)
