@@ -1,0 +1,123 @@
+"""Leadership: standbys that are told to end, leaders that finish, leaders that lose their lease."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+import pytest
+
+from kube.lease import Elector
+from scheduler.leadership import LeadershipLostError, lead, lease_options
+from scheduler.options import parse_options
+
+
+class FakeElector:
+    """An elector that gives and takes the lease as a test says; it works as the real one does."""
+
+    def __init__(self) -> None:
+        """Start as a candidate."""
+        self.won, self.taken = asyncio.Event(), asyncio.Event()
+        self.released = False
+
+    async def run(self, on_started: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the lease, work, and release or lose it."""
+        await self.won.wait()
+        work = asyncio.ensure_future(on_started())
+        taken = asyncio.ensure_future(self.taken.wait())
+        try:
+            await asyncio.wait((work, taken), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            work.cancel()
+            taken.cancel()
+            await asyncio.wait((work,))
+        if work.done() and not work.cancelled():
+            work.result()
+            self.released = True
+            return
+        await asyncio.Event().wait()
+
+
+async def test_leader_finishes_its_work_and_releases_the_lease() -> None:
+    """When the process is told to end, the work ends first, then the lease is released."""
+    elector, stopping = FakeElector(), asyncio.Event()
+    elector.won.set()
+
+    async def work() -> None:
+        await stopping.wait()
+        await asyncio.sleep(0.01)
+
+    leading = asyncio.create_task(lead(cast("Elector", elector), work, stopping=stopping))
+    await asyncio.sleep(0.01)
+    stopping.set()
+    await leading
+
+    assert elector.released
+
+
+async def test_standby_ends_when_told_to() -> None:
+    """A process that never led does not wait for the lease any longer."""
+    stopping = asyncio.Event()
+    leading = asyncio.create_task(lead(cast("Elector", FakeElector()), never, stopping=stopping))
+    await asyncio.sleep(0)
+    stopping.set()
+
+    await asyncio.wait_for(leading, 1.0)
+
+
+async def test_lost_lease_cancels_the_work_and_is_raised() -> None:
+    """A leader whose lease is taken ends, with its work cancelled before."""
+    elector, cancelled = FakeElector(), asyncio.Event()
+    elector.won.set()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    leading = asyncio.create_task(lead(cast("Elector", elector), work, stopping=asyncio.Event()))
+    await asyncio.sleep(0.01)
+    elector.taken.set()
+
+    with pytest.raises(LeadershipLostError):
+        await asyncio.wait_for(leading, 1.0)
+    assert cancelled.is_set()
+
+
+async def test_lease_lost_while_ending_is_raised_too() -> None:
+    """A leader that is told to end and loses its lease meanwhile stops at once."""
+    elector, stopping = FakeElector(), asyncio.Event()
+    elector.won.set()
+    leading = asyncio.create_task(lead(cast("Elector", elector), never, stopping=stopping))
+    await asyncio.sleep(0.01)
+    stopping.set()
+    await asyncio.sleep(0.01)
+    elector.taken.set()
+
+    with pytest.raises(LeadershipLostError):
+        await asyncio.wait_for(leading, 1.0)
+
+
+async def test_failure_of_the_work_is_passed_on() -> None:
+    """A bug in the work does not look like a lost lease."""
+    elector = FakeElector()
+    elector.won.set()
+
+    async def work() -> None:
+        raise RuntimeError("bug")
+
+    with pytest.raises(RuntimeError, match="bug"):
+        await asyncio.wait_for(lead(cast("Elector", elector), work, stopping=asyncio.Event()), 1.0)
+
+
+def test_each_process_has_an_identity_of_its_own() -> None:
+    """Two processes on one host never take each other's lease for theirs."""
+    options = parse_options(["--leader-elect-lease-duration=20500ms"], {}).options
+
+    assert lease_options(options).identity != lease_options(options).identity
+    assert lease_options(options).lease_seconds == 21
+
+
+async def never() -> None:
+    """Work that never ends by itself."""
+    await asyncio.Event().wait()
