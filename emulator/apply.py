@@ -13,11 +13,12 @@ from typing import Any
 from emulator.ages import moment
 from emulator.fieldsets import (
     FieldPath,
-    Node,
+    added_fields,
+    changes,
     closure,
     decode_fields,
+    encode_added,
     encode_fields,
-    nodes_of,
     owned_fields,
     path_text,
 )
@@ -28,8 +29,9 @@ __all__ = ["ApplyConflict", "ApplyError", "Conflict", "apply", "track"]
 
 Json = dict[str, Any]
 
+_METADATA = ("f:metadata",)
 _UNMANAGED = frozenset(
-    {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
+    {("f:apiVersion",), ("f:kind",), _METADATA}
     | {
         ("f:metadata", f"f:{name}")
         for name in (
@@ -162,7 +164,7 @@ class _Owners(dict[_Manager, frozenset[FieldPath]]):
         """The entries as they stand in the object, in the API server's order."""
         entries = [(manager, fields) for manager, fields in self.items() if fields]
         entries.sort(key=lambda entry: _entry_order(entry[0]))
-        return [_encode_entry(manager, fields) for manager, fields in entries]
+        return [_encode_entry(manager, encode_fields(fields)) for manager, fields in entries]
 
 
 def _entry_order(manager: _Manager) -> tuple[Any, ...]:
@@ -170,11 +172,11 @@ def _entry_order(manager: _Manager) -> tuple[Any, ...]:
     return (manager.operation, time, manager.name, manager.api_version, manager.subresource)
 
 
-def _encode_entry(manager: _Manager, fields: frozenset[FieldPath]) -> Json:
+def _encode_entry(manager: _Manager, fields: Json) -> Json:
     entry: Json = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.api_version}
     if manager.time:
         entry["time"] = manager.time
-    entry |= {"fieldsType": "FieldsV1", "fieldsV1": encode_fields(fields)}
+    entry |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
@@ -245,12 +247,7 @@ def track(
         The new list of entries.
     """
     owners = _owners_in_request(live_before, after)
-    if live_before is not None and not owners:
-        return []
     layout = layout_of(after.get("apiVersion"), kind or str(after.get("kind") or ""), schema)
-    old = nodes_of(live_before or {}, layout)
-    new = nodes_of(after, layout)
-    changed, removed = _changes(old, new)
     writer = _Manager(
         name=manager,
         operation=operation,
@@ -258,6 +255,9 @@ def track(
         subresource=subresource,
         time=now,
     )
+    if not owners:
+        return [] if live_before is not None else _created(after, layout, writer)
+    changed, removed = changes(_unmanaged(live_before), _unmanaged(after), layout)
     owners.take_from_others(writer, changed | removed)
     owners.give(writer, (owners.fields_of(writer) - removed) | changed)
     if changed - _UNMANAGED:
@@ -265,20 +265,16 @@ def track(
     return owners.encoded()
 
 
-def _changes(
-    old: dict[FieldPath, Node], new: dict[FieldPath, Node]
-) -> tuple[frozenset[FieldPath], frozenset[FieldPath]]:
-    """Fields added or modified, and fields removed."""
-    changed = {path for path, node in new.items() if _differs(old.get(path), node)}
-    return frozenset(changed), frozenset(old.keys() - new.keys())
-
-
-def _differs(old: Node | None, new: Node) -> bool:
-    if old is None:
-        return new.leaf or not new.layout.always_there
-    if old.leaf and new.leaf:
-        return bool(old.value != new.value) or isinstance(old.value, bool) is not isinstance(new.value, bool)
-    return new.leaf and bool(new.value)
+def _created(obj: Json, layout: Layout, writer: _Manager) -> list[Json]:
+    """The one entry of an object that is new."""
+    tree = encode_added(obj, layout)
+    for path in _UNMANAGED:
+        node = tree.get("f:metadata", {}) if len(path) > 1 else tree
+        if len(path) > 1 or path != _METADATA:
+            node.pop(path[-1], None)
+    if not tree.get("f:metadata"):
+        tree.pop("f:metadata", None)
+    return [_encode_entry(writer, tree)] if tree else []
 
 
 # --- apply -----------------------------------------------------------------------------------------------------------
@@ -317,19 +313,18 @@ def apply(
     version = str(applied.get("apiVersion") or "")
     layout = layout_of(version, kind or str(applied.get("kind") or ""), schema)
     before = _unmanaged(live)
-    wish = nodes_of(applied, layout)
     _refuse_unmergeable(applied, layout, kind)
     writer = _Manager(name=manager, operation="Apply", api_version=version, subresource=subresource, time=now)
     owners = _decode_owners(_managed_fields(live)) or _owners_before_apply(before, layout, writer)
     last = owners.fields_of(writer)
-    wished = owned_fields(wish)
+    wished = owned_fields(applied, layout)
 
-    merged: Json = _merge(copy_tree(before), _unmanaged(applied), layout)
+    merged: Json = _merge(copy_tree(before), copy_tree(_unmanaged(applied)), layout)
     others = [fields for other, fields in owners.items() if other.identity != writer.identity]
     stays = closure(wished).union(*map(closure, others))
     _remove(merged, closure(last) - stays, layout, ())
 
-    changed, removed = _changes(nodes_of(before, layout), nodes_of(merged, layout))
+    changed, removed = changes(before, merged, layout)
     if not force:
         _refuse_conflicts(owners, writer, changed)
     owners.take_from_others(writer, changed | removed)
@@ -343,22 +338,20 @@ def apply(
 
 
 def _unmanaged(obj: Json | None) -> Json:
-    """A copy without managedFields."""
-    plain = copy_tree(obj) if obj else {}
-    metadata = plain.get("metadata")
-    if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
-    return plain
+    """The object without managedFields; what it holds is shared."""
+    metadata = obj.get("metadata") if obj else None
+    if obj is None or not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return obj or {}
+    return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
 
 
 def _owners_before_apply(before: Json, layout: Layout, writer: _Manager) -> _Owners:
     """An object that was never tracked belongs, as it is, to a manager of this name."""
     owners = _Owners()
     if before:
-        everything = frozenset(path for path, node in nodes_of(before, layout).items() if _differs(None, node))
         version = str(before.get("apiVersion") or writer.api_version)
         first = replace(writer, name="before-first-apply", operation="Update", api_version=version, subresource="")
-        owners.give(first, everything)
+        owners.give(first, added_fields(before, layout))
     return owners
 
 

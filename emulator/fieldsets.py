@@ -6,55 +6,107 @@ A field is the tuple of the steps that lead to it: `f:NAME` into an object, `k:{
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from emulator.layouts import Layout
 
-__all__ = ["FieldPath", "Node", "closure", "decode_fields", "encode_fields", "nodes_of", "owned_fields", "path_text"]
+__all__ = [
+    "FieldPath",
+    "added_fields",
+    "changes",
+    "closure",
+    "decode_fields",
+    "encode_added",
+    "encode_fields",
+    "owned_fields",
+    "path_text",
+]
 
 FieldPath = tuple[str, ...]
+_Counts = Callable[[Layout, bool], bool]
+"""Whether a place that holds others counts as a field itself; the second argument says that it is a list's item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A place of an object."""
-
-    value: Any
-    """What stands there."""
-    leaf: bool
-    """Owned as a whole."""
-    owned: bool
-    """Owned by whoever applies it; the fields of a type that only hold others are not."""
-    layout: Layout
+# --- the fields of an object -----------------------------------------------------------------------------------------
 
 
-def nodes_of(obj: Any, layout: Layout) -> dict[FieldPath, Node]:
-    """All places of an object that may be owned, the object itself left out."""
-    nodes: dict[FieldPath, Node] = {}
-    _walk(obj, layout, (), nodes)
-    nodes.pop((), None)
-    return nodes
+def owned_fields(obj: Any, layout: Layout) -> frozenset[FieldPath]:
+    """What applying an object owns: its leaves, list items and free keys."""
+    return _fields(obj, layout, (), lambda inner, is_item: is_item or not inner.declared)
 
 
-def owned_fields(nodes: dict[FieldPath, Node]) -> frozenset[FieldPath]:
-    """What applying an object of these places owns."""
-    return frozenset(path for path, node in nodes.items() if node.owned)
+def added_fields(obj: Any, layout: Layout, path: FieldPath = ()) -> frozenset[FieldPath]:
+    """What writing an object where nothing was owns: all but what such an object has from the start."""
+    return _fields(obj, layout, path, _counts_when_added)
 
 
-def _walk(value: Any, layout: Layout, path: FieldPath, nodes: dict[FieldPath, Node]) -> None:
-    in_list = bool(path) and not path[-1].startswith("f:")
+def _counts_when_added(layout: Layout, is_item: bool) -> bool:
+    return is_item or not layout.always_there
+
+
+def _fields(obj: Any, layout: Layout, path: FieldPath, counts: _Counts) -> frozenset[FieldPath]:
+    found: set[FieldPath] = set()
+    _gather(obj, layout, path, counts, found)
+    found.discard(())
+    return frozenset(found)
+
+
+def _gather(value: Any, layout: Layout, path: FieldPath, counts: _Counts, found: set[FieldPath]) -> None:
     if isinstance(value, dict) and not layout.atomic:
-        nodes[path] = Node(value, leaf=not value, owned=not value or in_list or not layout.declared, layout=layout)
+        if not value or counts(layout, bool(path) and path[-1][0] != "f"):
+            found.add(path)
         for key, inner in value.items():
-            _walk(inner, layout.child(key), (*path, f"f:{key}"), nodes)
+            _gather(inner, layout.child(key), (*path, f"f:{key}"), counts, found)
     elif isinstance(value, list) and layout.list_type != "atomic":
-        nodes[path] = Node(value, leaf=False, owned=in_list or not layout.declared, layout=layout)
+        if counts(layout, bool(path) and path[-1][0] != "f"):
+            found.add(path)
         for place, item in enumerate(value):
-            _walk(item, layout.item(), (*path, layout.item_name(item, place)), nodes)
+            _gather(item, layout.item(), (*path, layout.item_name(item, place)), counts, found)
     else:
-        nodes[path] = Node(value, leaf=True, owned=True, layout=layout)
+        found.add(path)
+
+
+def changes(old: Any, new: Any, layout: Layout) -> tuple[frozenset[FieldPath], frozenset[FieldPath]]:
+    """Fields added or modified, and fields removed, between two states of an object.
+
+    Parts that are equal are not looked into, so that the cost is that of the difference.
+    """
+    changed: set[FieldPath] = set()
+    removed: set[FieldPath] = set()
+    _compare(old, new, layout, (), (changed, removed))
+    for found in (changed, removed):
+        found.discard(())
+    return frozenset(changed), frozenset(removed)
+
+
+def _compare(old: Any, new: Any, layout: Layout, path: FieldPath, found: tuple[set[FieldPath], set[FieldPath]]) -> None:
+    if old == new:
+        return
+    before, after = _parts(old, layout), _parts(new, layout)
+    if before is None and after is None:
+        found[0].add(path)
+        return
+    if after is None and new is not None:
+        found[0].add(path)
+    for step, (value, inner) in (after or {}).items():
+        if before is not None and step in before:
+            _compare(before[step][0], value, inner, (*path, step), found)
+        else:
+            _gather(value, inner, (*path, step), _counts_when_added, found[0])
+    for step, (value, inner) in (before or {}).items():
+        if after is None or step not in after:
+            _gather(value, inner, (*path, step), lambda _layout, _is_item: True, found[1])
+
+
+def _parts(value: Any, layout: Layout) -> dict[str, tuple[Any, Layout]] | None:
+    """What a value holds that is owned apart, by the steps into it; none for a leaf."""
+    if isinstance(value, dict) and not layout.atomic:
+        return {f"f:{key}": (inner, layout.child(key)) for key, inner in value.items()}
+    if isinstance(value, list) and layout.list_type != "atomic":
+        item_layout = layout.item()
+        return {layout.item_name(item, place): (item, item_layout) for place, item in enumerate(value)}
+    return None
 
 
 def closure(fields: Iterable[FieldPath]) -> set[FieldPath]:
@@ -74,6 +126,27 @@ def encode_fields(fields: Iterable[FieldPath]) -> dict[str, Any]:
         if path in inner:
             node["."] = {}
     return root
+
+
+def encode_added(obj: Any, layout: Layout) -> dict[str, Any]:
+    """Write what `added_fields` finds, in one go: most objects are written once and then never compared."""
+    tree = _added_tree(obj, layout, is_item=False)
+    tree.pop(".", None)
+    return tree
+
+
+def _added_tree(value: Any, layout: Layout, *, is_item: bool) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    if isinstance(value, dict) and not layout.atomic:
+        for key in sorted(value):
+            tree[f"f:{key}"] = _added_tree(value[key], layout.child(key), is_item=False)
+    elif isinstance(value, list) and layout.list_type != "atomic":
+        inner = layout.item()
+        for place, item in enumerate(value):
+            tree[layout.item_name(item, place)] = _added_tree(item, inner, is_item=True)
+    if tree and _counts_when_added(layout, is_item):
+        tree["."] = {}
+    return tree
 
 
 def decode_fields(tree: Any) -> frozenset[FieldPath]:

@@ -6,9 +6,11 @@ neither says anything, objects are merged by field and lists are owned as a whol
 
 from __future__ import annotations
 
-import json
+import functools
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from emulator.shapes import Field, Shape, shape_of
 
@@ -42,14 +44,25 @@ class Layout:
     """A field that its type names, in contrast to a free key of a map."""
     always_there: bool = False
     """A field that a built-in object has from the start, so that nobody owns its presence."""
+    _children: dict[str, Layout] = field(default_factory=dict, compare=False, repr=False)
+    """Layouts of fields that were asked for; all keys of a map share one."""
 
     def child(self, key: str) -> Layout:
         """The layout of one field."""
+        known = self._children.get(key)
+        if known is not None:
+            return known
+        made = self._make_child(key)
+        if made.declared:  # free keys are without number
+            self._children[key] = made
+        return made
+
+    def _make_child(self, key: str) -> Layout:
         if self.shape is not None:
             entry = self.shape.fields.get(key)
             return UNKNOWN if entry is None else _from_field(entry, first=self.root and key in _ALWAYS_THERE)
         if self.container is not None:
-            return Layout(shape=self.container.shape)
+            return self.item()
         if self.schema is not None:
             return _from_parent_schema(self.schema, key)
         return UNKNOWN
@@ -69,7 +82,13 @@ class Layout:
         return known or bool(self.schema.get("additionalProperties"))
 
     def item(self) -> Layout:
-        """The layout of a list's items."""
+        """The layout of a list's items, or of the values of a built-in map."""
+        known = self._children.get(_ITEM)
+        if known is None:
+            known = self._children[_ITEM] = self._make_item()
+        return known
+
+    def _make_item(self) -> Layout:
         if self.container is not None:
             return Layout(shape=self.container.shape)
         items = self.schema.get("items") if self.schema is not None else None
@@ -88,13 +107,34 @@ class Layout:
 
 
 UNKNOWN = Layout()
+_ITEM = "[]"
+"""Where the layout of items stands among those of fields; no field is called so."""
 
 
 def layout_of(api_version: Any, kind: str, schema: Json | None) -> Layout:
     """The layout of a whole object."""
-    shape = shape_of(api_version, kind) if schema is None and isinstance(api_version, str) else None
-    if shape is not None:
-        return Layout(shape=shape, root=True)
+    if schema is None:
+        return _built_in_layout(api_version if isinstance(api_version, str) else "", kind)
+    kept = _CUSTOM.get(id(schema))
+    if kept is None or kept[0] is not schema:
+        if len(_CUSTOM) > _MOST_CUSTOM:
+            _CUSTOM.clear()
+        kept = _CUSTOM[id(schema)] = (schema, _custom_layout(schema))
+    return kept[1]
+
+
+_CUSTOM: dict[int, tuple[Json, Layout]] = {}
+"""Layouts of schemas in use, by the identity of the schema, which is kept alive with them."""
+_MOST_CUSTOM = 256
+
+
+@functools.lru_cache(maxsize=1024)
+def _built_in_layout(api_version: str, kind: str) -> Layout:
+    shape = shape_of(api_version, kind)
+    return Layout(shape=shape, root=True) if shape else _custom_layout(None)
+
+
+def _custom_layout(schema: Json | None) -> Layout:
     known = schema or {"x-kubernetes-preserve-unknown-fields": True}
     properties = known.get("properties")
     fields = properties if isinstance(properties, dict) else {}
@@ -155,4 +195,4 @@ def _schema_key_defaults(schema: Json, names: tuple[str, ...]) -> Json:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(value, order="sorted").decode()

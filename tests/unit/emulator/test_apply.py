@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.apply import ApplyConflict, ApplyError, apply, track
-from emulator.fieldsets import decode_fields, encode_fields
+from emulator.fieldsets import added_fields, changes, decode_fields, encode_added, encode_fields
+from emulator.layouts import layout_of
 
 NOON = "2026-01-01T12:00:00Z"
 LATER = "2026-01-01T13:00:00Z"
@@ -377,14 +378,6 @@ def test_subresources_have_entries_of_their_own() -> None:
     assert entries[1]["fieldsV1"] == {"f:status": {"f:replicas": {}}}
 
 
-def test_a_true_is_not_a_one() -> None:
-    """Values are compared with their types."""
-    live = applied(None, thing(n=1))
-
-    with pytest.raises(ApplyConflict):
-        applied(live, thing(n=True), "other")
-
-
 @given(SPECS, SPECS)
 def test_apply_twice_is_apply_once(first: dict[str, Any], second: dict[str, Any]) -> None:
     """From any start, the second time changes nothing, and every wish is granted."""
@@ -405,6 +398,28 @@ def test_a_lone_applier_gets_exactly_its_last_wish(first: dict[str, Any], second
 
     left = {key: value for key, value in obj.get("spec", {}).items() if value not in ({}, [])}
     assert left == {key: value for key, value in second.items() if value not in ({}, [])}
+
+
+@given(SPECS)
+def test_the_short_way_of_creation_is_the_long_way(spec: dict[str, Any]) -> None:
+    """The first entry of an object lists the fields that are found one by one."""
+    for obj, schema in ((thing(**spec), SCHEMA), (deployment(template={"spec": spec}), None)):
+        layout = layout_of(obj["apiVersion"], obj["kind"], schema)
+        assert encode_added(obj, layout) == encode_fields(added_fields(obj, layout))
+
+
+@given(SPECS, SPECS)
+def test_changes_lead_from_one_state_to_the_other(first: dict[str, Any], second: dict[str, Any]) -> None:
+    """What was, without the removed and with the changed fields, is what is."""
+    old, new = thing(**first), thing(**second)
+    layout = layout_of(old["apiVersion"], "Thing", SCHEMA)
+
+    changed, removed = changes(old, new, layout)
+
+    everything_new = added_fields(new, layout)
+    assert changed <= everything_new
+    assert not removed & everything_new
+    assert everything_new <= (added_fields(old, layout) - removed) | changed
 
 
 @given(SPECS, SPECS)
