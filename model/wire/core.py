@@ -33,6 +33,7 @@ __all__ = [
     "Namespace",
     "NamespaceStatus",
     "Node",
+    "NodeAddress",
     "NodeAffinity",
     "NodeSpec",
     "NodeStatus",
@@ -369,12 +370,20 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
     device_path: str = ""
 
 
+class NodeAddress(Wire, frozen=True, kw_only=True):
+    """How a node is reached: `InternalIP`, `Hostname`, ..."""
+
+    type: str = ""
+    address: str = ""
+
+
 class NodeStatus(Wire, frozen=True, kw_only=True):
     """What a node offers and how it fares."""
 
     allocatable: ResourceList = EMPTY
     capacity: ResourceList = EMPTY
     images: tuple[ContainerImage, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
     conditions: tuple[Condition, ...] = ()
     volumes_attached: tuple[AttachedVolume, ...] = ()
     volumes_in_use: tuple[str, ...] = ()

@@ -1,0 +1,342 @@
+"""Kubelets: the lives of all pods on all hollow nodes, followed by two watches.
+
+    bound ──admitted──▶ starting ──after a delay──▶ running ──after its duration──▶ ended
+      │                                                │
+      └──refused──▶ ended                deleted ──▶ leaving ──after its grace──▶ gone
+
+All that must outlive this process is in the objects: a new process lists them and goes on where the old one was.
+Pods that run already take their room before any other is admitted.
+"""
+
+import asyncio
+import enum
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from emulator.clock import Clock, parse_time
+from emulator.hollow.admission import Room
+from emulator.hollow.durations import seconds_in
+from emulator.hollow.statuses import ended, refused, running
+from emulator.hollow.template import HOLLOW_LABEL
+from kube.backoff import Backoff
+from kube.client import Client, MediaType
+from kube.errors import ApiError
+from kube.reflector import Reflector
+from kube.resources import NODES, PODS
+
+__all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets"]
+
+DURATION: Final = "emulator.pyroclast.io/duration"
+"""Pod annotation: how long it runs, seconds or a Go duration; without it, for ever."""
+RESULT: Final = "emulator.pyroclast.io/result"
+"""Pod annotation: `Succeeded` (the default) or `Failed`."""
+TERMINATION: Final = "emulator.pyroclast.io/termination"
+"""Pod annotation: how long it takes to end when it is deleted; its grace period at most."""
+
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletOptions:
+    """How fast hollow kubelets are."""
+
+    start_seconds: float = 0.5
+    """From binding to running."""
+    termination_seconds: float = 1.0
+    """From deletion to the end, for pods that do not say otherwise; their grace period at most."""
+    concurrency: int = 32
+    """Most requests at a time."""
+
+
+class Stage(enum.IntEnum):
+    """How far a pod has come; it never goes back."""
+
+    STARTING = 1
+    RUNNING = 2
+    ENDED = 3
+    LEAVING = 4
+
+
+@dataclass(slots=True, kw_only=True)
+class _Life:
+    pod: Any
+    stage: Stage
+    timer: asyncio.TimerHandle | None = None
+    backoff: Backoff = field(default_factory=Backoff)
+
+
+class _Nodes:
+    """Keeps the rooms in step with the node objects."""
+
+    def __init__(self, kubelets: "Kubelets") -> None:
+        self._kubelets = kubelets
+
+    def added(self, new: Any) -> None:
+        self._kubelets.node_seen(new)
+
+    def updated(self, old: Any, new: Any) -> None:  # noqa: ARG002  the shape of a handler
+        self._kubelets.node_seen(new)
+
+    def deleted(self, old: Any) -> None:
+        self._kubelets.rooms.pop(old.metadata.name, None)
+
+
+class _Pods:
+    """Passes on what happens to pods."""
+
+    def __init__(self, kubelets: "Kubelets") -> None:
+        self._kubelets = kubelets
+
+    def added(self, new: Any) -> None:
+        self._kubelets.pod_seen(new)
+
+    def updated(self, old: Any, new: Any) -> None:  # noqa: ARG002  the shape of a handler
+        self._kubelets.pod_seen(new)
+
+    def deleted(self, old: Any) -> None:
+        self._kubelets.pod_gone(old)
+
+
+class Kubelets:
+    """One process for all hollow nodes."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: KubeletOptions | None = None,
+        *,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Prepare; `run` does.
+
+        Args:
+            client: Speaks to the server.
+            options: How fast.
+            clock: For times in statuses.
+            chance: For jitter.
+        """
+        self.rooms: dict[str, Room] = {}
+        """By node name."""
+        self.ready = asyncio.Event()
+        """Nodes and pods were read, and every kubelet is at work."""
+        self.writes = 0
+        """Requests that succeeded so far."""
+        self._client = client
+        self._options = options or KubeletOptions()
+        self._clock = clock or Clock()
+        self._lives: dict[str, _Life] = {}
+        self._jobs: deque[tuple[str, Callable[[_Life], Any]]] = deque()
+        self._wake = asyncio.Event()
+        self._addresses = 0
+        # The server sends bound pods alone: unbound ones are no kubelet's business.
+        self._pods = Reflector(client, PODS, [_Pods(self)], field_selector="spec.nodeName!=", chance=chance)
+        self._nodes = Reflector(client, NODES, [_Nodes(self)], label_selector=HOLLOW_LABEL, chance=chance)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._nodes.run())
+                await self._nodes.synced.wait()
+                group.create_task(self._pods.run())
+                await self._pods.synced.wait()
+                self._begin()
+                for _ in range(self._options.concurrency):
+                    group.create_task(self._work())
+        finally:
+            for life in self._lives.values():
+                if life.timer is not None:
+                    life.timer.cancel()
+
+    def node_seen(self, node: Any) -> None:
+        """A node appeared or changed."""
+        name = node.metadata.name
+        room = self.rooms.get(name)
+        if room is not None:
+            room.node = node
+            return
+        self.rooms[name] = Room(node=node)
+        if self.ready.is_set():
+            for pod in list(self._pods.objects.values()):
+                if pod.spec.node_name == name:
+                    self.pod_seen(pod)
+
+    def pod_seen(self, pod: Any) -> None:
+        """A bound pod appeared or changed."""
+        room = self.rooms.get(pod.spec.node_name)
+        if room is None:
+            return
+        life = self._lives.get(pod.metadata.uid)
+        if life is not None:
+            life.pod = pod
+        if pod.metadata.deletion_timestamp:
+            self._leave(pod, room)
+        elif pod.status.phase in _ENDED:
+            self._end(pod, room)
+        elif pod.status.phase == "Running":
+            self._live(pod, room)
+        elif life is None and self.ready.is_set():
+            self._admit(pod, room)
+
+    def pod_gone(self, pod: Any) -> None:
+        """A pod's object is gone, and with it the pod."""
+        life = self._lives.pop(pod.metadata.uid, None)
+        if life is not None and life.timer is not None:
+            life.timer.cancel()
+        room = self.rooms.get(pod.spec.node_name)
+        if room is not None:
+            room.release(pod.metadata.uid)
+
+    def _begin(self) -> None:
+        """Admit what arrived before all that runs already was known."""
+        self.ready.set()
+        for pod in list(self._pods.objects.values()):
+            self.pod_seen(pod)
+
+    def _admit(self, pod: Any, room: Room) -> None:
+        refusal = room.refuse(pod)
+        if refusal is not None:
+            _log.info("pod_refused", pod=pod.metadata.key, node=pod.spec.node_name, reason=refusal.reason)
+            self._advance(pod, Stage.ENDED)
+            status = refused(refusal.reason, refusal.message, self._clock.now())
+            self._enqueue(pod.metadata.uid, lambda life: self._write_status(life, status))
+            return
+        room.take(pod)
+        self._advance(pod, Stage.STARTING)
+        self._after(self._options.start_seconds, pod, self._write_running)
+
+    def _live(self, pod: Any, room: Room) -> None:
+        """It runs: it holds its room, whatever else, and ends when its time has come."""
+        room.take(pod)
+        if not self._advance(pod, Stage.RUNNING):
+            return
+        duration = seconds_in(pod.metadata.annotations.get(DURATION, ""))
+        if duration is not None:
+            age = self._clock.seconds() - parse_time(pod.status.start_time) if pod.status.start_time else 0.0
+            # Times have whole seconds: what started within the last two counts as started now.
+            self._after(duration if age < 2 else max(0.0, duration - age), pod, self._write_ended)
+
+    def _end(self, pod: Any, room: Room) -> None:
+        room.release(pod.metadata.uid)
+        self._advance(pod, Stage.ENDED)
+
+    def _leave(self, pod: Any, room: Room) -> None:
+        """It is being deleted: it ends within its grace, and then its object goes."""
+        uid = pod.metadata.uid
+        life = self._lives.get(uid)
+        was_alive = pod.status.phase == "Running" and (life is None or life.stage == Stage.RUNNING)
+        if pod.status.phase == "Running":
+            room.take(pod)
+        if not self._advance(pod, Stage.LEAVING):
+            return
+        grace = float(pod.metadata.deletion_grace_period_seconds or 0)
+        wanted = seconds_in(pod.metadata.annotations.get(TERMINATION, ""))
+        takes = self._options.termination_seconds if wanted is None else wanted
+        self._after(min(grace, takes) if was_alive else 0.0, pod, self._delete)
+
+    def _advance(self, pod: Any, stage: Stage) -> bool:
+        """Move a life on; tell whether that is news."""
+        uid = pod.metadata.uid
+        life = self._lives.get(uid)
+        if life is None:
+            self._lives[uid] = _Life(pod=pod, stage=stage)
+            return True
+        if life.stage >= stage:
+            return False
+        life.stage = stage
+        if life.timer is not None:
+            life.timer.cancel()
+            life.timer = None
+        return True
+
+    def _after(self, seconds: float, pod: Any, job: Callable[[_Life], Any]) -> None:
+        uid = pod.metadata.uid
+        if seconds <= 0:
+            self._enqueue(uid, job)
+            return
+        self._lives[uid].timer = asyncio.get_running_loop().call_later(seconds, self._enqueue, uid, job)
+
+    def _enqueue(self, uid: str, job: Callable[[_Life], Any]) -> None:
+        self._jobs.append((uid, job))
+        self._wake.set()
+
+    async def _work(self) -> None:
+        while True:
+            if not self._jobs:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            uid, job = self._jobs.popleft()
+            life = self._lives.get(uid)
+            if life is not None:
+                await self._do(uid, life, job)
+
+    async def _do(self, uid: str, life: _Life, job: Callable[[_Life], Any]) -> None:
+        stage = life.stage
+        try:
+            await job(life)
+        except ApiError as error:
+            if error.is_temporary and life.stage == stage:
+                wait = life.backoff.next_wait(error.retry_after)
+                life.timer = asyncio.get_running_loop().call_later(wait, self._enqueue, uid, job)
+            elif not error.is_temporary and error.status not in {404, 409}:
+                _log.warning("kubelet_refused", pod=life.pod.metadata.key, error=str(error))
+        else:
+            self.writes += 1
+
+    async def _write_running(self, life: _Life) -> None:
+        if life.stage != Stage.STARTING:
+            return  # deleted meanwhile
+        pod = life.pod
+        self._addresses += 1
+        number = self._addresses
+        status = running(
+            pod,
+            self._clock.now(),
+            host_ip=_internal_ip(self.rooms.get(pod.spec.node_name)),
+            pod_ip=f"10.{(number >> 16) & 255}.{(number >> 8) & 255}.{number & 255}",
+        )
+        await self._write_status(life, status)
+
+    async def _write_ended(self, life: _Life) -> None:
+        if life.stage != Stage.RUNNING:
+            return
+        has_failed = life.pod.metadata.annotations.get(RESULT) == "Failed"
+        await self._write_status(life, ended(life.pod, self._clock.now(), has_failed=has_failed))
+
+    async def _write_status(self, life: _Life, status: dict[str, Any]) -> None:
+        metadata = life.pod.metadata
+        await self._client.request(
+            "PATCH",
+            PODS.path(metadata.namespace, metadata.name, "status"),
+            body=msgspec.json.encode({"metadata": {"uid": metadata.uid}, "status": status}),
+            media_type=MediaType.STRATEGIC_PATCH,
+        )
+
+    async def _delete(self, life: _Life) -> None:
+        metadata = life.pod.metadata
+        await self._client.request(
+            "DELETE",
+            PODS.path(metadata.namespace, metadata.name),
+            body=msgspec.json.encode(
+                {
+                    "apiVersion": "v1",
+                    "kind": "DeleteOptions",
+                    "gracePeriodSeconds": 0,
+                    "preconditions": {"uid": metadata.uid},
+                }
+            ),
+        )
+
+
+def _internal_ip(room: Room | None) -> str:
+    addresses = room.node.status.addresses if room is not None else ()
+    return next((found.address for found in addresses if found.type == "InternalIP"), "127.0.0.1")
