@@ -20,7 +20,6 @@ Json = dict[str, Any]
 
 _KEY_DEFAULTS = {"protocol": "TCP"}
 """What a key of a built-in list is when an item leaves it out."""
-_ALWAYS_THERE = frozenset({"metadata", "spec", "status"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +59,7 @@ class Layout:
     def _make_child(self, key: str) -> Layout:
         if self.shape is not None:
             entry = self.shape.fields.get(key)
-            return UNKNOWN if entry is None else _from_field(entry, first=self.root and key in _ALWAYS_THERE)
+            return UNKNOWN if entry is None else _from_field(entry, self)
         if self.container is not None:
             return self.item()
         if self.schema is not None:
@@ -145,7 +144,7 @@ _METADATA = "x-metadata"
 """Marks the place in a custom type's schema where the metadata of built-in types stands."""
 
 
-def _from_field(entry: Field, *, first: bool) -> Layout:
+def _from_field(entry: Field, parent: Layout) -> Layout:
     return Layout(
         shape=None if entry.container else entry.shape,
         container=entry if entry.container else None,
@@ -154,7 +153,7 @@ def _from_field(entry: Field, *, first: bool) -> Layout:
         list_keys=entry.list_keys,
         key_defaults=_KEY_DEFAULTS,
         declared=True,
-        always_there=first or entry.required,
+        always_there=(parent.root or parent.always_there) and (entry.always or entry.required),
     )
 
 

@@ -49,6 +49,8 @@ class Field:
     section: str
     """Group and version in which `type_name` is looked up first."""
     required: bool = False
+    always: bool = False
+    """An object that is there even when it is empty."""
     pointer: bool = False
     """A scalar whose empty value differs from its absence."""
     atomic: bool = False
@@ -158,6 +160,7 @@ def _field(section: str, name: str, number: int, type_name: str, notes: list[str
         type_name=type_name[len(container) :],
         section=section,
         required="required" in values,
+        always="always" in values,
         pointer="pointer" in values,
         atomic="atomic" in values,
         list_type=list_type,

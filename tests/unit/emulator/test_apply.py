@@ -314,6 +314,23 @@ def test_creating_owns_what_is_there() -> None:
     }
 
 
+def test_presence_from_the_start_ends_at_lists() -> None:
+    """A deployment has its template from the start; a container has its resources only from its own."""
+    made = updated(None, deployment(template=pod_template({"name": "a", "resources": {"limits": {"cpu": "1"}}})))
+
+    assert owned(made, "editor")["f:spec"]["f:template"] == {
+        "f:spec": {
+            "f:containers": {
+                'k:{"name":"a"}': {
+                    ".": {},
+                    "f:name": {},
+                    "f:resources": {".": {}, "f:limits": {".": {}, "f:cpu": {}}},
+                }
+            }
+        }
+    }
+
+
 def test_updating_takes_what_it_changes() -> None:
     """An update needs no force: the former owner loses the field, and the time is the update's."""
     live = applied(None, deployment(replicas=2, paused=True))
