@@ -25,11 +25,11 @@ VERSIONS = iter(range(1, 10**9))
 def pods(draw: st.DrawFn) -> wire.Pod:
     """Any pod of a small cluster, in any state."""
     name = draw(st.sampled_from(("p1", "p2", "p3", "p4")))
-    group = draw(st.sampled_from((*JOBS, "")))
-    phase = draw(st.sampled_from(("Pending", "Running", "Succeeded", "Failed", "Unknown")))
+    group = draw(st.sampled_from((*JOBS, *JOBS, "")))
+    phase = draw(st.sampled_from(("Pending", "Pending", "Running", "Succeeded", "Failed", "Unknown")))
     node = draw(st.sampled_from((*NODES, "")))
     request = draw(st.sampled_from((*AMOUNTS, {"cpu": "broken"})))
-    gates = draw(st.sampled_from(((), ("scheduling.volcano.sh/queue-allocation-gate",), ("other",))))
+    gates = draw(st.sampled_from(((), (), (), ("scheduling.volcano.sh/queue-allocation-gate",), ("other",))))
     volumes = (wire.Volume(name="v", persistent_volume_claim=wire.PersistentVolumeClaimVolumeSource(claim_name="c")),)
     return wire.Pod(
         metadata=wire.ObjectMeta(
@@ -37,11 +37,11 @@ def pods(draw: st.DrawFn) -> wire.Pod:
             namespace="ns",
             uid=name + draw(st.sampled_from(("", "-again"))),
             resource_version=str(next(VERSIONS)),
-            deletion_timestamp=draw(st.sampled_from(("", "2026-01-01T00:00:00Z"))),
+            deletion_timestamp=draw(st.sampled_from(("", "", "", "2026-01-01T00:00:00Z"))),
             annotations={"scheduling.k8s.io/group-name": group} if group else {},
         ),
         spec=wire.PodSpec(
-            scheduler_name=draw(st.sampled_from(("volcano", "other"))),
+            scheduler_name=draw(st.sampled_from(("volcano", "volcano", "other"))),
             node_name=node,
             containers=(wire.Container(name="c", resources=wire.ResourceRequirements(requests=request)),),
             scheduling_gates=tuple(wire.PodSchedulingGate(name=gate) for gate in gates),
@@ -104,6 +104,23 @@ OTHERS: tuple[tuple[str, Any], ...] = (
         wire.NodeShard(metadata=wire.ObjectMeta(name="volcano"), spec=wire.NodeShardSpec(nodes_desired=("n1",))),
     ),
 )
+
+
+START: tuple[tuple[str, Any], ...] = (
+    *OTHERS,
+    *(("PodGroup", wire.PodGroup(metadata=wire.ObjectMeta(name=name, namespace="ns", uid="g"))) for name in JOBS),
+    *(
+        (
+            "Node",
+            wire.Node(
+                metadata=wire.ObjectMeta(name=name, uid="n", labels={"use": "yes"}),
+                status=wire.NodeStatus(allocatable={"cpu": "4", "memory": "4Gi", "nvidia.com/gpu": "2", "pods": "10"}),
+            ),
+        )
+        for name in NODES
+    ),
+)
+"""A sound cluster, so that most of what happens matters."""
 
 
 def binds(books: Books) -> st.SearchStrategy[Plan]:
@@ -169,6 +186,8 @@ def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ung
         assume_seconds=2.0,
     )
     books = Books(options)
+    for kind, each in START:
+        books.apply(kind, each)
     for now in range(data.draw(st.integers(1, 25))):
         step(books, data, float(now))
         if data.draw(st.booleans()):
