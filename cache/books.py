@@ -8,6 +8,7 @@ What always holds: the books equal those that `rebuild` makes from the stored ob
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from cache.assumptions import Assumption
@@ -200,6 +201,22 @@ class Books:
     def overdue(self, now: float) -> list[TaskId]:
         """List the tasks whose echo is overdue; read their pods again, then `apply` or `remove`, and `forget`."""
         return [task for task, assumption in self._assumed.items() if assumption.deadline <= now]
+
+    def extend(self, task: TaskId, now: float) -> None:
+        """Give the echo of a task more time: the server has what was assumed, but the watch lags."""
+        assumption = self._assumed.get(task)
+        if assumption is not None:
+            self._assumed[task] = replace(assumption, deadline=now + self.options.assume_seconds)
+
+    def stored(self, kind: str) -> Mapping[str, Any]:
+        """Return the live objects of a kind: pods by UID, others by `namespace/name` or name."""
+        if kind in self._stored:
+            return self._stored[kind]
+        return (
+            {each.metadata.name: each for each in self._priorities.all()}
+            if kind == "PriorityClass"
+            else (self._lookups.of(kind))
+        )
 
     def task(self, task: TaskId) -> Task | None:
         """Return a task as it is now, assumptions included."""

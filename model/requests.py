@@ -29,6 +29,7 @@ __all__ = [
     "is_best_effort",
     "is_counted",
     "is_resize_infeasible",
+    "is_whole",
     "pod_request",
     "saturated",
 ]
@@ -91,7 +92,7 @@ def amounts(resources: wire.ResourceList) -> dict[str, int]:
 
 def saturated(name: str, amount: int, largest: int = LARGEST_REQUEST) -> int:
     """Return an amount in thousandths, cut to `largest` base units."""
-    return min(amount, largest * MILLI if _is_whole(name) else largest)
+    return min(amount, largest * MILLI if is_whole(name) else largest)
 
 
 def is_best_effort(request: Amounts) -> bool:
@@ -242,8 +243,9 @@ def _take_larger(sums: _Exact, other: _Exact) -> None:
 
 
 def _rounded(name: str, value: wire.Quantity | Fraction) -> int:
-    return units(value) * MILLI if _is_whole(name) else millis(value)
+    return units(value) * MILLI if is_whole(name) else millis(value)
 
 
-def _is_whole(name: str) -> bool:
+def is_whole(name: str) -> bool:
+    """Tell whether amounts of a resource are whole units, such as bytes; others go by thousandths."""
     return name in _WHOLE or name.startswith(_HUGE_PAGES)

@@ -1,0 +1,221 @@
+"""The scheduler's cache: it follows the cluster, gives snapshots of it, and carries out what is decided on them.
+
+    made ──start──▶ syncing ──first lists told──▶ synced ──stop──▶ stopped
+
+Everything happens on one loop's thread. What always holds: the books hear of every change that the watches bring, and a
+decision is in them from `assume` until the cluster shows it, refuses it, or its pod, read again, tells otherwise.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final
+
+import structlog
+
+from cache.audit import differences
+from cache.books import Books
+from cache.carrying import carry_out
+from cache.dump import Dump, take_dump
+from cache.following import FOLLOWED, Feeder
+from cache.hands import Hands
+from cache.options import BooksOptions
+from cache.queues import make_first_queues
+from cache.shard_status import shard_status, write_shard_status
+from cache.shards import SHARDED_MODES
+from cache.writing import write
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.reflector import Reflector
+from kube.resources import PODS, Resource
+from model.errors import ObjectError, PyroclastError
+from model.ids import TaskId
+from model.plan import Plan
+from model.report import CycleReport
+from model.snapshot import Snapshot
+
+__all__ = ["SchedulerCache"]
+
+_RESYNC_SECONDS: Final = 1.0
+"""Time between looks for overdue echoes."""
+
+_log = structlog.get_logger(__name__)
+
+
+class SchedulerCache:
+    """The live picture of the cluster."""
+
+    def __init__(
+        self,
+        client: Client,
+        hands: Hands,
+        options: BooksOptions | None = None,
+        *,
+        kinds: Iterable[Resource[Any]] = FOLLOWED,
+        may_write: Callable[[], bool] = lambda: True,
+        audit_seconds: float = 300.0,
+        on_audit: Callable[[list[str]], None] = lambda _: None,
+        on_fault: Callable[[ObjectError], None] = lambda _: None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Prepare to follow a cluster.
+
+        Args:
+            client: Speaks to the server.
+            hands: Who acts; its status writer and its event recorder run as long as the cache does.
+            options: How the books read the cluster.
+            kinds: What to follow.
+            may_write: Whether this process leads; asked before anything is created or written on its own account.
+            audit_seconds: Time between audits; 0 for none.
+            on_audit: Is told the differences that each audit found.
+            on_fault: Is told of each broken object and field.
+            clock: For waiting and deadlines.
+        """
+        self.books = Books(options, on_fault)
+        self.synced = asyncio.Event()
+        """The first lists of all kinds are in the books."""
+        self._client = client
+        self._hands = hands
+        self._may_write = may_write
+        self._audit_seconds = audit_seconds
+        self._on_audit = on_audit
+        self._clock = clock or SystemClock()
+        self.reflectors = {
+            each.kind: Reflector(client, each, [Feeder(each.kind, self.books)], on_broken=on_fault, clock=self._clock)
+            for each in kinds
+        }
+        """By kind."""
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def start(self, *, patience_seconds: float = 0.0) -> bool:
+        """Begin to follow, and wait until the first lists are in the books.
+
+        Args:
+            patience_seconds: How long to wait; 0 waits for ever.
+
+        Returns:
+            Whether everything is there; when the patience ran out, following goes on and `lagging` names what lacks.
+        """
+        for reflector in self.reflectors.values():
+            self._begin(reflector.run())
+        self._begin(self._hands.statuses.run())
+        self._begin(self._hands.events.run())
+        self._begin(self._read_overdue())
+        if self._audit_seconds:
+            self._begin(self._audit_now_and_then())
+        self._begin(self._note_synced())
+        try:
+            async with asyncio.timeout(patience_seconds or None):
+                await self.synced.wait()
+        except TimeoutError:
+            _log.warning("sync_slow", lagging=self.lagging())
+        return self.synced.is_set()
+
+    async def stop(self) -> None:
+        """End following; what is being written is cut off, so drain `hands` first."""
+        running, self._running = list(self._running), set()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def lagging(self) -> list[str]:
+        """Name the kinds whose first list is not there."""
+        return [kind for kind, reflector in self.reflectors.items() if not reflector.synced.is_set()]
+
+    async def make_first_queues(self) -> bool:
+        """Create the root and the default queue where they are missing; call it when this process leads."""
+        return await make_first_queues(self._client, self._clock, self.books.options.default_queue)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        return self.books.snapshot()
+
+    def assume(self, plan: Plan) -> bool:
+        """Take all of a plan into the books, or none of it; tells which."""
+        faults = self.books.assume(plan, self._clock.monotonic())
+        if faults:
+            _log.info("plan_refused", action=plan.action, job=plan.job, faults=faults[:3], more=max(0, len(faults) - 3))
+        return not faults
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Do what an assumed plan says; failures are corrected in the books."""
+        await carry_out(plan, self.books, self._hands)
+
+    def write(self, report: CycleReport) -> None:
+        """Hand statuses, conditions and events of a cycle to their writers."""
+        write(report, self.books, self._hands)
+        options = self.books.options
+        if options.shard_mode in SHARDED_MODES and self._may_write():
+            status = shard_status(self.books.stored("NodeShard"), options.shard_name)
+            if status is not None:
+                self._begin(write_shard_status(self._client, options.shard_name, status))
+
+    def dump(self) -> Dump:
+        """Note the objects of this moment; `Dump.encode` makes a file of them for `pyroclast simulate`."""
+        return take_dump(self.books)
+
+    async def audit(self) -> list[str]:
+        """Rebuild the books from their objects, in another thread, and name what differs from the running ones."""
+        running, remake = self.books.snapshot(), self.books.copy_of_objects()
+        found = await asyncio.to_thread(lambda: differences(running, remake().snapshot()))
+        for difference in found[:10]:
+            _log.error("books_drifted", difference=difference)
+        self._on_audit(found)
+        return found
+
+    async def resync(self, task: TaskId) -> None:
+        """Read the pod of an overdue task, and believe it.
+
+        Raises:
+            ApiError: The server could not say; the task stays as it is.
+        """
+        stored = self.books.stored("Pod").get(task)
+        if stored is None:
+            return
+        path = PODS.path(stored.metadata.namespace, stored.metadata.name)
+        try:
+            pod = PODS.decoder.decode(await self._client.request("GET", path))
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+            pod = None
+        assumption = self.books.assumed().get(task)
+        if pod is None or pod.metadata.uid != task:
+            self.books.remove("Pod", stored)
+        elif assumption is not None and assumption.is_settled_by(pod):
+            # True after all: the watch, which lags, will bring it, and nothing older must overtake it.
+            self.books.extend(task, self._clock.monotonic())
+        else:
+            self.books.forget(task, failed=assumption is not None and assumption.node is not None)
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("cache_work_failed", exc_info=error)
+
+    async def _note_synced(self) -> None:
+        for reflector in self.reflectors.values():
+            await reflector.synced.wait()
+        self.books.mark_half_bound()
+        self.synced.set()
+
+    async def _read_overdue(self) -> None:
+        while True:
+            await self._clock.sleep(_RESYNC_SECONDS)
+            for task in self.books.overdue(self._clock.monotonic()):
+                _log.warning("echo_overdue", pod=self.books.stored("Pod")[task].metadata.key)
+                try:
+                    await self.resync(task)
+                except PyroclastError as error:
+                    _log.warning("resync_failed", error=str(error))
+
+    async def _audit_now_and_then(self) -> None:
+        await self.synced.wait()
+        while True:
+            await self._clock.sleep(self._audit_seconds)
+            await self.audit()

@@ -1,0 +1,96 @@
+"""Carrying out: do what an assumed plan says, and correct the books where the server refuses.
+
+Binds come first. When none of a plan's binds could be made, nothing is evicted for it: victims must not leave for a
+beneficiary that does not come.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from cache.books import Books
+from cache.hands import Hands
+from kube.binder import BindOutcome
+from kube.events import regarding
+from kube.evictor import EvictionOutcome
+from kube.resources import POD_GROUPS, PODS
+from model import wire
+from model.ids import TaskId
+from model.plan import Eviction, Plan
+
+__all__ = ["carry_out"]
+
+_SILENT: Final = frozenset({"Gone", "NotLeader", "BoundElsewhere"})
+"""Failures that the watch explains better, or that are not ours to write about any more."""
+
+_log = structlog.get_logger(__name__)
+
+
+async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
+    """Bind, nominate and evict as a plan says."""
+    outcome = await hands.binder.bind(plan) if plan.binds else None
+    for bind in outcome.binds if outcome is not None else ():
+        _settle_bind(bind, books, hands)
+    if outcome is not None and not any(bind.is_bound for bind in outcome.binds):
+        for eviction in plan.evictions:
+            books.forget(eviction.task)
+        return
+    for nomination in plan.nominations:
+        pod = _pod(books, nomination.task)
+        if pod is not None:
+            hands.statuses.pod(pod, nominated_node=nomination.node)
+    evictions = await asyncio.gather(*(hands.evictor.evict(eviction) for eviction in plan.evictions))
+    for eviction_outcome in evictions:
+        _settle_eviction(eviction_outcome, books, hands)
+
+
+def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:
+    bind = outcome.bind
+    pod = _pod(books, bind.task)
+    if outcome.is_bound:
+        if pod is not None:
+            message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
+            hands.events.record(regarding(PODS, pod.metadata), "Normal", "Scheduled", message)
+        return
+    books.forget(bind.task, failed=True)
+    _log.warning("bind_failed", pod=f"{bind.namespace}/{bind.name}", node=bind.node, reason=outcome.reason)
+    if pod is None or outcome.reason in _SILENT:
+        return
+    message = f"binding to node {bind.node} failed: {outcome.message or outcome.reason}"
+    hands.events.record(regarding(PODS, pod.metadata), "Warning", "FailedScheduling", message)
+    condition = wire.Condition(type="PodScheduled", status="False", reason="SchedulerError", message=message)
+    hands.statuses.pod(pod, condition=condition)
+
+
+def _settle_eviction(outcome: EvictionOutcome, books: Books, hands: Hands) -> None:
+    eviction = outcome.eviction
+    if not outcome.is_leaving:
+        books.forget(eviction.task)
+        _log.warning(
+            "eviction_failed",
+            pod=f"{eviction.namespace}/{eviction.name}",
+            reason=outcome.reason,
+            message=outcome.message,
+        )
+        return
+    if outcome.reason == "Gone":
+        return
+    pod = _pod(books, eviction.task)
+    if pod is not None:
+        message = eviction.message or f"evicted by {eviction.reason}"
+        hands.events.record(regarding(PODS, pod.metadata), "Warning", "Evict", message)
+    _tell_group(eviction, books, hands)
+
+
+def _tell_group(eviction: Eviction, books: Books, hands: Hands) -> None:
+    if eviction.job is None or books.is_made_up(eviction.job):
+        return
+    group = books.stored("PodGroup").get(eviction.job)
+    if group is not None:
+        hands.events.record(regarding(POD_GROUPS, group.metadata), "Normal", "Evict", eviction.reason)
+
+
+def _pod(books: Books, task: TaskId) -> wire.Pod | None:
+    pod: wire.Pod | None = books.stored("Pod").get(task)
+    return pod

@@ -1,0 +1,20 @@
+"""Hands: who binds, evicts, writes and reports for the cache."""
+
+from dataclasses import dataclass
+
+from kube.binder import Binder
+from kube.events import EventRecorder
+from kube.evictor import Evictor
+from kube.status import StatusWriter
+
+__all__ = ["Hands"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """What changes the cluster."""
+
+    binder: Binder
+    evictor: Evictor
+    statuses: StatusWriter
+    events: EventRecorder
