@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Candidates", "Choice", "NodeFunctions"]
 
 _NEVER: Final = float("-inf")
+_FEW: Final = 8
+"""Touched nodes that are looked up one by one; more are evaluated together. Without effect on the outcome."""
+_FAILED: Final = object()
+Functions = tuple[Registered[Any], ...]
 _LEVELS: Final = 8
 """Look-ahead on one node in one go: a balance of wasted and repeated work, without effect on the outcome."""
 
@@ -73,11 +77,16 @@ class Candidates:
     """Nodes for the tasks of one template; N nodes."""
 
     __slots__ = (
+        "_amount_scores",
+        "_amount_verdicts",
         "_base",
         "_cursor",
         "_functions",
+        "_known",
         "_needs",
         "_normalised",
+        "_pod_scores",
+        "_pod_verdicts",
         "_ranked",
         "_session",
         "_steady",
@@ -96,10 +105,18 @@ class Candidates:
         self._needs = session.nodes.needs(task.template)
         count = len(session.nodes)
         columns = session.nodes.columns()
-        steady = self._permitted(Locality.FACTS, task, columns)
+        steady = self._permitted(self._functions.verdicts[Locality.FACTS], task, columns)
         self._steady: BoolArray = np.ones(count, dtype=np.bool_) if steady is None else steady
-        base = self._sum(Locality.FACTS, task, columns)
+        base = self._sum(self._functions.scores[Locality.FACTS], task, columns)
         self._base: FloatArray = np.zeros(count) if base is None else base
+        self._amount_verdicts = self._concerned(self._functions.verdicts[Locality.AMOUNTS], task, columns)
+        self._amount_scores = self._concerned(self._functions.scores[Locality.AMOUNTS], task, columns)
+        self._pod_verdicts = self._concerned(self._functions.verdicts[Locality.NODE], task, columns)
+        self._pod_scores = self._concerned(self._functions.scores[Locality.NODE], task, columns)
+        self.depends_on_pods = bool(self._pod_verdicts or self._pod_scores)
+        """Whether some plugin cares which pods a node has, so that amounts do not tell all."""
+        self._known: dict[bytes, tuple[bool, bool, bool, float]] = {}
+        """By amounts of a node: permitted, fits free room, fits later room, score; what amounts alone decide."""
         self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
         """Permitted by all that depends on the node alone, room apart, shape (N,)."""
         self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
@@ -110,8 +127,6 @@ class Candidates:
         """Sum of the scores that depend on the node alone, shape (N,)."""
         self._ranked: FloatArray = np.full(count, _NEVER)
         """`scores` where a task may be placed now, minus infinity elsewhere."""
-        self.depends_on_pods = False
-        """Whether some plugin cares which pods a node has, so that amounts do not tell all."""
         self._normalised: list[tuple[Registered[Any], FloatArray]] = []
         for each in self._functions.normalised:
             raw = session.ask_scores(each, task, columns)
@@ -129,35 +144,52 @@ class Candidates:
             return
         touched = set(log[self._cursor :])
         self._cursor = len(log)
-        nodes = self._session.nodes
-        if len(touched) == 1:
-            columns = nodes.one(touched.pop())
-        else:
-            columns = nodes.columns(np.array(sorted(touched), dtype=np.int64))
-        index = columns.index
-        self._evaluate(task, columns, index)
+        if len(touched) <= _FEW and not self.depends_on_pods and not self._normalised:
+            for column in touched:
+                self._recall(task, column)
+            return
+        columns = self._session.nodes.columns(np.array(sorted(touched), dtype=np.int64))
+        self._evaluate(task, columns, columns.index)
         for each, raw in self._normalised:
             if each.locality is not Locality.FACTS:
                 fresh = self._session.ask_scores(each, task, columns)
-                raw[index] = 0.0 if fresh is None else fresh
+                raw[columns.index] = 0.0 if fresh is None else fresh
+
+    def _recall(self, task: Task, column: int) -> None:
+        """Bring one node up to date: nodes with equal amounts are asked about once."""
+        amounts = self._session.nodes.amounts_key(column)
+        known = self._known.get(amounts)
+        if known is None:
+            columns = self._session.nodes.one(column)
+            permitted = self._permitted(self._amount_verdicts, task, columns)
+            score = self._sum(self._amount_scores, task, columns)
+            idle, future = self._fits(columns)
+            known = self._known[amounts] = (
+                permitted is None or bool(permitted[0]),
+                bool(idle[0]),
+                bool(future[0]),
+                0.0 if score is None else float(score[0]),
+            )
+        permits, fits_idle, fits_future, for_amounts = known
+        allowed = permits and bool(self._steady[column])
+        total = self._base[column] + for_amounts
+        self.allowed[column] = allowed
+        self.fits_idle[column] = fits_idle
+        self.fits_future[column] = fits_future
+        self.scores[column] = total
+        self._ranked[column] = total if allowed and fits_idle else _NEVER
 
     def _evaluate(self, task: Task, columns: NodeColumns, where: "slice | IntArray") -> None:
         allowed = self._steady[where]
-        by_amounts = self._permitted(Locality.AMOUNTS, task, columns)
-        if by_amounts is not None:
-            allowed = allowed & by_amounts
-        by_pods = self._permitted(Locality.NODE, task, columns)
         scores = self._base[where]
-        for_amounts = self._sum(Locality.AMOUNTS, task, columns)
-        if for_amounts is not None:
-            scores = scores + for_amounts
-        for_pods = self._sum(Locality.NODE, task, columns)
-        if by_pods is not None:
-            allowed = allowed & by_pods
-            self.depends_on_pods = True
-        if for_pods is not None:
-            scores = scores + for_pods
-            self.depends_on_pods = True
+        for verdicts in (self._amount_verdicts, self._pod_verdicts):
+            permitted = self._permitted(verdicts, task, columns)
+            if permitted is not None:
+                allowed = allowed & permitted
+        for functions in (self._amount_scores, self._pod_scores):
+            added = self._sum(functions, task, columns)
+            if added is not None:
+                scores = scores + added
         idle, future = self._fits(columns)
         self.allowed[where] = allowed
         self.fits_idle[where] = idle
@@ -169,15 +201,18 @@ class Candidates:
         need = self._needs.thresholds
         free = columns.idle
         idle: BoolArray = np.logical_and.reduce(need <= free, axis=0)
-        # later room is less than free room only where something waits for it
         free += columns.releasing
         free -= columns.pipelined
         future: BoolArray = np.logical_and.reduce(need <= free, axis=0)
         return idle, future
 
-    def _permitted(self, locality: Locality, task: Task, columns: NodeColumns) -> BoolArray | None:
+    def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
+        """Return the functions that have a say about this template: None over all nodes means never."""
+        return tuple(each for each in functions if self._session.ask_or(each, _FAILED, task, columns) is not None)
+
+    def _permitted(self, functions: Functions, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
-        for each in self._functions.verdicts[locality]:
+        for each in functions:
             if each.cares is not None and not each.cares(task):
                 continue
             verdicts = self._session.ask_verdicts(each, task, columns)
@@ -185,9 +220,9 @@ class Candidates:
                 permitted = verdicts == 0 if permitted is None else permitted & (verdicts == 0)
         return permitted
 
-    def _sum(self, locality: Locality, task: Task, columns: NodeColumns) -> FloatArray | None:
+    def _sum(self, functions: Functions, task: Task, columns: NodeColumns) -> FloatArray | None:
         total: FloatArray | None = None
-        for each in self._functions.scores[locality]:
+        for each in functions:
             scores = self._session.ask_scores(each, task, columns)
             if scores is not None:
                 total = scores if total is None else total + scores
@@ -243,7 +278,7 @@ class Candidates:
 
     def asked_anew(self, task: Task) -> BoolArray | None:
         """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""
-        return self._permitted(Locality.GLOBAL, task, self._session.nodes.columns())
+        return self._permitted(self._functions.verdicts[Locality.GLOBAL], task, self._session.nodes.columns())
 
     def _permit_pairs(self, task: Task, feasible: BoolArray) -> BoolArray:
         pairs = self._functions.verdicts[None]
@@ -318,11 +353,11 @@ class Candidates:
         state = self._session.nodes.state[:, index] + self._needs.allocate[:, None] * more
         columns = self._session.nodes.supposing(index, state)
         scores = self._base[index]
-        for_amounts = self._sum(Locality.AMOUNTS, task, columns)
+        for_amounts = self._sum(self._amount_scores, task, columns)
         if for_amounts is not None:
             scores = scores + for_amounts
         allowed = self._steady[index]
-        by_amounts = self._permitted(Locality.AMOUNTS, task, columns)
+        by_amounts = self._permitted(self._amount_verdicts, task, columns)
         if by_amounts is not None:
             allowed = allowed & by_amounts
         fits = np.logical_and.reduce(self._needs.thresholds <= columns.idle, axis=0)

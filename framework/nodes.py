@@ -186,7 +186,7 @@ _GONE: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 class SessionNodes:
     """The node table of a session: the snapshot's facts, amounts of its own, and a log of touched columns."""
 
-    __slots__ = ("_all", "_moved", "_needs", "log", "resources", "rows", "state", "table")
+    __slots__ = ("_all", "_capacities", "_moved", "_needs", "log", "resources", "rows", "state", "table")
 
     def __init__(self, table: NodeTable, resources: ResourceSpace) -> None:
         self.table = table
@@ -198,6 +198,7 @@ class SessionNodes:
         """Columns in the order in which they were touched; candidates keep a cursor into it."""
         self._moved: dict[int, dict[TaskId, Task]] = {}
         self._needs: dict[int, Needs] = {}
+        self._capacities: dict[int, bytes] = {}
         self._all: IntArray = np.arange(len(table), dtype=np.int64)
         self._all.flags.writeable = False
 
@@ -224,6 +225,15 @@ class SessionNodes:
             state.flags.writeable = False
             return self._bundle(self._all, state, self.table.allocatable, self.table.reported, is_all=True)
         return self.supposing(index, self.state[:, index])
+
+    def amounts_key(self, column: int) -> bytes:
+        """Return a key of all amounts of a node: nodes with equal keys are equal to whoever looks at amounts alone."""
+        capacity = self._capacities.get(column)
+        if capacity is None:
+            table = self.table
+            capacity = table.allocatable[:, column].tobytes() + table.reported[:, column].tobytes()
+            self._capacities[column] = capacity
+        return self.state[:, column].tobytes() + capacity
 
     def one(self, column: int) -> NodeColumns:
         """Show one column: cheaper than `columns`, for it copies nothing; it shows later changes too."""

@@ -93,13 +93,16 @@ class Vote(IntEnum):
 
 
 class Locality(Enum):
-    """What an array function for nodes depends on, so what makes its answer stale."""
+    """What an array function for nodes depends on, so what makes its answer stale.
+
+    But for `GLOBAL`, a function that answers None for all nodes has no say about the template and is not asked again.
+    """
 
     FACTS = "facts"
     """Labels, taints, names, images and other facts of the node: asked once per template."""
     AMOUNTS = "amounts"
-    """Facts and the amounts in the columns it is given, nothing else: asked again for touched columns, and also about
-    amounts that might be."""
+    """The amounts in the columns it is given, nothing else: asked again for touched columns, once for nodes with equal
+    amounts, and also about amounts that might be."""
     NODE = "node"
     """Anything of that node alone, its pods for example: asked again for touched columns."""
     GLOBAL = "global"
