@@ -106,13 +106,15 @@ class LabelSelector(Wire, frozen=True, kw_only=True):
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    """One condition of a status; `transition_id` is written on pod groups only."""
+    """One condition of a status; `transition_id` is written on pod groups only.
+
+    The probe time is left out on purpose: servers send it as null, which costs the slow way of decoding.
+    """
 
     type: str = ""
     status: str = ""
     reason: str = ""
     message: str = ""
     last_transition_time: str = ""
-    last_probe_time: str = ""
     transition_id: str = ""
     observed_generation: int = 0

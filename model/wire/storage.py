@@ -23,6 +23,7 @@ __all__ = [
     "PersistentVolumeSpec",
     "PersistentVolumeStatus",
     "StorageClass",
+    "TemplateMeta",
     "TopologySelectorLabelRequirement",
     "TopologySelectorTerm",
     "TypedObjectReference",
@@ -89,10 +90,17 @@ class PersistentVolumeClaim(Wire, frozen=True, kw_only=True):
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
+class TemplateMeta(Wire, frozen=True, kw_only=True):
+    """Metadata of a template; its creation time, a null, is left out."""
+
+    labels: Mapping[str, str] = EMPTY
+    annotations: Mapping[str, str] = EMPTY
+
+
 class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
     """What the claim of an ephemeral volume will ask for."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: TemplateMeta = TemplateMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
