@@ -66,14 +66,14 @@ class NodeGroup:
 class DomainCounts:
     """Pods counted by the domains of a node label; read only for everybody but this file."""
 
-    __slots__ = ("_at", "_at_version", "_code_of", "_inside", "_occupied", "codes", "counts", "total", "version")
+    __slots__ = ("_at", "_at_version", "_inside", "_label", "_occupied", "codes", "counts", "total", "version")
 
-    def __init__(self, codes: IntArray, code_of: Sequence[int], domains: int, within: BoolArray | None) -> None:
-        self.codes = codes
-        """Domain of each node, shape (N,), `ABSENT` (-1) where the node lacks the label."""
-        self._code_of = code_of
+    def __init__(self, label: "_Label", within: BoolArray | None) -> None:
+        self._label = label
         self._inside = within
-        self.counts: IntArray = np.zeros(domains, dtype=np.int64)
+        self.codes: IntArray = label.codes
+        """Domain of each node, shape (N,), `ABSENT` (-1) where the node lacks the label."""
+        self.counts: IntArray = np.zeros(label.domains, dtype=np.int64)
         """Pods in each domain, shape (D,)."""
         self.total = 0
         """Pods in all domains; those on nodes without the label, or outside the group, count nowhere."""
@@ -99,7 +99,7 @@ class DomainCounts:
 
     def add(self, column: int, change: int) -> None:
         """Count `change` more pods on the node of a column."""
-        code = self._code_of[column]
+        code = self._label.code_of[column]
         if code < 0 or (self._inside is not None and not self._inside[column]):
             return
         before = int(self.counts[code])
@@ -108,7 +108,7 @@ class DomainCounts:
         self.total += change
         self.version += 1
         if self._occupied is not None and (before > 0) != (after > 0):
-            self._occupied[self.codes == code] = after > 0
+            self._occupied[column if self._label.is_unique else self.codes == code] = after > 0
 
     def fill(self, columns: Sequence[int]) -> None:
         """Count one more pod on each of these columns, repeated ones repeatedly."""
@@ -211,7 +211,8 @@ class SessionPods:
     def __init__(self, session: "Session") -> None:
         self._snapshot = session.snapshot
         self._table = session.nodes.table
-        self._codes = _Codes(session.nodes.facts)
+        self._facts = session.nodes.facts
+        self._labels: dict[str, _Label] = {}
         self._terms: dict[Hashable, PodTerms] = {}
         self._label_bound: dict[int, bool] = {}
         self._likes_early = EarlyChanges()
@@ -266,9 +267,15 @@ class SessionPods:
         key = (topology_key, None if within is None else within.key)
         known = selected.domains.get(key)
         if known is None:
-            known = selected.domains[key] = self._codes.counts(topology_key, None if within is None else within.mask)
+            known = selected.domains[key] = self._counts(topology_key, None if within is None else within.mask)
             known.fill([column for likes in selected.likes for column in likes.columns])
         return known
+
+    def _counts(self, topology_key: str, within: BoolArray | None) -> DomainCounts:
+        label = self._labels.get(topology_key)
+        if label is None:
+            label = self._labels[topology_key] = _Label(self._facts, topology_key)
+        return DomainCounts(label, within)
 
     def held(self, kind: TermKind) -> Iterable[HeldTerm]:
         """Return all terms of a kind that pods on nodes have, each distinct (weight, term) once."""
@@ -390,29 +397,25 @@ class SessionPods:
         for kind, weight, term in (*required, *shunned, *liked, *disliked):
             known = self._held[kind].get((weight, term))
             if known is None:
-                known = HeldTerm(term, weight, self._codes.counts(term.topology_key, None))
+                known = HeldTerm(term, weight, self._counts(term.topology_key, None))
                 self._held[kind][weight, term] = known
                 self._held_by_anchor[kind].put(known, term.pods.selector.anchors())
                 self._held_about.clear()
             yield known
 
 
-class _Codes:
-    """Domains of node labels, as arrays and as lists (which are faster to pick one entry from)."""
+class _Label:
+    """The domains of a node label."""
 
-    __slots__ = ("_facts", "_lists")
+    __slots__ = ("code_of", "codes", "domains", "is_unique")
 
-    def __init__(self, facts: NodeFacts) -> None:
-        self._facts = facts
-        self._lists: dict[str, list[int]] = {}
-
-    def counts(self, topology_key: str, within: BoolArray | None) -> DomainCounts:
-        """Return empty counts by the domains of a label."""
-        codes, values = self._facts.label_codes(topology_key)
-        code_of = self._lists.get(topology_key)
-        if code_of is None:
-            code_of = self._lists[topology_key] = codes.tolist()
-        return DomainCounts(codes, code_of, len(values), within)
+    def __init__(self, facts: NodeFacts, topology_key: str) -> None:
+        self.codes, values = facts.label_codes(topology_key)
+        self.code_of: list[int] = self.codes.tolist()
+        """The codes as a list, which is faster to pick one entry from."""
+        self.domains = len(values)
+        self.is_unique = self.domains == int(np.count_nonzero(self.codes >= 0))
+        """Whether each domain is one node, as with hostnames."""
 
 
 def _anchors(selection: Selection) -> tuple[tuple[str, str], ...] | None:
