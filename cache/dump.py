@@ -44,7 +44,7 @@ def take_dump(books: Books) -> Dump:
     """Note all objects as they are now."""
     assumed = books.assumed()
     objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in books.stored(kind).values()]
-    objects += [("Pod", _with_assumption(pod, assumed.get(uid))) for uid, pod in books.stored("Pod").items()]
+    objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in books.stored("Pod").items()]
     return Dump(objects)
 
 
