@@ -1,0 +1,77 @@
+# What a user runs:      make demo            what a developer runs:      make check
+# Each target makes its own virtual environment and installs the locked dependencies first.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PACKAGES := model framework plugins actions kube cache scheduler controllers emulator pyroclast
+
+.DEFAULT_GOAL := help
+
+include tools/kube-apiserver/build.mk
+
+.PHONY: help
+help:  ## Say what can be made
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
+	@echo 'kube-apiserver    Build a real control plane for the end-to-end tests (needs Go)'
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed (PYTHON=...)' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' || { echo 'the venv module is missing: apt-get install python3-venv' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: install
+install: $(READY)  ## Make the virtual environment with the command `pyroclast`
+
+.PHONY: demo
+demo: $(READY)  ## A cluster, jobs and the scheduler, on the screen in under a minute
+	$(BIN)/pyroclast demo
+
+.PHONY: test
+test: $(READY)  ## All tests but those that need a real API server
+	$(BIN)/python -m pytest -m 'not realserver' -n 2 --dist loadgroup
+
+.PHONY: test-realserver
+test-realserver: $(READY) kube-apiserver  ## The end-to-end tests on a real kube-apiserver
+	KUBEBUILDER_ASSETS="$(kube_apiserver_assets)" PYROCLAST_REQUIRE_REALSERVER=1 $(BIN)/python -m pytest tests/e2e -m realserver
+
+.PHONY: lint
+lint: $(READY)  ## Formatting and lints
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+.PHONY: types
+types: $(READY)  ## mypy --strict
+	$(BIN)/mypy
+
+.PHONY: layers
+layers: $(READY)  ## Imports run one way
+	$(BIN)/lint-imports
+
+.PHONY: check
+check: lint types layers test  ## All of the above
+
+.PHONY: coverage
+coverage: $(READY)  ## Unit tests with a coverage figure
+	$(BIN)/coverage run -m pytest -q -m 'not realserver' tests/unit tests/laws tests/contract
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+.PHONY: conformance
+conformance: $(READY)  ## Decisions against Volcano's decision tables, as a table
+	$(BIN)/python tests/conformance/report.py
+
+.PHONY: bench
+bench: $(READY)  ## Benchmarks, as a table and a picture in benchmarks/results/
+	$(BIN)/python -m benchmarks
+
+.PHONY: lock
+lock: $(READY)  ## Renew requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-index-url pyproject.toml --output-file requirements.lock
+
+.PHONY: clean
+clean:  ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage benchmarks/results
