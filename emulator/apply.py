@@ -370,7 +370,8 @@ def _refuse_unmergeable(wish: Json, layout: Layout, kind: str) -> None:
     fault = next(_faults(wish, layout, ""), "")
     if fault:
         name = f"{text_at(wish, 'metadata', 'namespace')}/{text_at(wish, 'metadata', 'name')}"
-        group_kind = f"{wish.get('apiVersion')}, Kind={kind or wish.get('kind')}"
+        version = text_at(wish, "apiVersion")
+        group_kind = f"{version if '/' in version else '/' + version}, Kind={kind or wish.get('kind')}"
         raise ApplyError(f"failed to create typed patch object ({name}; {group_kind}): {fault}")
 
 

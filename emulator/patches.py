@@ -109,7 +109,7 @@ def _merge_object(target: Json, patch: Json, shape: Shape | None) -> Json:
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise PatchError(f"unknown patch type found in patch: {directive!r}")
+        raise PatchError(f"unknown patch type: {_go_text(directive)} in map: {_go_text(patch)}")
     merged: Json = copy_tree(target)
     _drop_unretained(merged, patch)
     for key, value in patch.items():
@@ -144,15 +144,25 @@ def _is_directive(key: str) -> bool:
     return key in (_DIRECTIVE, _RETAIN) or key.startswith((_DELETE_PRIMITIVES, _ORDER))
 
 
+def _go_text(value: Any) -> str:
+    """A value as messages of the API server show it."""
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{_go_text(inner)}" for key, inner in sorted(value.items())) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(_go_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "<nil>" if value is None else str(value)
+
+
 def _drop_unretained(merged: Json, patch: Json) -> None:
     retained = patch.get(_RETAIN)
     if retained is None:
         return
-    if not isinstance(retained, list):
-        raise PatchError("the value of $retainKeys must be a list of field names")
-    stray = [key for key in patch if key not in retained and not _is_directive(key) and patch[key] is not None]
-    if stray:
-        raise PatchError(f"the $retainKeys list doesn't contain all the keys in the patch: {', '.join(sorted(stray))}")
+    if not isinstance(retained, list) or any(
+        key not in retained and not _is_directive(key) for key, value in patch.items() if value is not None
+    ):
+        raise PatchError("invalid patch format of retainKeys")
     for key in list(merged):
         if key not in retained:
             del merged[key]
@@ -203,9 +213,9 @@ def _checked(item: Any, entry: Field) -> Json:
         raise PatchError(f"the patch's list {entry.name} must hold objects, not {item!r}")
     directive = item.get(_DIRECTIVE)
     if directive not in (None, "delete", "replace"):
-        raise PatchError(f"unknown patch type found in patch: {directive!r}")
+        raise PatchError(f"unknown patch type: {_go_text(directive)} in map: {_go_text(item)}")
     if entry.merge_key not in item and directive != "replace":
-        raise PatchError(f"map: {item} does not contain declared merge key: {entry.merge_key}")
+        raise PatchError(f"map: {_go_text(item)} does not contain declared merge key: {entry.merge_key}")
     return item
 
 
