@@ -9,6 +9,7 @@ from plugins.drf import Drf
 from plugins.gang import Gang
 from plugins.nodeorder import NodeOrder
 from plugins.overcommit import Overcommit
+from plugins.predicates.plugin import Predicates
 from plugins.priority import Priority
 from plugins.proportion import Proportion
 from plugins.sla import Sla
@@ -22,6 +23,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Gang,
     NodeOrder,
     Overcommit,
+    Predicates,
     Priority,
     Proportion,
     Sla,
