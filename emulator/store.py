@@ -362,7 +362,7 @@ class Store:
     def forget(self, group: str, plural: str) -> None:
         """Drop a collection whose resource is no longer served."""
         collection = self._collections.pop((group, plural), None)
-        for watcher in collection.watchers if collection else ():
+        for watcher in tuple(collection.watchers) if collection is not None else ():
             watcher.end()
 
     def collections(self) -> list[tuple[str, str, Collection]]:
