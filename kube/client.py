@@ -7,12 +7,14 @@ thirty-two, status writes and events a few of their own.
 import enum
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any, Final, Self
 
 import aiohttp
 import msgspec
+from multidict import CIMultiDict
 from yarl import URL
 
 from kube.configuration import Cluster
@@ -73,6 +75,7 @@ class Client:
         self._host = URL(cluster.server).host or ""
         self._limits = {Lane.URGENT: 0, Lane.NORMAL: connections, Lane.BACKGROUND: background_connections}
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
+        self._headers: dict[MediaType, CIMultiDict[str]] = {}
         self._counters: dict[tuple[str, str], Any] = {}
         self._stopwatches: dict[str, Any] = {}
 
@@ -104,7 +107,7 @@ class Client:
         Raises:
             ApiError: The server refused (`NoAnswerError` when it did not answer in time).
         """
-        limit = aiohttp.ClientTimeout(total=timeout or self.timeout)
+        limit = _total(timeout or self.timeout)
         for is_last in (False, True):
             async with self._measured(
                 method, path, params=params, body=body, media_type=media_type, limit=limit, lane=lane, renew=is_last
@@ -163,12 +166,7 @@ class Client:
         renew: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send, count, and turn the transport's errors into ours."""
-        headers = {"User-Agent": self.user_agent, "Accept": "application/json"}
-        authorization = await self.cluster.authorization(renew=renew)
-        if authorization:
-            headers["Authorization"] = authorization
-        if body is not None:
-            headers["Content-Type"] = media_type
+        headers = self._headers_for(await self.cluster.authorization(renew=renew), media_type)
         url = URL(self.cluster.server + path, encoded=True)
         begun = perf_counter()
         is_answered = False
@@ -192,6 +190,18 @@ class Client:
                 self._count(method, "<error>", perf_counter() - begun)
             raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
 
+    def _headers_for(self, authorization: str | None, media_type: MediaType) -> CIMultiDict[str]:
+        """Headers of a request; kept, since they are the same for thousands."""
+        headers = self._headers.get(media_type)
+        if headers is None or headers.get("Authorization") != authorization:
+            headers = CIMultiDict(
+                {"User-Agent": self.user_agent, "Accept": MediaType.JSON.value, "Content-Type": media_type.value}
+            )
+            if authorization:
+                headers["Authorization"] = authorization
+            self._headers[media_type] = headers
+        return headers
+
     def _session(self, lane: Lane) -> aiohttp.ClientSession:
         session = self._sessions.get(lane)
         if session is None:
@@ -213,6 +223,12 @@ class Client:
             stopwatch = self._stopwatches[method] = REQUEST_SECONDS.labels(method, self._host)
         counter.inc()
         stopwatch.observe(seconds)
+
+
+@lru_cache(64)
+def _total(seconds: float) -> aiohttp.ClientTimeout:
+    """A limit for a whole request; few different ones are in use."""
+    return aiohttp.ClientTimeout(total=seconds)
 
 
 def _own_version() -> str:

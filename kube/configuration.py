@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kubernetes.aio import config as loading
 from kubernetes.aio.client import Configuration
+from yaml import YAMLError
 
 from kube.clock import Clock, SystemClock
 from model.errors import ConfigError
@@ -72,7 +73,15 @@ class Cluster:
         found.host = ""
         try:
             await self._fill(found)
-        except (loading.ConfigException, OSError, ValueError, TypeError, AttributeError) as error:
+        except (
+            loading.ConfigException,
+            YAMLError,
+            OSError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            LookupError,
+        ) as error:
             # The loader trips over malformed files with whatever error its code meets first.
             raise ConfigError(f"{self._source()}: {error}") from error
         self._take(found)

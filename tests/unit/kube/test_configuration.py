@@ -1,0 +1,147 @@
+"""Addresses and credentials come from kubeconfig files, service accounts and plugins."""
+
+import json
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from kube.configuration import ClusterOptions, connect
+from model.errors import ConfigError
+from tests.unit.kube.world import FakeClock
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither a pod's service account nor somebody's own kubeconfig."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
+
+
+def kubeconfig(tmp_path: Path, user: dict[str, Any], server: str = "http://one:8080/") -> str:
+    """Write a kubeconfig with two contexts."""
+    path = tmp_path / "config"
+    path.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "first",
+                "clusters": [
+                    {"name": "one", "cluster": {"server": server}},
+                    {"name": "two", "cluster": {"server": "https://two:6443", "insecure-skip-tls-verify": True}},
+                ],
+                "users": [{"name": "me", "user": user}],
+                "contexts": [
+                    {"name": "first", "context": {"cluster": "one", "user": "me"}},
+                    {"name": "second", "context": {"cluster": "two", "user": "me"}},
+                ],
+            }
+        ),
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+async def test_the_current_context_is_used(tmp_path: Path) -> None:
+    """Server without its slash, token with its scheme."""
+    cluster = await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"token": "t"})))
+
+    assert cluster.server == "http://one:8080"
+    assert await cluster.authorization() == "Bearer t"
+
+
+async def test_another_context_and_another_address_may_be_asked_for(tmp_path: Path) -> None:
+    """The address overrides the context's; TLS is the context's."""
+    path = kubeconfig(tmp_path, {})
+
+    second = await connect(ClusterOptions(kubeconfig=path, context="second"))
+    other = await connect(ClusterOptions(kubeconfig=path, master="http://three:1/"))
+
+    assert second.server == "https://two:6443"
+    assert isinstance(second.tls, ssl.SSLContext)
+    assert second.tls.verify_mode == ssl.CERT_NONE
+    assert other.server == "http://three:1"
+    assert await second.authorization() is None
+
+
+async def test_an_address_alone_is_enough() -> None:
+    """As `kubectl proxy` serves it."""
+    assert (await connect(ClusterOptions(master="http://localhost:8001"))).server == "http://localhost:8001"
+
+
+async def test_exec_plugins_give_tokens_that_are_renewed(tmp_path: Path) -> None:
+    """The plugin is asked again when its token has expired."""
+    count = tmp_path / "count"
+    script = tmp_path / "plugin.py"
+    script.write_text(
+        "import json, pathlib\n"
+        f"count = pathlib.Path({str(count)!r})\n"
+        "number = int(count.read_text()) + 1 if count.exists() else 1\n"
+        "count.write_text(str(number))\n"
+        "print(json.dumps({'apiVersion': 'client.authentication.k8s.io/v1', 'kind': 'ExecCredential',\n"
+        "  'status': {'token': f'token-{number}', 'expirationTimestamp': '2020-01-01T00:00:00Z'}}))\n",
+        encoding="utf-8",
+    )
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": [str(script)],
+        "interactiveMode": "Never",
+    }
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"exec": plugin})), clock=clock)
+    assert await cluster.authorization() == "Bearer token-1"
+
+    clock.now += 61
+
+    assert await cluster.authorization() == "Bearer token-2"
+
+
+async def test_an_exec_plugin_that_fails_is_a_fault(tmp_path: Path) -> None:
+    """Never anonymous by accident."""
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nonexistent/plugin"}
+
+    with pytest.raises(ConfigError, match="exec plugin"):
+        await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"exec": plugin})))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "a: [", "current-context: none\ncontexts: []\nclusters: []\n"])
+async def test_a_broken_file_is_a_fault_with_its_path(tmp_path: Path, text: str) -> None:
+    """Whatever is wrong with it."""
+    path = tmp_path / "broken"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigError, match="broken"):
+        await connect(ClusterOptions(kubeconfig=str(path)))
+
+
+async def test_an_absent_file_is_a_fault(tmp_path: Path) -> None:
+    """It is named."""
+    with pytest.raises(ConfigError, match="nowhere"):
+        await connect(ClusterOptions(kubeconfig=str(tmp_path / "nowhere")))
+
+
+async def test_a_service_account_is_used_inside_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its token is read again each minute."""
+    token = tmp_path / "token"
+    token.write_text("first", encoding="utf-8")
+    authority = tmp_path / "ca.crt"
+    trustme.CA().cert_pem.write_to_path(str(authority))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    module = "kubernetes.aio.config.incluster_config"
+    monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(authority))
+    clock = FakeClock()
+
+    cluster = await connect(ClusterOptions(), clock=clock)
+    assert cluster.server == "https://10.0.0.1:443"
+    assert (await cluster.authorization() or "").lower() == "bearer first"
+    token.write_text("second", encoding="utf-8")
+    clock.now += 61
+
+    assert (await cluster.authorization() or "").lower() == "bearer second"
