@@ -40,11 +40,9 @@ async def evict(
 async def running_pod(world: World, name: str = "a") -> str:
     """A pod on a node, ready, with a grace period: it lingers when it is deleted."""
     uid = await world.pod(name, nodeName="n1")
-    await world.client.request_json(
-        "PATCH",
+    await world.patch(
         f"/api/v1/namespaces/default/pods/{name}/status",
-        body={"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
-        media_type="application/merge-patch+json",
+        {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}},
     )
     return uid
 
