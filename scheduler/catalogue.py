@@ -144,7 +144,10 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_leader": Shape("gauge", (), "1 while this process holds the lease."),
     "pyroclast_cache_drift": Shape("gauge", (), "Differences found by the last audit of the books; 0 is right."),
     "pyroclast_assumed_tasks": Shape("gauge", (), "Decisions that the API server has not echoed yet."),
-    "pyroclast_watch_lag_seconds": Shape("gauge", ("resource",), "Age of the newest word from a watch."),
+    "pyroclast_watch_lag_seconds": Shape(
+        "gauge", ("resource",), "Time since a watch last brought something, bookmarks included."
+    ),
+    "pyroclast_broken_fields_total": Shape("counter", ("kind",), "Fields of objects that could not be read."),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."

@@ -58,7 +58,7 @@ class Options:
     gate_removal_worker_num: int = flag(FlagKind.WHOLE, 5, "Scheduling gates removed at a time; below 1 means 5.")
     ignored_provisioners: tuple[str, ...] = flag(FlagKind.LIST, (), "CSI provisioners whose volumes do not count.")
     resource_sync_timeout: float = flag(
-        FlagKind.DURATION, 60.0, "Longest wait for the first lists; then cycles start anyway. 0: do not wait."
+        FlagKind.DURATION, 60.0, "Longest wait for all lists; then pods, nodes, groups and queues must do."
     )
     disable_default_scheduler_config: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Refuse to start without a good configuration file."

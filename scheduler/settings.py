@@ -33,7 +33,7 @@ class Settings:
         *,
         scheduler_names: Sequence[str],
         strict: bool = False,
-        refused: Callable[[Sequence[str]], None] = lambda _: None,
+        refused: Callable[[Sequence[str]], object] = lambda _: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """Read the configuration.

@@ -1,0 +1,111 @@
+"""The daemon's cache and hands, made as the flags say."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import structlog
+
+from cache.cache import SchedulerCache
+from cache.following import FOLLOWED
+from cache.hands import Hands
+from cache.node_selector import NodeSelector
+from cache.options import BooksOptions
+from cache.ring import Ownership
+from kube import resources
+from kube.binder import binder_named
+from kube.client import Client
+from kube.events import EventRecorder
+from kube.resources import Discovery, Resource
+from kube.status import StatusWriter
+from kube.traffic import Traffic
+from model.errors import ObjectError
+from model.ids import QueueName, TaskId
+from scheduler.counting import CountingBinder, CountingEvictor, Rate
+from scheduler.metrics import Metrics
+from scheduler.options import Options
+
+__all__ = ["ESSENTIAL", "books_options", "followed", "make_cache"]
+
+ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
+"""Kinds without which no cycle begins: a pod not seen yet would be room promised twice."""
+
+_FAULTS_TOLD: Final = 10_000
+"""Different broken fields that are logged; later ones are only counted."""
+
+_log = structlog.get_logger(__name__)
+
+
+def make_cache(
+    client: Client, options: Options, metrics: Metrics, rate: Rate, *, is_leader: Callable[[], bool]
+) -> tuple[SchedulerCache, Hands]:
+    """Make the cache of one API server, and the hands that act for it."""
+    traffic, discovery = Traffic(), Discovery(client)
+
+    def created(task: TaskId) -> float | None:
+        known = cache.books.task(task)
+        return None if known is None else known.created
+
+    binder = binder_named()(client, is_leader=is_leader, traffic=traffic)
+    hands = Hands(
+        binder=CountingBinder(binder, metrics, rate, created=created),
+        evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
+        statuses=StatusWriter(client, discovery, traffic=traffic),
+        events=EventRecorder(client, component=options.component, traffic=traffic),
+    )
+    cache = SchedulerCache(
+        client,
+        hands,
+        books_options(options),
+        kinds=followed(options),
+        may_write=is_leader,
+        on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
+        on_fault=_Faults(metrics),
+    )
+    return cache, hands
+
+
+def books_options(options: Options) -> BooksOptions:
+    """Return how the flags want the cluster to be read."""
+    surroundings = options.environment
+    ownership = Ownership.of_pod(surroundings.ring_member, surroundings.ring_size) if surroundings.ring_member else None
+    return BooksOptions(
+        scheduler_names=frozenset(options.scheduler_name),
+        default_queue=QueueName(options.default_queue),
+        ungrouped_pods=options.ungrouped_pods,
+        node_selector=NodeSelector.parse(options.node_selector),
+        ownership=ownership,
+        shard_mode=options.scheduler_sharding_mode,
+        shard_name=options.scheduler_sharding_name,
+        ignored_provisioners=frozenset(options.ignored_provisioners),
+    )
+
+
+def followed(options: Options, kinds: Iterable[Resource[Any]] = FOLLOWED) -> tuple[Resource[Any], ...]:
+    """Return the kinds to follow: all but those that a flag or a feature gate switches off."""
+    enabled = options.features.enabled
+    switched_off = {
+        resources.PRIORITY_CLASSES.kind: not (options.priority_class and enabled("PriorityClass")),
+        resources.CSI_DRIVERS.kind: not options.csi_storage,
+        resources.CSI_STORAGE_CAPACITIES.kind: not options.csi_storage,
+        resources.REPLICATION_CONTROLLERS.kind: not enabled("WorkLoadSupport"),
+        resources.REPLICA_SETS.kind: not enabled("WorkLoadSupport"),
+        resources.STATEFUL_SETS.kind: not enabled("WorkLoadSupport"),
+        resources.POD_DISRUPTION_BUDGETS.kind: not enabled("PodDisruptionBudgetsSupport"),
+        resources.NUMATOPOLOGIES.kind: not enabled("ResourceTopology"),
+    }
+    return tuple(kind for kind in kinds if not switched_off.get(kind.kind, False))
+
+
+class _Faults:
+    """Counts broken fields of objects, and logs each once."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._told: set[str] = set()
+
+    def __call__(self, fault: ObjectError) -> None:
+        self._metrics.add("pyroclast_broken_fields_total", 1, fault.kind)
+        text = str(fault)
+        if text not in self._told and len(self._told) < _FAULTS_TOLD:
+            self._told.add(text)
+            _log.warning("object_broken", kind=fault.kind, object=fault.name, path=fault.path, fault=fault.message)

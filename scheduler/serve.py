@@ -1,0 +1,302 @@
+"""Serving: everything of a daemon wired together, from its first log line to its exit status.
+
+    options → registry, settings → API server → endpoints → cache synced → lease → cycles → drained → released
+
+A standby does all but the cycles. Exit status 0: told to end; 1: the lease was lost, which is fatal on purpose, since a
+fresh process has no doubts about what it knows.
+"""
+
+import asyncio
+import resource
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from framework.configuration import Configuration
+from framework.cycle import Observer, run_cycle
+from framework.memory import Memory, Settled
+from framework.registry import Registry
+from kube.client import Client
+from kube.collector import settle
+from kube.configuration import ClusterOptions, connect
+from kube.events import regarding
+from kube.lease import Elector
+from kube.resources import QUEUES
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from scheduler.cluster import ESSENTIAL, make_cache
+from scheduler.counting import Rate
+from scheduler.daemon import Daemon, Seen
+from scheduler.explain import explain_job
+from scheduler.figures import tell_figures, tell_placements
+from scheduler.gates import GateRemover, gated_tasks, remove_gate
+from scheduler.health import Endpoints, Inside
+from scheduler.leadership import Alone, LeadershipLostError, lead, lease_options
+from scheduler.level_socket import LevelSocket
+from scheduler.logs import Level
+from scheduler.metrics import Metrics
+from scheduler.options import Options
+from scheduler.registry import load_registry
+from scheduler.settings import Settings
+from scheduler.version import own_version
+
+__all__ = ["serve"]
+
+LEASE_LOST: Final = 1
+
+_PLANS_SECONDS: Final = 15.0
+"""Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
+_WRITES_SECONDS: Final = 5.0
+"""Time that statuses and events have to be written at the end."""
+_FIGURES_SECONDS: Final = 1.0
+"""Between two looks at what changes without a cycle."""
+
+_SHORT_PATIENCE: Final = 0.001
+"""Patience with lists where the flag says to have none; zero would wait for ever."""
+_SYNC_LOOK_SECONDS: Final = 1.0
+"""Between two looks for the lists without which nothing begins."""
+
+_log = structlog.get_logger(__name__)
+
+
+async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ()) -> int:
+    """Run the daemon until a signal ends it; return the exit status.
+
+    Raises:
+        ConfigError: Something that an operator must mend keeps the daemon from starting.
+    """
+    _log.info("starting", version=own_version(), scheduler_names=options.scheduler_name)
+    for warning in warnings:
+        _log.warning("option_warning", warning=warning)
+    registry = load_registry(options.plugins_dir)
+    async with AsyncExitStack() as stack:
+        cluster = await connect(ClusterOptions(kubeconfig=options.kubeconfig, master=options.master))
+        client = await stack.enter_async_context(Client(cluster, component=options.component))
+        process = _Process(options, client, registry)
+        return await process.run(stack, level)
+
+
+class _Process:
+    """The parts of one daemon."""
+
+    def __init__(self, options: Options, client: Client, registry: Registry) -> None:
+        self._options, self._client, self._registry = options, client, registry
+        self._metrics, self._rate = Metrics(), Rate()
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        self._has_begun = False
+        self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
+        self._leadership = leadership = self._elector or Alone()
+        self._settled = Settled()
+        self._cache, self._hands = make_cache(
+            client, options, self._metrics, self._rate, is_leader=lambda: leadership.is_leader
+        )
+        self._settings = Settings(
+            options.scheduler_conf,
+            registry,
+            self._metrics,
+            scheduler_names=options.scheduler_name,
+            strict=options.strict,
+            refused=lambda faults: self._loop.call_soon_threadsafe(self._tell_refusal, faults),
+        )
+        self._gates: GateRemover | None = None
+        if options.features.enabled("SchedulingGatesQueueAdmission"):
+            self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
+        self._daemon = Daemon(
+            cluster=self._cache,
+            leadership=self._leadership,
+            configuration=self._settings.current,
+            decide=self._decide,
+            metrics=self._metrics,
+            period=options.schedule_period,
+            after_cycle=self._after_cycle,
+        )
+
+    async def run(self, stack: AsyncExitStack, level: Level) -> int:
+        """Serve until told to end, or until the lease is lost."""
+        endpoints = Endpoints(self._options, self._inside())
+        stack.push_async_callback(endpoints.stop)
+        await endpoints.start()
+        socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)
+        stack.push_async_callback(socket.stop)
+        await socket.start()
+        self._follow_signals(stack)
+        stack.push_async_callback(self._cache.stop)
+        figures = asyncio.create_task(self._watch_figures())
+        stack.callback(figures.cancel)
+        if not await self._sync():
+            return 0
+        settle()  # what the lists brought stays for long: later collections need not look at it
+        try:
+            if self._elector is None:
+                await self._work()
+            else:
+                await lead(self._elector, self._work, stopping=self._stopping)
+        except LeadershipLostError:
+            _log.error("leadership_lost")
+            return LEASE_LOST
+        _log.info("stopped")
+        return 0
+
+    async def _sync(self) -> bool:
+        """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
+        patience = self._options.resource_sync_timeout
+        starting = asyncio.create_task(self._cache.start(patience_seconds=patience or _SHORT_PATIENCE))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+            while not stopping.done() and ESSENTIAL & set(self._cache.lagging()):
+                _log.warning("still_syncing", lagging=self._cache.lagging())
+                await asyncio.wait((stopping,), timeout=_SYNC_LOOK_SECONDS)
+        finally:
+            starting.cancel()
+            stopping.cancel()
+            await asyncio.gather(starting, stopping, return_exceptions=True)
+        self._has_begun = True
+        _log.info("synced", lagging=self._cache.lagging())
+        return not self._stopping.is_set()
+
+    async def _work(self) -> None:
+        """Do a leader's work until told to end, and leave nothing half-done."""
+        self._metrics.put("pyroclast_leader", 1)
+        if self._gates is not None:
+            self._gates.start()
+        try:
+            async with asyncio.TaskGroup() as beside:
+                queues = beside.create_task(self._make_queues())
+                await self._daemon.run()
+                queues.cancel()
+            await self._daemon.drain(_PLANS_SECONDS)
+            await self._flush()
+        finally:
+            self._metrics.put("pyroclast_leader", 0)
+            self._daemon.stop()
+            if self._gates is not None:
+                await self._gates.stop()
+
+    async def _make_queues(self) -> None:
+        """Make the first queues, however long the server lacks their definition; cycles do not wait for it."""
+        while not await self._cache.make_first_queues():
+            _log.error("first_queues_missing", default_queue=self._options.default_queue)
+
+    async def _flush(self) -> None:
+        """Write what is left to write, within a limit."""
+        self._hands.statuses.begin_cycle()
+        try:
+            async with asyncio.timeout(_WRITES_SECONDS):
+                await asyncio.gather(self._hands.statuses.drain(), self._hands.events.drain())
+        except TimeoutError:
+            _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
+
+    def _tell_refusal(self, faults: Sequence[str]) -> None:
+        """Record an event about a configuration that was refused, on the default queue: it is everybody's."""
+        queue = self._cache.books.stored("Queue").get(self._options.default_queue)
+        if queue is not None:
+            about = regarding(QUEUES, queue.metadata)
+            self._hands.events.record(about, "Warning", "ConfigurationRefused", "; ".join(faults))
+
+    def _decide(
+        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        try:
+            return run_cycle(
+                snapshot,
+                configuration,
+                registry=self._registry,
+                seed=self._options.seed,
+                now=now,
+                memory=memory,
+                observer=observer,
+                settled=self._settled,
+            )
+        except Exception:
+            self._settled = Settled()
+            raise
+
+    def _after_cycle(self, seen: Seen) -> None:
+        tell_figures(seen, self._metrics)
+        tell_placements(seen, self._metrics, time.time())
+        if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
+            self._loop.call_soon_threadsafe(self._gates.offer, gated)
+
+    def _inside(self) -> Inside:
+        async def snapshot() -> bytes:
+            return await asyncio.to_thread(self._cache.dump().encode)
+
+        def explain(job: str) -> Any:
+            seen = self._daemon.seen
+            return None if seen is None else explain_job(job, seen.snapshot, seen.report)
+
+        return Inside(
+            checks={"configured": lambda: None, "synced": self._why_unsynced},
+            metrics_text=self._metrics.text,
+            snapshot=snapshot,
+            explain=explain,
+        )
+
+    def _why_unsynced(self) -> str | None:
+        lagging = self._cache.lagging()
+        return f"no list yet of {', '.join(lagging)}" if lagging and not self._has_begun else None
+
+    async def _watch_figures(self) -> None:
+        """Keep the gauges that change without a cycle."""
+        stood_at: dict[str, tuple[str, float]] = {}
+        while True:
+            now = time.monotonic()
+            for reflector in self._cache.reflectors.values():
+                resource, version = reflector.resource.plural, reflector.resource_version
+                known, since = stood_at.setdefault(resource, (version, now))
+                if known != version:
+                    stood_at[resource] = (version, since := now)
+                self._metrics.put("pyroclast_watch_lag_seconds", now - since, resource)
+            self._metrics.put("pyroclast_assumed_tasks", len(self._cache.books.assumed()))
+            self._metrics.put("pyroclast_binds_per_second", self._rate.per_second())
+            await asyncio.sleep(_FIGURES_SECONDS)
+
+    def _follow_signals(self, stack: AsyncExitStack) -> None:
+        loop = asyncio.get_running_loop()
+        actions: dict[signal.Signals, Any] = {
+            signal.SIGTERM: self._stop,
+            signal.SIGINT: self._stop,
+            signal.SIGUSR2: self._tell_size,
+        }
+        if self._options.cache_dumper:
+            actions[signal.SIGUSR1] = self._dump
+        for number, action in actions.items():
+            loop.add_signal_handler(number, action)
+            stack.callback(loop.remove_signal_handler, number)
+
+    def _stop(self) -> None:
+        if self._stopping.is_set():
+            _log.warning("stopping_at_once")
+            sys.exit(1)
+        _log.info("stopping")
+        self._stopping.set()
+        self._daemon.stop()
+
+    def _dump(self) -> None:
+        file = Path(self._options.cache_dump_dir) / f"snapshot-{int(time.time())}.json"
+        try:
+            file.write_bytes(self._cache.dump().encode())
+        except OSError as error:
+            _log.error("snapshot_not_written", file=str(file), error=str(error))
+        else:
+            _log.info("snapshot_written", file=str(file))
+
+    def _tell_size(self) -> None:
+        snapshot = self._cache.snapshot()
+        _log.info(
+            "size",
+            nodes=len(snapshot.nodes),
+            jobs=len(snapshot.jobs),
+            queues=len(snapshot.queues),
+            outsiders=len(snapshot.outsiders),
+            peak_memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        )
