@@ -66,14 +66,27 @@ class NodeGroup:
 class DomainCounts:
     """Pods counted by the domains of a node label; read only for everybody but this file."""
 
-    __slots__ = ("_at", "_at_version", "_inside", "_label", "_occupied", "codes", "counts", "total", "version")
+    __slots__ = (
+        "_at",
+        "_at_version",
+        "_inside",
+        "_label",
+        "_occupied",
+        "codes",
+        "counts",
+        "padded",
+        "total",
+        "version",
+    )
 
     def __init__(self, label: "_Label", within: BoolArray | None) -> None:
         self._label = label
         self._inside = within
         self.codes: IntArray = label.codes
         """Domain of each node, shape (N,), `ABSENT` (-1) where the node lacks the label."""
-        self.counts: IntArray = np.zeros(label.domains, dtype=np.int64)
+        self.padded: IntArray = np.zeros(label.domains + 1, dtype=np.int64)
+        """`counts` and a 0 behind them, which the code of an absent label picks, shape (D + 1,)."""
+        self.counts: IntArray = self.padded[:-1]
         """Pods in each domain, shape (D,)."""
         self.total = 0
         """Pods in all domains; those on nodes without the label, or outside the group, count nowhere."""
@@ -87,13 +100,13 @@ class DomainCounts:
     def occupied(self) -> BoolArray:
         """Tell which nodes lie in a domain with at least one pod, shape (N,); do not write, do not keep."""
         if self._occupied is None:
-            self._occupied = np.append(self.counts > 0, False)[self.codes]  # the code of an absent label picks the last
+            self._occupied = (self.padded > 0)[self.codes]
         return self._occupied
 
     def at_nodes(self) -> IntArray:
         """Return the count of each node's domain, shape (N,), 0 where it lacks the label; do not write or keep."""
         if self._at is None or self._at_version != self.version:
-            self._at = np.append(self.counts, 0)[self.codes]
+            self._at = self.padded[self.codes]
             self._at_version = self.version
         return self._at
 

@@ -3,7 +3,7 @@
 Everything is a question whether a node's domain holds at least one pod, so each term costs one mask over all nodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,12 +20,13 @@ from model.tasks import Task
 __all__ = ["REASONS", "PodAffinity"]
 
 REASONS: Final = (
-    Reason("node(s) didn't match pod affinity rules", resolvable=False),
-    Reason("node(s) didn't match pod anti-affinity rules"),
     Reason("node(s) didn't satisfy existing pods anti-affinity rules"),
+    Reason("node(s) didn't match pod anti-affinity rules"),
+    Reason("node(s) didn't match pod affinity rules", resolvable=False),
 )
+"""The check that is made first stands last, so that of several failures the greatest is the first."""
 
-_AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
+_EXISTING, _ANTI_AFFINITY, _AFFINITY = (np.uint8(number) for number in (1, 2, 3))
 
 
 class _Own:
@@ -60,19 +61,27 @@ class PodAffinity:
                 return True
         return bool(self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task))
 
-    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Judge all terms, shape (columns,): affinity first, then anti-affinity, then that of pods on nodes."""
-        verdicts = np.zeros(len(self._facts.nodes), dtype=np.uint8)
+        refused = list(self._refused(task))
+        if not refused:
+            return None
+        verdicts = refused[0]
+        for other in refused[1:]:
+            np.maximum(verdicts, other, out=verdicts)
+        return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _refused(self, task: Task) -> Iterator[ReasonArray]:
+        """Yield what each term refuses, new arrays of shape (N,)."""
         for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
             if held.holders.total:
-                verdicts[held.holders.occupied] = _EXISTING
+                yield held.holders.occupied.view(np.uint8) * _EXISTING
         own = self._judged(self._pods.terms(task))
         for shunned in own.shunned:
             if shunned.total:
-                verdicts[shunned.occupied] = _ANTI_AFFINITY
+                yield shunned.occupied.view(np.uint8) * _ANTI_AFFINITY
         if own.wanted:
-            verdicts[~self._beside(task, own)] = _AFFINITY
-        return verdicts if columns.is_all else verdicts[columns.index]
+            yield (~self._beside(task, own)).view(np.uint8) * _AFFINITY
 
     def _judged(self, terms: PodTerms) -> _Own:
         own = self._own.get(terms)

@@ -28,7 +28,9 @@ REASONS: Final = (
     Reason("node(s) didn't match pod topology spread constraints"),
 )
 
-_MISSING_LABEL, _SKEWED = 1, 2
+_MISSING_LABEL, _SKEWED = np.uint8(1), np.uint8(2)
+_FEW_DOMAINS: Final = 64
+"""Of at most so many domains the verdicts are kept: few patterns of full domains come back again and again."""
 _HARD: Final = "DoNotSchedule"
 
 
@@ -47,7 +49,7 @@ def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains:
     """
     least = 0
     if np.count_nonzero(eligible) >= min_domains:
-        least = int(counts.min(where=eligible, initial=np.iinfo(np.int64).max))
+        least = int(counts[eligible].min())
     mask: BoolArray = counts > max_skew + least - itself
     return mask
 
@@ -66,35 +68,41 @@ def eligible_nodes(
 class _Judged:
     """One constraint with the counts that it asks about."""
 
-    __slots__ = ("_last", "_mask", "constraint", "counts", "eligible", "missing")
+    __slots__ = ("_masks", "constraint", "counts", "eligible", "missing")
 
     def __init__(self, constraint: SpreadConstraint, counts: DomainCounts, eligible: BoolArray) -> None:
         self.constraint = constraint
         self.counts = counts
         codes = counts.codes[eligible]
-        self.eligible: BoolArray = np.bincount(codes[codes >= 0], minlength=counts.counts.size) > 0
-        """Domains with an eligible node, shape (D,)."""
-        self.missing: BoolArray | None = counts.codes < 0
-        """Nodes without the label, shape (N,); None where all have it."""
-        if not self.missing.any():
-            self.missing = None
-        self._last = (-1, False)
-        self._mask: BoolArray = np.zeros(0, dtype=np.bool_)
+        self.eligible: BoolArray = np.bincount(codes[codes >= 0], minlength=counts.padded.size) > 0
+        """Domains with an eligible node, shape (D + 1,): the last stands for nodes without the label."""
+        missing = counts.codes < 0
+        self.missing: ReasonArray | None = missing.view(np.uint8) * _MISSING_LABEL if missing.any() else None
+        """Refuses nodes without the label, shape (N,); None where all have it."""
+        self._masks: dict[bytes, ReasonArray] = {}
 
-    def skewed(self, task: Task) -> BoolArray:
-        """Tell which nodes lie in a domain that would be too full, shape (N,)."""
+    def refused(self, task: Task) -> ReasonArray:
+        """Refuse nodes without the label and those in domains that would be too full, shape (N,); do not write."""
         matches = self.constraint.pods.matches(task.namespace, task.pod.metadata.labels)
-        if self._last != (self.counts.version, matches):
-            self._last = (self.counts.version, matches)
-            domains = excess(
-                self.counts.counts,
-                self.eligible,
-                max_skew=self.constraint.max_skew,
-                min_domains=self.constraint.min_domains,
-                itself=int(matches),
-            )
-            self._mask = np.append(domains, False)[self.counts.codes]  # the code of an absent label picks the last
-        return self._mask
+        domains = excess(
+            self.counts.padded,
+            self.eligible,
+            max_skew=self.constraint.max_skew,
+            min_domains=self.constraint.min_domains,
+            itself=int(matches),
+        )
+        if domains.size > _FEW_DOMAINS:
+            return self._spread_out(domains)
+        key = domains.tobytes()
+        known = self._masks.get(key)
+        if known is None:
+            known = self._masks[key] = self._spread_out(domains)
+        return known
+
+    def _spread_out(self, domains: BoolArray) -> ReasonArray:
+        domains[-1] = False  # read by nodes without the label, which lie in no domain
+        refused = domains[self.counts.codes].view(np.uint8) * _SKEWED
+        return refused if self.missing is None else refused + self.missing
 
 
 class TopologySpread:
@@ -112,11 +120,11 @@ class TopologySpread:
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
         """Judge the constraints in their order, shape (columns,): the first that fails counts."""
-        verdicts = np.zeros(len(self._facts.nodes), dtype=np.uint8)
-        for judged in reversed(self._of(task)):
-            verdicts[judged.skewed(task)] = _SKEWED
-            if judged.missing is not None:
-                verdicts[judged.missing] = _MISSING_LABEL
+        verdicts: ReasonArray | None = None
+        for judged in self._of(task):
+            refused = judged.refused(task)
+            verdicts = refused.copy() if verdicts is None else np.where(verdicts > 0, verdicts, refused)
+        assert verdicts is not None, "only tasks with constraints are asked about"
         return verdicts if columns.is_all else verdicts[columns.index]
 
     def _constraints(self, task: Task) -> tuple[wire.TopologySpreadConstraint, ...]:
