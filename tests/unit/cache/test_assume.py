@@ -1,0 +1,217 @@
+"""Plans assumed into the books: whole or not at all, until the cluster shows or denies them."""
+
+from typing import Any
+
+import pytest
+
+from cache.books import Books
+from cache.options import BooksOptions
+from model.ids import JobId, TaskId
+from model.tasks import TaskStatus
+from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
+
+
+def gang(*pods: Any, minimum: int = 2) -> Books:
+    """A node of 4 CPU and a gang with two pending pods of 1 CPU, unless pods are given."""
+    members = pods or (pod("a", group="g", cpu="1"), pod("b", group="g", cpu="1"))
+    books = Books(BooksOptions(assume_seconds=10))
+    return filled(books, queue(), node(), group("g", minimum=minimum), *members)
+
+
+def test_a_plan_shows_in_the_next_snapshot() -> None:
+    """Its pods are Binding on their nodes, with the binding's annotations, and take room there."""
+    books = gang()
+    plan = bind_plan(("a", "n1"), ("b", "n1"), annotations={"volcano.sh/topology-decision": "{}"})
+
+    assert books.assume(plan, 0.0) == []
+
+    assert (task(books, "a").status, task(books, "a").node) == (TaskStatus.BINDING, "n1")
+    assert task(books, "b").pod.metadata.annotations["volcano.sh/topology-decision"] == "{}"
+    assert used(books) == {"cpu": 2000, "pods": 2000}
+    job = books.snapshot().jobs[JobId("ns/g")]
+    assert books.snapshot().job_table.ready_counts()[job.column] == 2
+
+
+@pytest.mark.parametrize(
+    ("binds", "fault"),
+    [
+        ((("a", "n1"), ("gone", "n1")), "ns/gone: the pod is gone"),
+        ((("a", "n1"), ("b", "nowhere")), "ns/b: node nowhere is gone"),
+        ((("a", "n1"), ("busy", "n1")), "ns/busy: the pod is Running, no longer Pending"),
+        ((("a", "n1"), ("big", "n1")), "ns/big: node n1 has no room: insufficient cpu"),
+    ],
+)
+def test_one_bad_bind_refuses_the_whole_plan(binds: tuple[tuple[str, str], ...], fault: str) -> None:
+    """Nothing of it is taken, and the fault is named."""
+    books = gang(
+        pod("a", group="g", cpu="1"),
+        pod("b", group="g", cpu="1"),
+        pod("busy", group="g", node="n1", phase="Running"),
+        pod("big", group="g", cpu="3500m"),
+    )
+    before = books.snapshot()
+
+    assert books.assume(bind_plan(*binds), 0.0) == [fault]
+    assert books.snapshot() is before
+
+
+def test_room_is_counted_over_the_whole_plan() -> None:
+    """Two pods that fit alone but not together are refused, by the pod limit too."""
+    books = Books()
+    filled(books, queue(), node(cpu="4", pods="1"), group("g"), pod("a", group="g"), pod("b", group="g"))
+
+    (fault,) = books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+
+    assert fault == "ns/b: node n1 has no room: insufficient pods"
+
+
+def test_a_full_resource_that_is_not_asked_for_does_not_matter() -> None:
+    """CPU is overcommitted already, by a node that shrank; a pod that asks for none still fits."""
+    books = gang(pod("old", node="n1", phase="Running", cpu="9"), pod("a", group="g", memory="1Gi"))
+
+    assert books.assume(bind_plan(("a", "n1")), 0.0) == []
+
+
+def test_a_pod_cannot_be_assumed_twice() -> None:
+    """A second plan for the same pod comes too late."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+
+    assert books.assume(bind_plan(("a", "n1")), 0.0) == ["ns/a: the pod is Binding, no longer Pending"]
+
+
+def test_an_update_without_a_node_keeps_the_assumption() -> None:
+    """An older event of a pod that is on its way changes nothing about where it goes."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    filled(books, pod("a", group="g", cpu="1", labels={"new": "label"}))
+
+    assert task(books, "a").status is TaskStatus.BINDING
+    assert task(books, "a").pod.metadata.labels == {"new": "label"}
+
+
+@pytest.mark.parametrize(("phase", "status"), [("Pending", TaskStatus.BOUND), ("Running", TaskStatus.RUNNING)])
+def test_the_echo_settles_a_bind(phase: str, status: TaskStatus) -> None:
+    """The pod shows its node: what it says counts, and no amount is counted twice."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    filled(books, pod("a", group="g", node="n1", phase=phase, cpu="1"))
+
+    assert task(books, "a").status is status
+    assert not books.assumed()
+    assert used(books) == {"cpu": 1000, "pods": 1000}
+
+
+def test_a_deletion_settles_a_bind() -> None:
+    """A pod that is deleted on its way goes nowhere."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    books.remove("Pod", pod("a"))
+
+    assert used(books) == {}
+    assert not books.assumed()
+
+
+def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
+    """Room counts as used and releasing; an update without deletion keeps it so."""
+    running = pod("a", group="g", node="n1", phase="Running", cpu="1")
+    books = gang(running)
+    assert books.assume(eviction_plan("a", "n1"), 0.0) == []
+    filled(books, running)
+    snapshot = books.snapshot()
+    rows = snapshot.nodes.rows
+
+    assert task(books, "a").status is TaskStatus.RELEASING
+    assert snapshot.nodes.state[rows.releasing, 0][0] == 1000
+
+    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1", leaving=True))
+    assert not books.assumed()
+    assert task(books, "a").status is TaskStatus.RELEASING
+
+
+@pytest.mark.parametrize(
+    ("victim", "at", "fault"),
+    [
+        ("gone", "n1", "ns/gone: the pod is gone"),
+        ("a", "n2", "ns/a: the pod is not on node n2"),
+        ("done", "n1", "ns/done: the pod has finished"),
+    ],
+)
+def test_an_eviction_of_the_wrong_pod_is_refused(victim: str, at: str, fault: str) -> None:
+    """Gone, elsewhere, or finished."""
+    books = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"))
+
+    assert books.assume(eviction_plan(victim, at), 0.0) == [fault]
+
+
+def test_forgetting_a_bind_makes_the_pod_pending_again() -> None:
+    """Its room is free; the annotations of the binding are gone."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1"), annotations={"x": "y"}), 0.0)
+
+    assert books.forget(TaskId("a"))
+
+    assert (task(books, "a").status, task(books, "a").node) == (TaskStatus.PENDING, None)
+    assert "x" not in task(books, "a").pod.metadata.annotations
+    assert used(books) == {}
+    assert not books.forget(TaskId("a"))
+
+
+def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
+    """It stays flagged until it is whole again."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1"))
+    books.forget(TaskId("b"), failed=True)
+    assert books.snapshot().broken_gangs == {"ns/g"}
+
+    books.assume(bind_plan(("b", "n1")), 0.0)
+    assert books.snapshot().broken_gangs == frozenset()
+
+
+def test_a_gang_that_holds_nothing_is_not_repaired() -> None:
+    """All of its binds failed: it is fresh work."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+    books.forget(TaskId("a"), failed=True)
+    books.forget(TaskId("b"), failed=True)
+
+    assert books.snapshot().broken_gangs == frozenset()
+
+
+def test_a_gang_whose_pod_its_node_refuses_is_repaired() -> None:
+    """A kubelet says OutOfcpu to a bound pod: the gang lacks one that it had."""
+    books = gang(
+        pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", node="n1", phase="Pending")
+    )
+    assert books.snapshot().broken_gangs == frozenset()
+    filled(books, pod("b", group="g", node="n1", phase="Failed", reason="OutOfcpu"))
+
+    assert books.snapshot().broken_gangs == {"ns/g"}
+
+
+def test_a_gang_half_bound_by_a_killed_scheduler_is_repaired() -> None:
+    """After the first lists, a gang with some but not all of its minimum counts as broken."""
+    books = gang(pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", cpu="1"))
+    books.mark_half_bound()
+
+    assert books.snapshot().broken_gangs == {"ns/g"}
+
+
+def test_echoes_that_do_not_come_are_overdue() -> None:
+    """After ten seconds here; more time can be given."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 100.0)
+
+    assert books.overdue(109.0) == []
+    assert books.overdue(110.0) == ["a"]
+    books.extend(TaskId("a"), 110.0)
+    assert books.overdue(115.0) == []
+
+
+def test_a_rebuild_keeps_what_is_assumed() -> None:
+    """Assumptions are no part of the objects, and are carried over."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+
+    assert used(books.rebuild()) == used(books) == {"cpu": 1000, "pods": 1000}

@@ -1,0 +1,63 @@
+"""The hash ring over scheduler names."""
+
+from bisect import bisect_right
+from zlib import crc32
+
+import pytest
+
+from cache.ring import HashRing, Ownership, owner_key
+from model import wire
+
+MEMBERS = ("volcano-0", "volcano-1", "volcano-2")
+
+
+def test_a_key_belongs_to_the_first_point_after_it() -> None:
+    """Twenty points a member, CRC-32 of `<member>|<i>`, the next one strictly greater."""
+    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
+    ring = HashRing(MEMBERS)
+
+    for key in ("job", "node-17", "a", "zz"):
+        after = [member for point, member in points if point > crc32(key.encode())]
+        assert ring.owner(key) == (after[0] if after else points[0][1])
+
+
+def test_a_key_past_the_last_point_wraps() -> None:
+    """It belongs to the first point of the ring."""
+    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
+    last = points[-1][0]
+    key = next(f"k{number}" for number in range(10**6) if crc32(f"k{number}".encode()) > last)
+
+    assert HashRing(MEMBERS).owner(key) == points[0][1]
+
+
+def test_a_key_on_a_point_belongs_to_the_next() -> None:
+    """Strictly greater: the point's own text hashes to the point itself."""
+    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
+    position = bisect_right(points, (crc32(b"volcano-1|7"), "~"))
+
+    assert HashRing(MEMBERS).owner("volcano-1|7") == points[position % len(points)][1]
+
+
+def test_every_member_owns_a_fair_part() -> None:
+    """Twenty points are coarse, but nobody is left without work."""
+    owners = [HashRing(MEMBERS).owner(f"pod-{number}") for number in range(3000)]
+
+    assert min(owners.count(member) for member in MEMBERS) > 300
+
+
+def test_the_ring_is_derived_from_the_pod_name() -> None:
+    """`volcano-1` of three: members 0 to 2 of the same base."""
+    assert Ownership.of_pod("volcano-1", 3) == Ownership(HashRing(MEMBERS), "volcano-1")
+
+
+def test_a_pod_name_without_an_ordinal_is_refused() -> None:
+    """There is no base to name the others by."""
+    with pytest.raises(ValueError, match="ordinal"):
+        Ownership.of_pod("volcano", 3)
+
+
+def test_the_key_is_the_first_owner_or_the_name() -> None:
+    """What one owner made stays together."""
+    owned = wire.ObjectMeta(name="p", owner_references=(wire.OwnerReference(name="job"), wire.OwnerReference(name="x")))
+
+    assert (owner_key(owned), owner_key(wire.ObjectMeta(name="p"))) == ("job", "p")

@@ -1,0 +1,377 @@
+"""Objects of the API as nouns."""
+
+from typing import Any
+
+import pytest
+
+from cache.annotations import parse_bool, parse_duration, parse_int32
+from cache.node_selector import NodeSelector
+from cache.translate import Translator
+from cache.volumes import VolumeLookup, attach_limits
+from model import wire
+from model.errors import ObjectError
+from model.jobs import JobPhase
+from model.resources import NO_AMOUNTS, Amounts
+from model.tasks import Task, TaskStatus
+from tests.unit.cache.builders import group, node, pod, queue
+
+FAULTS: list[ObjectError] = []
+
+
+@pytest.fixture
+def translator() -> Translator:
+    """A translator whose faults are in `FAULTS`."""
+    FAULTS.clear()
+    return Translator(report=FAULTS.append)
+
+
+def no_volumes(_: wire.Pod) -> Amounts:
+    """Pods need nothing attached."""
+    return NO_AMOUNTS
+
+
+def made(translator: Translator, each: wire.Pod) -> Task:
+    """The task of a pod."""
+    return translator.task(each, translator.job_id(each), no_volumes)
+
+
+@pytest.mark.parametrize(
+    ("phase", "leaving", "on", "status"),
+    [
+        ("Pending", False, "", TaskStatus.PENDING),
+        ("", False, "", TaskStatus.PENDING),
+        ("Pending", False, "n1", TaskStatus.BOUND),
+        ("Pending", True, "n1", TaskStatus.RELEASING),
+        ("Pending", True, "", TaskStatus.RELEASING),
+        ("Running", False, "n1", TaskStatus.RUNNING),
+        ("Running", True, "n1", TaskStatus.RELEASING),
+        ("Succeeded", True, "n1", TaskStatus.SUCCEEDED),
+        ("Failed", True, "n1", TaskStatus.FAILED),
+        ("Unknown", True, "n1", TaskStatus.UNKNOWN),
+        ("Sleeping", False, "n1", TaskStatus.UNKNOWN),
+    ],
+)
+def test_status_of_a_pod(translator: Translator, phase: str, leaving: bool, on: str, status: TaskStatus) -> None:
+    """Deletion counts while pending or running; a finished pod is finished, deleted or not."""
+    assert made(translator, pod("p", phase=phase, leaving=leaving, node=on)).status is status
+
+
+@pytest.mark.parametrize(
+    ("annotations", "labels", "preemptable", "zone"),
+    [
+        ({}, {}, True, ""),
+        ({"volcano.sh/preemptable": "false"}, {}, False, ""),
+        ({"volcano.sh/preemptable": "T"}, {}, True, "*"),
+        ({}, {"volcano.sh/preemptable": "0"}, False, ""),
+        ({}, {"volcano.sh/preemptable": "true"}, True, ""),
+        ({"volcano.sh/preemptable": "true"}, {"volcano.sh/preemptable": "false"}, True, "*"),
+        ({"volcano.sh/preemptable": "yes"}, {}, False, ""),
+        ({"volcano.sh/revocable-zone": "*"}, {}, True, "*"),
+        ({"volcano.sh/revocable-zone": "rz1", "volcano.sh/preemptable": "true"}, {}, True, ""),
+    ],
+)
+def test_preemptability_and_zone_of_a_task(
+    translator: Translator, annotations: dict[str, str], labels: dict[str, str], preemptable: bool, zone: str
+) -> None:
+    """The annotation wins over the label; the zone looks at annotations alone; absent means preemptable."""
+    task = made(translator, pod("p", annotations=annotations, labels=labels))
+
+    assert (task.preemptable, task.revocable_zone) == (preemptable, zone)
+    assert len(FAULTS) == ("yes" in annotations.values())
+
+
+@pytest.mark.parametrize(
+    ("spec", "annotation", "priority"),
+    [(None, None, 1), (7, None, 7), (7, "9", 9), (7, "-3", -3), (7, "2147483648", 7), (None, "high", 1)],
+)
+def test_priority_of_a_task(translator: Translator, spec: int | None, annotation: str | None, priority: int) -> None:
+    """1, else what the spec says, else what the annotation says when it is a 32-bit integer."""
+    notes = {"volcano.sh/task-priority": annotation} if annotation else {}
+    each = wire.Pod(
+        metadata=wire.ObjectMeta(name="p", namespace="ns", uid="p", annotations=notes), spec=wire.PodSpec(priority=spec)
+    )
+
+    assert made(translator, each).priority == priority
+
+
+def test_role_and_job_of_a_task(translator: Translator) -> None:
+    """The role's annotation wins over the label; the job is the group in the pod's namespace."""
+    key = "volcano.sh/task-spec"
+    both = made(translator, pod("p", group="g", annotations={key: "master"}, labels={key: "worker"}))
+    label = made(translator, pod("p", labels={key: "worker"}))
+
+    assert (both.role, both.job) == ("master", "ns/g")
+    assert (label.role, label.job) == ("worker", None)
+
+
+def test_equal_pods_share_a_template(translator: Translator) -> None:
+    """Names, labels, priorities, gates and claims make no difference; requests and images do."""
+    plain = made(translator, pod("a", cpu="1"))
+    claim = wire.Volume(name="x", persistent_volume_claim=wire.PersistentVolumeClaimVolumeSource(claim_name="c"))
+
+    assert (
+        made(translator, pod("b", cpu="1", labels={"x": "y"}, gates="g", volumes=(claim,))).template is plain.template
+    )
+    assert made(translator, pod("c", cpu="2")).template is not plain.template
+
+
+def test_inline_volumes_are_part_of_a_template(translator: Translator) -> None:
+    """A disk that only one node can use at a time constrains placement by itself."""
+
+    def with_disk(name: str, disk: str) -> wire.Pod:
+        source = wire.GcePersistentDisk(pd_name=disk)
+        return pod(name, volumes=(wire.Volume(name=name, gce_persistent_disk=source),))
+
+    one, same, other = (made(translator, with_disk(name, disk)) for name, disk in (("a", "d"), ("b", "d"), ("c", "e")))
+
+    assert one.template is same.template
+    assert one.template is not other.template
+    assert one.template.spec.volumes[0].gce_persistent_disk is not None
+
+
+def test_a_running_container_with_its_own_request_shares_the_template(translator: Translator) -> None:
+    """Statuses that repeat the request, as kubelets write them, make no new template; a resize does."""
+    pending = made(translator, pod("a", cpu="1"))
+
+    def running(cpu: str) -> wire.Pod:
+        given = wire.ContainerStatus(name="c", resources=wire.ResourceRequirements(requests={"cpu": cpu}))
+        each = pod("b", cpu="1", node="n1", phase="Running")
+        return wire.Pod(
+            metadata=each.metadata,
+            spec=each.spec,
+            status=wire.PodStatus(phase="Running", container_statuses=(given,)),
+        )
+
+    assert made(translator, running("1")).template is pending.template
+    assert made(translator, running("2")).template.request["cpu"] == 2000
+
+
+def test_templates_are_trimmed(translator: Translator) -> None:
+    """Nobody can mistake one pod's node or priority for the template's."""
+    spec = made(translator, pod("a", node="n1", phase="Running", gates="g")).template.spec
+
+    assert (spec.node_name, spec.scheduler_name, spec.scheduling_gates) == ("", "", ())
+
+
+def test_a_group_is_parsed(translator: Translator) -> None:
+    """Queue, minimums, phase, waiting time; what is absent stays absent."""
+    facts = translator.group(
+        group(
+            "g",
+            minimum=3,
+            min_task_member={"worker": 2},
+            min_resources={"cpu": "2", "storage": "1"},
+            phase="Inqueue",
+            annotations={"sla-waiting-time": "1h30m", "volcano.sh/preemptable": "true"},
+        )
+    )
+
+    assert (facts.queue, facts.min_available, dict(facts.min_by_role)) == ("q", 3, {"worker": 2})
+    assert facts.min_resources == {"cpu": 2000}
+    assert (facts.phase, facts.waiting_seconds, facts.preemptable) == (JobPhase.INQUEUE, 5400.0, True)
+    assert facts.revocable_zone == "*"
+
+
+def test_a_bare_group(translator: Translator) -> None:
+    """Pending, in the default queue, nothing reserved, no preemptability said."""
+    facts = translator.group(group("g", queue=""))
+
+    assert (facts.phase, facts.queue, facts.min_resources) == (JobPhase.PENDING, "default", None)
+    assert (facts.preemptable, facts.waiting_seconds) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "seconds"),
+    [
+        ({"volcano.sh/sla-waiting-time": "90s", "sla-waiting-time": "1h"}, 90.0),
+        ({"sla-waiting-time": "0s"}, None),
+        ({"sla-waiting-time": "-5s"}, None),
+        ({"sla-waiting-time": "soon"}, None),
+    ],
+)
+def test_waiting_time(translator: Translator, annotations: dict[str, str], seconds: float | None) -> None:
+    """The prefixed key wins; zero, negative and unreadable ones are ignored."""
+    assert translator.group(group("g", annotations=annotations)).waiting_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"minimum": -1}, "spec.minMember"),
+        ({"min_task_member": {"w": -2}}, "spec.minTaskMember.w"),
+        ({"phase": "Dreaming"}, "status.phase"),
+    ],
+)
+def test_odd_groups_are_served_and_reported(translator: Translator, spec: dict[str, Any], path: str) -> None:
+    """A negative minimum is none; an unknown phase is Pending."""
+    facts = translator.group(group("g", **spec))
+
+    assert (facts.min_available, sum(facts.min_by_role.values()), facts.phase) == (0, 0, JobPhase.PENDING)
+    assert [fault.path for fault in FAULTS] == [path]
+
+
+def test_a_queue_is_parsed(translator: Translator) -> None:
+    """Amounts, parent, hierarchy; unset reclaimable means yes."""
+    made_queue = translator.queue(
+        queue(
+            weight=4,
+            parent="root",
+            capability={"cpu": "8", "nvidia.com/gpu": "0"},
+            deserved={"memory": "1Gi"},
+            guarantee=wire.Guarantee(resource={"cpu": "500m"}),
+        )
+    )
+
+    assert (made_queue.weight, made_queue.parent, made_queue.reclaimable) == (4, "root", True)
+    assert made_queue.capability == {"cpu": 8000, "nvidia.com/gpu": 0}
+    assert (made_queue.deserved, made_queue.guarantee) == ({"memory": 2**30 * 1000}, {"cpu": 500})
+
+
+def test_a_node_is_oversubscribed_as_long_as_it_says_so(translator: Translator) -> None:
+    """CPU in milli, memory in bytes, beside what it reports; a removed annotation leaves nothing behind."""
+    each = wire.Node(
+        metadata=wire.ObjectMeta(
+            name="n1",
+            labels={"volcano.sh/revocable-zone": "rz1"},
+            annotations={"volcano.sh/oversubscription-cpu": "2500", "volcano.sh/oversubscription-memory": "1024"},
+        ),
+        status=wire.NodeStatus(allocatable={"cpu": "4", "storage": "9"}),
+    )
+    one = translator.node(each)
+
+    assert (one.allocatable, one.oversubscribed, one.revocable_zone) == (
+        {"cpu": 4000},
+        {"cpu": 2500, "memory": 1_024_000},
+        "rz1",
+    )
+    assert translator.node(node()).oversubscribed == {}
+
+
+def test_a_broken_amount_of_a_node_is_not_offered(translator: Translator) -> None:
+    """The rest of the node is used, and the fault is reported."""
+    assert translator.node(node(cpu="4", memory="lots", pods="-1")).allocatable == {"cpu": 4000}
+    assert len(FAULTS) == 2
+
+
+def test_unreadable_oversubscription_is_nothing(translator: Translator) -> None:
+    """And reported."""
+    each = wire.Node(metadata=wire.ObjectMeta(name="n", annotations={"volcano.sh/oversubscription-cpu": "nan"}))
+
+    assert translator.node(each).oversubscribed == {"cpu": 0}
+    assert len(FAULTS) == 1
+
+
+def lookup(driver: str = "disk.example.com", *, pv_driver: str | None = None, owner: str = "") -> VolumeLookup:
+    """One claim `ns/c` of the class `fast`, bound to a volume when that has a driver."""
+    owners = (wire.OwnerReference(uid=owner, controller=True),) if owner else ()
+    claim = wire.PersistentVolumeClaim(
+        metadata=wire.ObjectMeta(name="c", namespace="ns", owner_references=owners),
+        spec=wire.PersistentVolumeClaimSpec(
+            storage_class_name="fast", volume_name="v" if pv_driver is not None else ""
+        ),
+    )
+    source = wire.CSIVolume(driver=pv_driver) if pv_driver else None
+    volume = wire.PersistentVolume(metadata=wire.ObjectMeta(name="v"), spec=wire.PersistentVolumeSpec(csi=source))
+    return VolumeLookup(
+        claims={"ns/c": claim, "ns/p-scratch": claim},
+        volumes={"v": volume},
+        classes={"fast": wire.StorageClass(metadata=wire.ObjectMeta(name="fast"), provisioner=driver)},
+        ignored_provisioners=frozenset({"ignored.example.com"}),
+    )
+
+
+def claiming(name: str = "c") -> wire.Pod:
+    """A pod with one claim."""
+    source = wire.PersistentVolumeClaimVolumeSource(claim_name=name)
+    return pod("p", volumes=(wire.Volume(name="data", persistent_volume_claim=source),))
+
+
+@pytest.mark.parametrize(
+    ("found", "amounts"),
+    [
+        (lookup(), {"attachable-volumes-csi-disk.example.com": 1000}),
+        (lookup("example.com/disk"), {"attachable-volumes-csi-example.com-disk": 1000}),
+        (lookup(pv_driver="other.example.com"), {"attachable-volumes-csi-other.example.com": 1000}),
+        (lookup(pv_driver=""), {}),
+        (lookup("rancher.io/local-path"), {}),
+        (lookup("ignored.example.com"), {}),
+    ],
+)
+def test_attached_volumes_of_a_pod(found: VolumeLookup, amounts: Amounts) -> None:
+    """The bound volume's driver, else the class's; local and ignored ones count nothing."""
+    assert found.needed(claiming()) == amounts
+
+
+def test_an_unknown_claim_counts_nothing_yet() -> None:
+    """Whoever learns of it later asks again."""
+    assert lookup().needed(claiming("later")) == {}
+
+
+def test_an_ephemeral_claim_must_be_the_pods_own() -> None:
+    """A claim of the same name that somebody else owns is no claim of this pod."""
+    scratch = wire.Volume(name="scratch", ephemeral=wire.EphemeralVolumeSource())
+
+    assert lookup(owner="p").needed(pod("p", volumes=(scratch,)))
+    with pytest.raises(ObjectError, match="another owner"):
+        lookup(owner="q").needed(pod("p", volumes=(scratch,)))
+
+
+def test_attach_limits_of_a_node() -> None:
+    """The published count, or as good as unlimited."""
+    drivers = (
+        wire.CSINodeDriver(name="a/b", allocatable=wire.VolumeNodeResources(count=3)),
+        wire.CSINodeDriver(name="c"),
+    )
+    limits = attach_limits(wire.CSINode(metadata=wire.ObjectMeta(name="n"), spec=wire.CSINodeSpec(drivers=drivers)))
+
+    assert limits == {"attachable-volumes-csi-a-b": 3000, "attachable-volumes-csi-c": (2**31 - 1) * 1000}
+
+
+@pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])
+def test_true_in_gos_vocabulary(text: str) -> None:
+    """Six words."""
+    assert parse_bool(text) is True
+
+
+@pytest.mark.parametrize("text", ["", "yes", "on", "tRUE", " true"])
+def test_no_boolean(text: str) -> None:
+    """Nothing else is one."""
+    with pytest.raises(ValueError, match="boolean"):
+        parse_bool(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("300ms", 0.3), ("0", 0.0), ("-2m", -120.0), ("+1s", 1.0)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    """As Go writes them."""
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "5", "1 h", "h", "1d", "1h!"])
+def test_no_duration(text: str) -> None:
+    """A number without a unit, unknown units, gaps."""
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "1.0", "0x1", "2147483648", "1_000"])
+def test_no_32_bit_integer(text: str) -> None:
+    """Out of range, or not in plain digits."""
+    with pytest.raises(ValueError, match="integer"):
+        parse_int32(text)
+
+
+def test_node_selector_takes_any_one_label() -> None:
+    """Split at the first colon, trimmed; entries without a value are ignored."""
+    selector = NodeSelector.parse(["pool: batch", "a:b:c", "nothing", "empty:"])
+
+    assert selector.selects({"pool": "batch"})
+    assert selector.selects({"a": "b:c"})
+    assert not selector.selects({"pool": "web", "nothing": ""})
+
+
+def test_no_valid_entry_selects_every_node() -> None:
+    """As without the flag."""
+    assert NodeSelector.parse(["nonsense"]).selects({})
