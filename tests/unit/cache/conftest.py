@@ -1,0 +1,103 @@
+"""A server in memory with the custom kinds, and a cache that follows it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cache.cache import SchedulerCache
+from cache.hands import Hands
+from cache.options import BooksOptions
+from emulator.run import Emulator
+from kube.binder import ApiBinder
+from kube.client import Client
+from kube.configuration import ClusterOptions, connect
+from kube.events import EventRecorder
+from kube.evictor import Evictor
+from kube.resources import Discovery
+from kube.status import StatusWriter
+from model.errors import ObjectError
+from tests.unit.kube.world import FakeClock, World
+
+
+@dataclass
+class Following:
+    """A cluster, and the cache that follows it."""
+
+    world: World
+    cache: SchedulerCache
+    hands: Hands
+    clock: FakeClock
+    faults: list[ObjectError] = field(default_factory=list)
+
+    async def seen(self, kind: str, count: int) -> None:
+        """Wait until the books hold so many objects of a kind."""
+        await self.world.soon(lambda: len(self.cache.books.stored(kind)) == count)
+
+    async def queue(self, name: str) -> Any:
+        """Read a queue."""
+        return await self.world.client.request_json("GET", f"/apis/scheduling.volcano.sh/v1beta1/queues/{name}")
+
+    async def events(self, reason: str) -> list[Any]:
+        """List the events of a reason, when all are written."""
+        await self.hands.events.drain()
+        listed = await self.world.client.request_json("GET", "/api/v1/events")
+        return [event for event in listed["items"] if event["reason"] == reason]
+
+    async def node(self, name: str = "n1", cpu: str = "4") -> None:
+        """Create a node."""
+        await self.world.post(
+            "/api/v1/nodes",
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name},
+                "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "10"}},
+            },
+        )
+
+    async def member(self, name: str, cpu: str = "1") -> str:
+        """Create a pod of the group `g`; return its UID."""
+        requests = {"requests": {"cpu": cpu}}
+        made = await self.world.post(
+            "/api/v1/namespaces/default/pods",
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "annotations": {"scheduling.k8s.io/group-name": "g"}},
+                "spec": {
+                    "schedulerName": "volcano",
+                    "containers": [{"name": "c", "image": "i", "resources": requests}],
+                },
+            },
+        )
+        uid: str = made["metadata"]["uid"]
+        return uid
+
+
+@pytest.fixture
+async def following(tmp_path: Path) -> AsyncIterator[Following]:
+    """A cache that is made but not started, beside a server that has pod groups and queues."""
+    async with Emulator(port=0) as emulator:
+        cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(tmp_path / "kubeconfig"))))
+        async with Client(cluster, component="tests", timeout=5.0) as client:
+            world = World(emulator, client)
+            await world.define_pod_groups(has_status=True)
+            await world.define("queues", "Queue", group="scheduling.volcano.sh", version="v1beta1", has_status=True)
+            discovery = Discovery(client, keep_seconds=0.0)
+            hands = Hands(
+                binder=ApiBinder(client, patience_seconds=0.5),
+                evictor=Evictor(client, discovery, patience_seconds=0.5),
+                statuses=StatusWriter(client, discovery),
+                events=EventRecorder(client, component="volcano"),
+            )
+            faults: list[ObjectError] = []
+            cache = SchedulerCache(
+                client, hands, BooksOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
+            )
+            made = Following(world, cache, hands, world.clock, faults)
+            yield made
+            await cache.stop()
+            await world.stop()

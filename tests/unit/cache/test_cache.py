@@ -1,0 +1,354 @@
+"""The cache on a server: it follows, carries out, corrects itself, writes and reports."""
+
+from typing import Any
+
+from cache.queues import make_first_queues
+from kube.clock import SystemClock
+from model.ids import JobId, NodeName, QueueName, TaskId
+from model.jobs import JobPhase
+from model.plan import Bind, Eviction, Nomination, Plan
+from model.report import Condition, CycleReport, EventNote, GroupStatus, PodCondition, QueueStatus
+from model.tasks import TaskStatus
+from tests.unit.cache.conftest import Following
+
+JOB = JobId("default/g")
+
+
+def bind(uid: str, name: str, node: str = "n1") -> Bind:
+    """Bind a pod of the group."""
+    return Bind(
+        task=TaskId(uid),
+        job=JOB,
+        namespace="default",
+        name=name,
+        node=NodeName(node),
+        annotations={"decided": "yes"},
+    )
+
+
+def evict(uid: str, name: str) -> Eviction:
+    """Evict a pod of the group."""
+    return Eviction(
+        task=TaskId(uid), job=JOB, namespace="default", name=name, node=NodeName("n1"), reason="preempt", message="why"
+    )
+
+
+def plan(*binds: Bind, evictions: tuple[Eviction, ...] = (), nominations: tuple[Nomination, ...] = ()) -> Plan:
+    """A plan."""
+    return Plan(
+        number=0,
+        cycle=1,
+        configuration=1,
+        action="allocate",
+        job=JOB,
+        queue=QueueName("default"),
+        binds=binds,
+        evictions=evictions,
+        nominations=nominations,
+    )
+
+
+def report(**parts: Any) -> CycleReport:
+    """A report that says nothing but what is given."""
+    nothing: dict[str, Any] = {
+        "plans": (),
+        "pipelined": {},
+        "phases": {},
+        "group_statuses": (),
+        "pod_conditions": (),
+        "queue_statuses": (),
+        "events": (),
+        "refusals": {},
+        "task_refusals": {},
+        "vetoes": {},
+        "shares": {},
+        "status_counts": {},
+        "samples": (),
+    }
+    return CycleReport(cycle=1, configuration=1, **(nothing | parts))
+
+
+async def started(following: Following, *members: str) -> list[str]:
+    """Start the cache on a cluster of one node and a group with these members; return their UIDs."""
+    await following.node()
+    await following.world.pod_group("g", minMember=len(members), queue="default")
+    uids = [await following.member(name) for name in members]
+    assert await following.cache.make_first_queues()
+    assert await following.cache.start(patience_seconds=10)
+    return uids
+
+
+def status_of(following: Following, uid: str) -> TaskStatus | None:
+    """The status of a task in the books."""
+    task = following.cache.books.task(TaskId(uid))
+    return None if task is None else task.status
+
+
+async def test_what_is_there_is_in_the_first_snapshot(following: Following) -> None:
+    """Kinds that the server lacks count as empty."""
+    await started(following, "a", "b")
+    snapshot = following.cache.snapshot()
+
+    assert snapshot.nodes.names == ("n1",)
+    assert [len(job.tasks) for job in snapshot.jobs.values()] == [2]
+    assert set(snapshot.queues) == {"root", "default"}
+    assert following.cache.lagging() == []
+
+
+async def test_changes_reach_the_next_snapshot(following: Following) -> None:
+    """A new pod, and a deleted one."""
+    await started(following, "a")
+    before = following.cache.snapshot()
+    await following.member("b")
+    await following.seen("Pod", 2)
+    assert following.cache.snapshot().generation > before.generation
+
+    await following.world.delete_pod("b")
+    await following.seen("Pod", 1)
+    assert [len(job.tasks) for job in following.cache.snapshot().jobs.values()] == [1]
+
+
+async def test_first_queues_are_made_once(following: Following) -> None:
+    """`root` cannot be reclaimed from, the default queue can; existing ones are left alone."""
+    await following.world.post(
+        "/apis/scheduling.volcano.sh/v1beta1/queues",
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": "default"},
+            "spec": {"weight": 7},
+        },
+    )
+
+    assert await make_first_queues(following.world.client, SystemClock(), QueueName("default"))
+
+    assert (await following.queue("default"))["spec"] == {"weight": 7}
+    assert (await following.queue("root"))["spec"] == {"weight": 1, "reclaimable": False}
+
+
+async def test_a_server_without_queues_is_asked_a_minute_long(following: Following) -> None:
+    """Then the scheduler goes on without."""
+    await following.world.client.request(
+        "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/queues.scheduling.volcano.sh"
+    )
+
+    assert not await make_first_queues(following.world.client, following.clock, QueueName("default"))
+    assert following.clock.slept == [1.0] * 60
+
+
+async def test_a_plan_is_assumed_bound_and_echoed(following: Following) -> None:
+    """Binding until the watch shows the node; the pod has the binding's annotations and an event."""
+    a, b = await started(following, "a", "b")
+    made = plan(bind(a, "a"), bind(b, "b"))
+    assert following.cache.assume(made)
+    assert status_of(following, a) is TaskStatus.BINDING
+
+    await following.cache.carry_out(made)
+    await following.world.soon(lambda: not following.cache.books.assumed())
+
+    assert status_of(following, a) is TaskStatus.BOUND
+    pod = await following.world.get_pod("a")
+    assert (pod["spec"]["nodeName"], pod["metadata"]["annotations"]["decided"]) == ("n1", "yes")
+    assert [event["message"] for event in await following.events("Scheduled")] == [
+        "Successfully assigned default/a to n1",
+        "Successfully assigned default/b to n1",
+    ]
+    assert await following.cache.audit() == []
+
+
+async def test_a_plan_for_a_changed_cluster_is_refused(following: Following) -> None:
+    """The pod is gone: nothing is assumed."""
+    a, b = await started(following, "a", "b")
+    await following.world.delete_pod("b")
+    await following.seen("Pod", 1)
+
+    assert not following.cache.assume(plan(bind(a, "a"), bind(b, "b")))
+    assert status_of(following, a) is TaskStatus.PENDING
+
+
+async def test_a_failed_bind_is_forgotten_and_told(following: Following) -> None:
+    """The other member stays bound; the gang is to be repaired first; the pod's condition says why."""
+    a, b = await started(following, "a", "b")
+    made = plan(bind(a, "a"), bind(b, "b"))
+    following.world.faults.add(subresource="binding", name="b", code=403, message="not today")
+    following.cache.assume(made)
+    await following.cache.carry_out(made)
+    await following.world.soon(lambda: not following.cache.books.assumed())
+
+    assert status_of(following, b) is TaskStatus.PENDING
+    assert following.cache.snapshot().broken_gangs == {JOB}
+    await following.hands.statuses.drain()
+    (condition,) = (await following.world.get_pod("b"))["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
+    assert condition["message"] == "binding to node n1 failed: not today"
+    assert len(await following.events("FailedScheduling")) == 1
+
+
+async def test_an_eviction_is_carried_out_and_told(following: Following) -> None:
+    """The pod leaves; pod and group have their events."""
+    (a,) = await started(following, "a")
+    bound = plan(bind(a, "a"))
+    following.cache.assume(bound)
+    await following.cache.carry_out(bound)
+    await following.world.soon(lambda: not following.cache.books.assumed())
+    leaving = plan(evictions=(evict(a, "a"),))
+    assert following.cache.assume(leaving)
+    assert status_of(following, a) is TaskStatus.RELEASING
+
+    await following.cache.carry_out(leaving)
+    await following.world.soon(lambda: not following.cache.books.assumed())
+
+    told = {
+        (event["involvedObject"]["kind"], event["type"]): event["message"] for event in await following.events("Evict")
+    }
+    assert told == {("Pod", "Warning"): "why", ("PodGroup", "Normal"): "preempt"}
+
+
+async def test_nobody_is_evicted_for_a_plan_that_binds_nothing(following: Following) -> None:
+    """The beneficiary is gone when its bind arrives: the victim stays, and is no longer releasing."""
+    a, b = await started(following, "a", "b")
+    first = plan(bind(a, "a"))
+    following.cache.assume(first)
+    await following.cache.carry_out(first)
+    await following.world.soon(lambda: not following.cache.books.assumed())
+    made = plan(bind(b, "b"), evictions=(evict(a, "a"),))
+    assert following.cache.assume(made)
+    await following.world.delete_pod("b")
+
+    await following.cache.carry_out(made)
+
+    assert status_of(following, a) is TaskStatus.BOUND
+    assert "deletionTimestamp" not in (await following.world.get_pod("a"))["metadata"]
+
+
+async def test_nominations_are_written(following: Following) -> None:
+    """The pod shows the node that will have room for it."""
+    (a,) = await started(following, "a")
+    nomination = Nomination(task=TaskId(a), job=JOB, namespace="default", name="a", node=NodeName("n1"))
+    await following.cache.carry_out(plan(nominations=(nomination,)))
+    await following.hands.statuses.drain()
+
+    assert (await following.world.get_pod("a"))["status"]["nominatedNodeName"] == "n1"
+
+
+async def test_a_report_is_written(following: Following) -> None:
+    """Group status with conditions, pod condition, queue status, events."""
+    (a,) = await started(following, "a")
+    group = following.cache.books.stored("PodGroup")["default/g"]
+    said = report(
+        group_statuses=(
+            GroupStatus(
+                job=JOB,
+                uid=group.metadata.uid,
+                phase=JobPhase.INQUEUE,
+                running=0,
+                succeeded=0,
+                failed=0,
+                conditions=(
+                    Condition(
+                        type="Unschedulable", status="True", reason="NotEnoughResources", message="m", transition_id="7"
+                    ),
+                ),
+                annotations={"x": "y"},
+            ),
+        ),
+        pod_conditions=(
+            PodCondition(task=TaskId(a), namespace="default", name="a", reason="Unschedulable", message="no room"),
+        ),
+        queue_statuses=(
+            QueueStatus(
+                queue=QueueName("default"),
+                allocated={"cpu": 1500, "memory": 2**30 * 1000, "pods": 1000, "x.y/gpu": 2000},
+            ),
+        ),
+        events=(
+            EventNote(
+                kind="PodGroup",
+                namespace="default",
+                name="g",
+                uid=group.metadata.uid,
+                type="Warning",
+                reason="Unschedulable",
+                message="0/1 tasks",
+            ),
+        ),
+    )
+
+    following.cache.write(said)
+    await following.hands.statuses.drain()
+
+    written = await following.world.client.request_json(
+        "GET", "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/g"
+    )
+    assert written["status"]["phase"] == "Inqueue"
+    (condition,) = written["status"]["conditions"]
+    assert (condition["reason"], condition["transitionID"]) == ("NotEnoughResources", "7")
+    assert written["metadata"]["annotations"] == {"x": "y"}
+    pod = await following.world.get_pod("a")
+    assert [each["message"] for each in pod["status"]["conditions"] if each["type"] == "PodScheduled"] == ["no room"]
+    assert (await following.queue("default"))["status"]["allocated"] == {
+        "cpu": "1500m",
+        "memory": "1Gi",
+        "pods": "1",
+        "x.y/gpu": "2",
+    }
+    assert len(await following.events("Unschedulable")) == 1
+
+
+async def test_a_pod_on_its_way_is_not_told_that_it_waits(following: Following) -> None:
+    """A condition decided before the pod was bound is stale."""
+    (a,) = await started(following, "a")
+    following.cache.assume(plan(bind(a, "a")))
+    stale = PodCondition(task=TaskId(a), namespace="default", name="a", reason="Unschedulable", message="no room")
+
+    following.cache.write(report(pod_conditions=(stale,)))
+
+    assert following.hands.statuses.backlog == 0
+
+
+async def test_an_overdue_bind_that_never_happened_is_forgotten(following: Following) -> None:
+    """The pod, read again, has no node: it is pending, and its gang is repaired first."""
+    (a,) = await started(following, "a")
+    following.cache.assume(plan(bind(a, "a")))
+
+    await following.cache.resync(TaskId(a))
+
+    assert status_of(following, a) is TaskStatus.PENDING
+
+
+async def test_an_overdue_bind_that_happened_gets_more_time(following: Following) -> None:
+    """The watch lags: the assumption holds until it catches up."""
+    (a,) = await started(following, "a")
+    for reflector in list(following.cache._running):
+        reflector.cancel()
+    made = plan(bind(a, "a"))
+    following.cache.assume(made)
+    await following.cache.carry_out(made)
+    before = following.cache.books.assumed()[TaskId(a)].deadline
+
+    await following.cache.resync(TaskId(a))
+
+    assert following.cache.books.assumed()[TaskId(a)].deadline > before
+    assert status_of(following, a) is TaskStatus.BINDING
+
+
+async def test_an_overdue_pod_that_is_gone_is_removed(following: Following) -> None:
+    """Even when the watch did not say so."""
+    (a,) = await started(following, "a")
+    for reflector in list(following.cache._running):
+        reflector.cancel()
+    following.cache.assume(plan(bind(a, "a")))
+    await following.world.delete_pod("a")
+
+    await following.cache.resync(TaskId(a))
+
+    assert status_of(following, a) is None
+
+
+async def test_a_broken_object_is_fenced_and_named(following: Following) -> None:
+    """A group whose minimum is no number is left out; the rest is served."""
+    await following.world.pod_group("odd", minMember="three", queue="default")
+    await started(following, "a")
+
+    assert [(fault.kind, fault.name) for fault in following.faults] == [("PodGroup", "default/odd")]
+    assert list(following.cache.snapshot().jobs) == [JOB]

@@ -1,0 +1,131 @@
+"""Clusters from files, and dumps back into files."""
+
+import json
+from typing import Any
+
+from cache.audit import differences
+from cache.books import Books
+from cache.dump import take_dump
+from cache.objects import books_from_objects
+from cache.options import BooksOptions
+from model import wire
+from model.errors import ObjectError
+from model.tasks import TaskStatus
+from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "annotations": {"scheduling.k8s.io/group-name": "g"}},
+    "spec": {"schedulerName": "volcano", "containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}}]},
+}
+GROUP = {
+    "apiVersion": "scheduling.volcano.sh/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "g"},
+    "spec": {"minMember": 1, "queue": "q"},
+}
+QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"}}
+
+
+def test_what_a_server_fills_in_is_filled_in() -> None:
+    """Namespace `default`, UIDs, and a new pod is Pending."""
+    snapshot = books_from_objects([POD, GROUP, QUEUE]).snapshot()
+    (job,) = snapshot.jobs.values()
+    (only,) = job.tasks.values()
+
+    assert (job.id, job.uid) == ("default/g", "default-g")
+    assert (only.id, only.status) == ("default-p", TaskStatus.PENDING)
+
+
+def test_lists_are_unfolded() -> None:
+    """`kubectl get -o json` gives a List; typed lists name the kind of their items themselves."""
+    bare = {key: value for key, value in POD.items() if key not in {"kind", "apiVersion"}}
+    typed = {"apiVersion": "v1", "kind": "PodList", "items": [bare]}
+    outer = {"apiVersion": "v1", "kind": "List", "items": [typed, GROUP, QUEUE]}
+
+    assert len(books_from_objects([outer]).snapshot().jobs) == 1
+
+
+def test_kinds_that_play_no_part_are_noted_once() -> None:
+    """Also a PodGroup of another API group."""
+    notes: list[str] = []
+    other = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+
+    books = books_from_objects([secret, secret, other, {"metadata": {}}], note=notes.append)
+
+    assert not books.stored("PodGroup")
+    assert notes == [
+        "(no kind) plays no part in scheduling: ignored",
+        "scheduling.example.com/v1 PodGroup plays no part in scheduling: ignored",
+        "v1 Secret plays no part in scheduling: ignored",
+    ]
+
+
+def test_a_broken_object_is_left_out_and_reported() -> None:
+    """The rest of the file is served."""
+    faults: list[ObjectError] = []
+    broken = {**GROUP, "metadata": {"name": "broken"}, "spec": {"minMember": "three"}}
+
+    books = books_from_objects([broken, POD, GROUP, QUEUE], report=faults.append)
+
+    assert len(books.snapshot().jobs) == 1
+    assert [(fault.kind, fault.name, fault.path) for fault in faults] == [
+        ("PodGroup", "default/broken", "spec.minMember")
+    ]
+
+
+def test_the_last_of_two_objects_of_a_name_counts() -> None:
+    """As when files are applied one after the other, whatever versions they carry."""
+    older = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 5, "queue": "q"}}
+    newer = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 2, "queue": "q"}}
+
+    (job,) = books_from_objects([older, newer, QUEUE]).snapshot().jobs.values()
+
+    assert job.min_available == 2
+
+
+def everything() -> Books:
+    """Books with something of most kinds, and decisions in flight."""
+    claim = wire.PersistentVolumeClaim(metadata=wire.ObjectMeta(name="c", namespace="ns", uid="c"))
+    high = wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=9)
+    books = Books(BooksOptions(ignore_scheduler_name=True))
+    filled(
+        books,
+        queue(weight=3, capability={"cpu": "7"}),
+        high,
+        claim,
+        node(),
+        group("g", priority_class_name="high", min_resources={"cpu": "1"}, phase="Running"),
+        pod("run", group="g", node="n1", phase="Running", cpu="1"),
+        pod("bind", group="g", cpu="1"),
+        pod("wait", group="g", cpu="9"),
+    )
+    assert books.assume(bind_plan(("bind", "n1"), annotations={"a": "b"}), 0.0) == []
+    assert books.assume(eviction_plan("run", "n1"), 0.0) == []
+    return books
+
+
+def test_a_dump_is_read_back_as_the_same_cluster() -> None:
+    """Decisions that had no echo yet are in it as if they had."""
+    books = everything()
+    dumped: dict[str, Any] = json.loads(take_dump(books).encode())
+
+    again = books_from_objects([dumped], books.options)
+
+    assert (task(again, "bind").status, task(again, "bind").node) == (TaskStatus.BOUND, "n1")
+    assert task(again, "run").status is TaskStatus.RELEASING
+    assert used(again) == used(books)
+    assert again.snapshot().jobs.keys() == books.snapshot().jobs.keys()
+    assert [job.priority for job in again.snapshot().jobs.values()] == [9]
+
+
+def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
+    """No difference that could change a decision."""
+    books = Books()
+    filled(books, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
+
+    again = books_from_objects([json.loads(take_dump(books).encode())])
+
+    assert differences(books.snapshot(), again.snapshot()) == []

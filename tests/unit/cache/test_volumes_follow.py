@@ -1,0 +1,55 @@
+"""Volumes that become known late change what pods ask for."""
+
+from cache.books import Books
+from model import wire
+from tests.unit.cache.builders import filled, group, node, pod, queue, task
+
+LIMIT = "attachable-volumes-csi-disk.example.com"
+CLAIM = wire.PersistentVolumeClaim(
+    metadata=wire.ObjectMeta(name="c", namespace="ns"),
+    spec=wire.PersistentVolumeClaimSpec(storage_class_name="fast", volume_name="v"),
+)
+VOLUME = wire.PersistentVolume(
+    metadata=wire.ObjectMeta(name="v"),
+    spec=wire.PersistentVolumeSpec(csi=wire.CSIVolume(driver="other.example.com")),
+)
+CLASS = wire.StorageClass(metadata=wire.ObjectMeta(name="fast"), provisioner="disk.example.com")
+CLAIMING = pod(
+    "p",
+    group="g",
+    volumes=(wire.Volume(name="d", persistent_volume_claim=wire.PersistentVolumeClaimVolumeSource(claim_name="c")),),
+)
+
+
+def test_a_pod_before_its_claim_its_class_and_its_volume() -> None:
+    """Each step changes the request; nobody has to touch the pod."""
+    books = filled(Books(), queue(), group("g"), CLAIMING)
+    assert task(books, "p").template.best_effort
+
+    filled(books, CLAIM)
+    assert LIMIT not in task(books, "p").template.request
+
+    filled(books, CLASS)
+    assert task(books, "p").template.request[LIMIT] == 1000
+
+    filled(books, VOLUME)
+    assert task(books, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
+    assert LIMIT not in task(books, "p").template.request
+
+    books.remove("PersistentVolumeClaim", CLAIM)
+    assert task(books, "p").template.best_effort
+
+
+def test_a_node_offers_what_its_drivers_attach() -> None:
+    """A CSINode that comes late adds its limits to the node, and takes them away with it."""
+    drivers = (wire.CSINodeDriver(name="disk.example.com", allocatable=wire.VolumeNodeResources(count=2)),)
+    limits = wire.CSINode(metadata=wire.ObjectMeta(name="n1"), spec=wire.CSINodeSpec(drivers=drivers))
+    books = filled(Books(), node())
+    filled(books, limits)
+    snapshot = books.snapshot()
+
+    assert snapshot.resources.amounts(snapshot.nodes.allocatable[:, 0])[LIMIT] == 2000
+    assert snapshot.resources.amounts(snapshot.nodes.reported[:, 0])[LIMIT] == 2000
+    books.remove("CSINode", limits)
+    snapshot = books.snapshot()
+    assert LIMIT not in snapshot.resources.amounts(snapshot.nodes.allocatable[:, 0])
