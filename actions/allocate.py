@@ -3,7 +3,8 @@
 Queues take turns by their share; a queue that has had enough is left out. Of a queue the first job is worked on: its
 tasks are placed in order until it is ready. A ready job's places are committed, and a job with tasks left gets its next
 turn after the others; a job that only waits for room being released keeps its places for this cycle; an attempt that
-leads to neither is undone before the next job is looked at.
+leads to neither is undone before the next job is looked at. A gang that is ready only if its best-effort members count
+is committed when those are placed too: by backfill, or at the end of this action where backfill is not configured.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,12 @@ from typing import ClassVar
 
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
-from framework.placing import Worksheet, place_best_effort, place_tasks
+from framework.placing import Worksheet, complete_deferred, place_tasks
 from framework.session import Session
 from framework.statement import Statement
 from model.ids import JobId, SubJobId
 from model.jobs import JobPhase
 from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
 
 __all__ = ["Allocate", "AllocateArgs"]
 
@@ -56,6 +56,8 @@ class Allocate:
             if any(sheets) and offer(session, job, sheets):
                 order.return_job(job)
             order.return_queue(queue)
+        if "backfill" not in session.profile.actions:
+            complete_deferred(session)
 
 
 def workable_jobs(session: Session) -> Iterator[SessionJob]:
@@ -129,7 +131,10 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        if place_sub_jobs(session, statement, job, sheets) and complete_minimum(session, statement, job):
+        if place_sub_jobs(session, statement, job, sheets):
+            if job.ready_count < job.min_available:
+                session.defer(job, statement)
+                return False
             placed_any = bool(statement.operations)
             statement.commit()
             return placed_any and any(sheets)
@@ -155,21 +160,3 @@ def place_sub_jobs(session: Session, statement: Statement, job: SessionJob, shee
         if session.job_ready(job):
             return True
     return session.job_ready(job)
-
-
-def complete_minimum(session: Session, statement: Statement, job: SessionJob) -> bool:
-    """Place those best-effort members without which the minimum is not met: they count only when they can be placed."""
-    if job.ready_count >= job.min_available:
-        return True
-    while job.ready_count < job.min_available and session.job_ready(job):
-        task = first_best_effort(session, job)
-        if task is None:
-            break
-        place_best_effort(session, statement, job, task)
-    return session.job_ready(job)
-
-
-def first_best_effort(session: Session, job: SessionJob) -> Task | None:
-    """Return the first pending task that asks for nothing and may still be placed."""
-    waiting = (task for task in job.in_status(TaskStatus.PENDING) if job.counts_as_placed(task) and not task.gated)
-    return min(waiting, key=session.task_order_key, default=None)

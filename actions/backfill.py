@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
-from framework.placing import place_best_effort
+from framework.placing import complete, complete_deferred
 from framework.session import Session
-from model.tasks import Task
 
 __all__ = ["Backfill", "BackfillArgs"]
 
@@ -36,23 +35,10 @@ class Backfill:
         order = WorkOrder(session, (job for job in session.jobs_with_pending_tasks() if is_concerned(session, job)))
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
-                fill(session, job)
+                complete(session, job)
+        complete_deferred(session)
 
 
 def is_concerned(session: Session, job: SessionJob) -> bool:
     """Tell whether a job has best-effort tasks to place and may be worked on."""
     return bool(job.pending_best_effort) and not job.is_pending and session.job_valid(job) is None
-
-
-def fill(session: Session, job: SessionJob) -> None:
-    """Place a job's best-effort tasks; once its minimum runs each is bound for itself."""
-    with session.statement() as statement:
-        for task in best_effort_tasks(session, job):
-            place_best_effort(session, statement, job, task)
-            if job.ready_count >= job.min_available and session.job_ready(job):
-                statement.commit()
-
-
-def best_effort_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks to place, first to be placed first."""
-    return [task for task in session.pending_tasks(job) if job.counts_as_placed(task) and not task.gated]

@@ -19,7 +19,7 @@ from model.ids import NodeName
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Worksheet", "place_best_effort", "place_tasks"]
+__all__ = ["Worksheet", "complete", "complete_deferred", "place_best_effort", "place_tasks"]
 
 _PLACED_ROLE: Final = "SameRoleFailed"
 
@@ -231,3 +231,25 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
     job.unplaceable.add(task.id)
     job.touched = True
     return False
+
+
+def complete(session: Session, job: SessionJob) -> None:
+    """Place a job's best-effort tasks, and commit once its minimum is placed, with what was deferred until then.
+
+    From then on each task is bound for itself. Where the minimum is not reached everything is undone: members that ask
+    for nothing count only when a node takes them.
+    """
+    with session.statement() as statement:
+        deferred = session.take_deferred(job)
+        if deferred is not None:
+            statement.merge(deferred)
+        for task in [each for each in session.pending_tasks(job) if job.counts_as_placed(each) and not each.gated]:
+            place_best_effort(session, statement, job, task)
+            if job.ready_count >= job.min_available and session.job_ready(job):
+                statement.commit()
+
+
+def complete_deferred(session: Session) -> None:
+    """Complete or undo all that was deferred, in the order in which it was."""
+    for job in session.deferred_jobs():
+        complete(session, job)

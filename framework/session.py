@@ -91,6 +91,7 @@ class Session:
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._jobs: dict[JobId, SessionJob] = {}
+        self._deferred: dict[JobId, Statement] = {}
         self._candidates: dict[int, Candidates] = {}
         self._option: PluginOption | None = None
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
@@ -491,6 +492,19 @@ class Session:
     def statement(self) -> Statement:
         """Begin a transaction."""
         return Statement(self)
+
+    def defer(self, job: SessionJob, statement: Statement) -> None:
+        """Keep a statement open until the rest of its gang is placed; see `framework.placing.complete`."""
+        statement.hold()
+        self._deferred[job.id] = statement
+
+    def take_deferred(self, job: SessionJob) -> Statement | None:
+        """Take back a job's deferred statement; None where there is none."""
+        return self._deferred.pop(job.id, None)
+
+    def deferred_jobs(self) -> list[SessionJob]:
+        """Return the jobs with deferred statements, first deferred first."""
+        return [job for job_id in self._deferred if (job := self.job(job_id)) is not None]
 
     def transact(self, operation: Operation) -> None:
         """Carry out an operation on jobs and nodes; for statements alone."""
