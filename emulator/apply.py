@@ -387,7 +387,11 @@ def _faults(value: Any, layout: Layout, path: str) -> Iterator[str]:
             if name in names[:place]:
                 yield f"{path}: duplicate entries for key {path_text((name,))}"
             if name.startswith("i:"):
-                yield f"{path}: element {place}: associative list with keys has an element without them"
+                keys = " ".join(json.dumps(key) for key in layout.list_keys)
+                yield (
+                    f"{path}: element {place}: associative list with keys has an element that omits all key fields "
+                    f"[{keys}] (and doesn't have default values for any key fields)"
+                )
             yield from _faults(item, layout.item(), path + path_text((name,)))
 
 

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 FieldPath = tuple[str, ...]
-_Counts = Callable[[Layout, bool], bool]
-"""Whether a place that holds others counts as a field itself; the second argument says that it is a list's item."""
+_Counts = Callable[[Layout, bool, bool], bool]
+"""Whether a place that may hold others counts as a field itself: its layout, is it a list's item, is it empty?"""
 
 
 # --- the fields of an object -----------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ _Counts = Callable[[Layout, bool], bool]
 
 def owned_fields(obj: Any, layout: Layout) -> frozenset[FieldPath]:
     """What applying an object owns: its leaves, list items and free keys."""
-    return _fields(obj, layout, (), lambda inner, is_item: is_item or not inner.declared)
+    return _fields(obj, layout, (), lambda inner, is_item, empty: empty or is_item or not inner.declared)
 
 
 def added_fields(obj: Any, layout: Layout, path: FieldPath = ()) -> frozenset[FieldPath]:
@@ -41,7 +41,7 @@ def added_fields(obj: Any, layout: Layout, path: FieldPath = ()) -> frozenset[Fi
     return _fields(obj, layout, path, _counts_when_added)
 
 
-def _counts_when_added(layout: Layout, is_item: bool) -> bool:
+def _counts_when_added(layout: Layout, is_item: bool, empty: bool) -> bool:  # noqa: ARG001  # the shape of every rule
     return is_item or not layout.always_there
 
 
@@ -54,12 +54,12 @@ def _fields(obj: Any, layout: Layout, path: FieldPath, counts: _Counts) -> froze
 
 def _gather(value: Any, layout: Layout, path: FieldPath, counts: _Counts, found: set[FieldPath]) -> None:
     if isinstance(value, dict) and not layout.atomic:
-        if not value or counts(layout, bool(path) and path[-1][0] != "f"):
+        if counts(layout, bool(path) and path[-1][0] != "f", not value):
             found.add(path)
         for key, inner in value.items():
             _gather(inner, layout.child(key), (*path, f"f:{key}"), counts, found)
     elif isinstance(value, list) and layout.list_type != "atomic":
-        if counts(layout, bool(path) and path[-1][0] != "f"):
+        if counts(layout, bool(path) and path[-1][0] != "f", False):
             found.add(path)
         for place, item in enumerate(value):
             _gather(item, layout.item(), (*path, layout.item_name(item, place)), counts, found)
@@ -96,7 +96,7 @@ def _compare(old: Any, new: Any, layout: Layout, path: FieldPath, found: tuple[s
             _gather(value, inner, (*path, step), _counts_when_added, found[0])
     for step, (value, inner) in (before or {}).items():
         if after is None or step not in after:
-            _gather(value, inner, (*path, step), lambda _layout, _is_item: True, found[1])
+            _gather(value, inner, (*path, step), lambda _layout, _is_item, _empty: True, found[1])
 
 
 def _parts(value: Any, layout: Layout) -> dict[str, tuple[Any, Layout]] | None:
@@ -139,14 +139,23 @@ def _added_tree(value: Any, layout: Layout, *, is_item: bool) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     if isinstance(value, dict) and not layout.atomic:
         for key in sorted(value):
-            tree[f"f:{key}"] = _added_tree(value[key], layout.child(key), is_item=False)
+            inner = layout.child(key)
+            below = _added_tree(value[key], inner, is_item=False)
+            if below or not inner.always_there or _is_leaf(value[key], inner):
+                tree[f"f:{key}"] = below
     elif isinstance(value, list) and layout.list_type != "atomic":
         inner = layout.item()
         for place, item in enumerate(value):
             tree[layout.item_name(item, place)] = _added_tree(item, inner, is_item=True)
-    if tree and _counts_when_added(layout, is_item):
+    if tree and (is_item or not layout.always_there):
         tree["."] = {}
     return tree
+
+
+def _is_leaf(value: Any, layout: Layout) -> bool:
+    if isinstance(value, dict):
+        return layout.atomic
+    return not isinstance(value, list) or layout.list_type == "atomic"
 
 
 def decode_fields(tree: Any) -> frozenset[FieldPath]:

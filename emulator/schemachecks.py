@@ -73,7 +73,7 @@ def _type_of(value: Any) -> str:
 
 
 def _type_check(schema: Json) -> Check:
-    types = _types(schema)
+    types, form = _types(schema), schema.get("format")
 
     def check(value: Any, path: str) -> list[FieldError]:
         found = _type_of(value)
@@ -81,6 +81,9 @@ def _type_check(schema: Json) -> Check:
             return []
         if found == "number" and "integer" in types and math.isfinite(value) and value == int(value):
             return []
+        if isinstance(form, str) and form and not isinstance(value, (str, list, type(None))):
+            shown = "float64" if found == "number" else ""  # the API server names formats here, and knows this one
+            return _invalid(path, shown, f'must be of type {form}: "{shown}"', Reason.TYPE_INVALID)
         return _invalid(path, found, f'must be of type {",".join(types)}: "{found}"', Reason.TYPE_INVALID)
 
     return check
@@ -117,15 +120,14 @@ def _string_check(schema: Json) -> Check:
     def check(value: Any, path: str) -> list[FieldError]:
         if not isinstance(value, str):
             return []
-        faults: list[FieldError] = []
         if longest is not None and len(value) > longest:
             detail = f"may not be more than {longest} {'byte' if longest == 1 else 'bytes'}"
-            faults.append(FieldError(field=path or _NOWHERE, type=Reason.TOO_LONG, detail=detail))
+            return [FieldError(field=path or _NOWHERE, type=Reason.TOO_LONG, detail=detail)]
         if shortest is not None and len(value) < shortest:
-            faults.extend(_invalid(path, value, f"should be at least {shortest} chars long"))
+            return _invalid(path, value, f"should be at least {shortest} chars long")
         if pattern is not None and not pattern.search(value):
-            faults.extend(_invalid(path, value, f"should match '{source}'"))
-        return faults
+            return _invalid(path, value, f"should match '{source}'")
+        return []
 
     return check
 
@@ -145,10 +147,10 @@ def _format_check(schema: Json) -> Check:
     def check(value: Any, path: str) -> list[FieldError]:
         if isinstance(value, str) and isinstance(name, str) and not follows_format(name, value):
             return _invalid(path, value, f"must be of type {name}: {json.dumps(value)}", Reason.TYPE_INVALID)
-        if isinstance(value, int) and not isinstance(value, bool) and name in _RANGES:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name in _RANGES:
             low, high = _RANGES[name]
-            if not low <= value <= high:
-                detail = f"Checked value must be of type integer with format {name} in body"
+            if not low <= value <= high or value % 1:
+                detail = f"Checked value must be of type integer with format {name} in {path}"
                 return [FieldError(field=_NOWHERE, type=Reason.INVALID, value="", detail=detail)]
         return []
 

@@ -78,7 +78,7 @@ def _path_cell(path: str, kind: str) -> Cell:
             return None
         if not found:
             return None
-        return " ".join(map(_text, found)) if kind == "string" else _typed(found[0], kind, now)
+        return _text(found[0]) if kind == "string" else _typed(found[0], kind, now)
 
     return cell
 

@@ -331,6 +331,13 @@ def test_presence_from_the_start_ends_at_lists() -> None:
     }
 
 
+def test_an_empty_part_that_is_always_there_is_nobodys() -> None:
+    """A new deployment's empty status and strategy are no fields of its creator."""
+    made = updated(None, deployment(replicas=1, strategy={}) | {"status": {}})
+
+    assert owned(made, "editor") == {"f:spec": {"f:replicas": {}}}
+
+
 def test_updating_takes_what_it_changes() -> None:
     """An update needs no force: the former owner loses the field, and the time is the update's."""
     live = applied(None, deployment(replicas=2, paused=True))
@@ -420,7 +427,7 @@ def test_a_lone_applier_gets_exactly_its_last_wish(first: dict[str, Any], second
 @given(SPECS)
 def test_the_short_way_of_creation_is_the_long_way(spec: dict[str, Any]) -> None:
     """The first entry of an object lists the fields that are found one by one."""
-    for obj, schema in ((thing(**spec), SCHEMA), (deployment(template={"spec": spec}), None)):
+    for obj, schema in ((thing(**spec), SCHEMA), (deployment(template={"spec": spec}, strategy={}), None)):
         layout = layout_of(obj["apiVersion"], obj["kind"], schema)
         assert encode_added(obj, layout) == encode_fields(added_fields(obj, layout))
 

@@ -114,6 +114,15 @@ def test_a_sound_object_has_no_faults() -> None:
             "spec.weight: Invalid value: 65536: spec.weight in body should be less than or equal to 65535",
         ),
         (
+            {"weight": True},
+            'spec.weight: Invalid value: "": spec.weight in body must be of type int32: ""',
+        ),
+        (
+            {"weight": "1"},
+            'spec.weight: Invalid value: "string": spec.weight in body must be of type integer: "string"',
+        ),
+        ({"weight": 1, "parent": "ABCDEF"}, "spec.parent: Too long: may not be more than 5 bytes"),
+        (
             {"weight": None},
             'spec.weight: Invalid value: "null": spec.weight in body must be of type integer: "null"',
         ),
@@ -156,6 +165,17 @@ def test_a_sound_object_has_no_faults() -> None:
 def test_faults_are_worded_as_by_the_api_server(spec: dict[str, Any], fault: str) -> None:
     """One broken rule gives one fault, with path, kind, value and rule."""
     assert faults(spec) == [fault]
+
+
+def test_a_number_outside_its_format_is_named_without_a_field() -> None:
+    """As the API server has it: the place stands in the text."""
+    assert faults({"weight": 1.5}) == [
+        'spec.weight: Invalid value: "float64": spec.weight in body must be of type int32: "float64"',
+        '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.weight',
+    ]
+    assert faults({"weight": 2**31})[0] == (
+        '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.weight'
+    )
 
 
 def test_faults_become_causes_of_a_status() -> None:

@@ -293,6 +293,7 @@ def test_custom_columns_are_read_by_json_path() -> None:
             {"name": "Since", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
             {"name": "Open", "type": "boolean", "jsonPath": ".spec.open"},
             {"name": "Broken", "type": "string", "jsonPath": ".spec[["},
+            {"name": "First", "type": "string", "jsonPath": ".status.conditions[*].type"},
         ],
     )
     obj = {
@@ -301,8 +302,8 @@ def test_custom_columns_are_read_by_json_path() -> None:
         "status": {"conditions": [{"type": "X", "status": "no"}, {"type": "Ready", "status": "yes"}]},
     }
 
-    assert table_row(obj, columns, NOW) == ["x", 3, "yes", None, "60m", True, None]
-    assert [column["priority"] for column in columns] == [0, 0, 0, 1, 0, 0, 0]
+    assert table_row(obj, columns, NOW) == ["x", 3, "yes", None, "60m", True, None, "X"]
+    assert [column["priority"] for column in columns] == [0, 0, 0, 1, 0, 0, 0, 0]
 
 
 def test_columns_go_over_the_wire_as_plain_definitions() -> None:
