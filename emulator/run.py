@@ -15,17 +15,16 @@ from emulator.cluster import Cluster
 from emulator.collector import Collector
 from emulator.customresources import Definitions, DefinitionStrategy
 from emulator.disruption import Budgets
+from emulator.fastlane import FastServer
 from emulator.faults import Faults
 from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
 from emulator.pods import PodStrategy
-from emulator.server import ApiServer
+from emulator.server import LARGEST_BODY_BYTES, ApiServer
 from emulator.store import HISTORY, Store
 from emulator.watches import BOOKMARK_SECONDS
 
 __all__ = ["Emulator", "serve", "write_kubeconfig"]
 
-LARGEST_BODY_BYTES = 3 * 2**20
-"""What the real server takes."""
 BACKLOG = 1024
 
 
@@ -55,7 +54,7 @@ class Emulator:
     clock: Clock = field(default_factory=Clock)
     cluster: Cluster = field(init=False)
     _site: asyncio.Server | None = field(default=None, init=False)
-    _server: web.Server | None = field(default=None, init=False)
+    _server: FastServer | None = field(default=None, init=False)
     _api: ApiServer = field(init=False)
     _budgets: Budgets = field(init=False)
 
@@ -87,8 +86,9 @@ class Emulator:
 
     async def __aenter__(self) -> Self:
         """Start to listen."""
-        self._server = web.Server(
+        self._server = FastServer(
             self._api.handle,
+            quick=self._api.answer_now,
             request_factory=make_request,
             handler_cancellation=True,
             access_log=None,

@@ -5,11 +5,10 @@ import functools
 import logging
 import random
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-import msgspec
 from aiohttp import web
 
 from emulator import crud, deletion
@@ -21,6 +20,7 @@ from emulator.discovery import Discovery
 from emulator.disruption import evict
 from emulator.pods import bind, bind_by_name
 from emulator.presentation import choose_form, compile_selectors, encode_list, encode_record, presenter
+from emulator.replies import Reply, refusal
 from emulator.resources import Resource
 from emulator.scaling import scale
 from emulator.statuses import (
@@ -35,12 +35,13 @@ from emulator.statuses import (
 from emulator.store import Page, Record, encode
 from emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
 
-__all__ = ["ApiServer"]
+__all__ = ["LARGEST_BODY_BYTES", "ApiServer"]
 
 Object = dict[str, Any]
 
 JSON = "application/json"
-YAML = "application/yaml"
+LARGEST_BODY_BYTES = 3 * 2**20
+"""What the real server takes."""
 LONGEST_WATCH_SECONDS = 3600
 INITIAL_CHUNK = 500
 """Objects sent in one piece when a watch begins with what exists."""
@@ -65,14 +66,39 @@ class ApiServer:
         try:
             return await self._route(request)
         except ApiError as error:
-            return refusal(error)
+            return refusal(error).response()
         except web.HTTPRequestEntityTooLarge:
-            return refusal(ApiError(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"))
+            too_large = ApiError(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728")
+            return refusal(too_large).response()
         except ConnectionError:
             raise
-        except Exception as error:
-            log.exception("request failed: %s %s", request.method, request.raw_path)
-            return refusal(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
+        except Exception as error:  # noqa: BLE001  # the edge: one broken request must not end the connection
+            return broken(request.method, request.raw_path, error).response()
+
+    def answer_now(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Reply | None:
+        """Answer a request to a resource at once, or say that it takes longer."""
+        faults = self.cluster.faults
+        if faults.armed or faults.paused:
+            return None
+        path, _, query_text = target.partition("?")
+        parts = path.strip("/").split("/")
+        start = {"api": 2, "apis": 3}.get(parts[0], 0)
+        if not start or len(parts) <= start or len(body) > LARGEST_BODY_BYTES:
+            return None
+        try:
+            if self._token:
+                self._check_token(headers)
+            query = dict(parse_qsl(query_text, keep_blank_values=True)) if query_text else {}
+            group_version = ("", parts[1]) if start == 2 else (parts[1], parts[2])
+            call = self._call(method, headers, group_version, parts[start:], query)
+            if call.verb == "watch":
+                return None
+            call.body = body
+            return self._answer(call)
+        except ApiError as error:
+            return refusal(error)
+        except Exception as error:  # noqa: BLE001  # as above
+            return broken(method, target, error)
 
     def end_watches(self) -> None:
         """Close every watch, for a stop."""
@@ -84,7 +110,7 @@ class ApiServer:
         if path.startswith("/emulator/"):
             return await self._control(request, path)
         if self._token:
-            self._check_token(request)
+            self._check_token(request.headers)
         query = dict(parse_qsl(query_text, keep_blank_values=True)) if query_text else {}
         parts = path.strip("/").split("/")
         if parts[0] == "api" and len(parts) > 2:
@@ -95,8 +121,8 @@ class ApiServer:
             raise method_not_allowed()
         return self._document(parts, request.headers.get("Accept", ""))
 
-    def _check_token(self, request: web.BaseRequest) -> None:
-        given = request.headers.get("Authorization", "")
+    def _check_token(self, headers: Mapping[str, str]) -> None:
+        given = headers.get("authorization", "")
         if not secrets.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
             raise ApiError(401, "Unauthorized", "Unauthorized")
 
@@ -112,7 +138,7 @@ class ApiServer:
             faults.clear()
         elif path != "/emulator/faults" or request.method != "GET":
             raise not_found_path()
-        return answer(encode(faults.describe()))
+        return Reply(body=encode(faults.describe())).response()
 
     def _document(self, parts: list[str], accept: str) -> web.StreamResponse:
         """What is not a resource: health, version, discovery, OpenAPI."""
@@ -122,27 +148,27 @@ class ApiServer:
         if document is None:
             raise not_found_path()
         choose_form(accept if "as=" not in accept else "")
-        return answer(document)
+        return Reply(body=document).response()
 
     async def _resource(
         self, request: web.BaseRequest, group: str, version: str, parts: list[str], query: dict[str, str]
     ) -> web.StreamResponse:
-        body = await request.read() if request.body_exists else b""
-        call = self._call(request, (group, version), parts, query, body)
+        call = self._call(request.method, request.headers, (group, version), parts, query)
+        call.body = await request.read() if request.body_exists else b""
         cluster = self.cluster
         if cluster.faults.armed or cluster.faults.paused:
             return await self._with_faults(request, call)
         if call.verb == "watch":
             return await self._watch(request, call)
-        return self._answer(call)
+        return self._answer(call).response()
 
     def _call(
         self,
-        request: web.BaseRequest,
+        method: str,
+        headers: Mapping[str, str],
         group_version: tuple[str, str],
         parts: list[str],
         query: dict[str, str],
-        body: bytes,
     ) -> Call:
         """Read a resource path: which object of which resource is meant, and what is to be done."""
         namespace = ""
@@ -159,19 +185,17 @@ class ApiServer:
             raise not_found(shown.group, shown.plural, name) if shown.custom else not_found_path()
         if namespace and not shown.namespaced:
             raise not_found_path()
-        headers = request.headers
         return Call(
-            verb=verb_of(request.method, name, query),
+            verb=verb_of(method, name, query),
             resource=self._ruled(shown),
             shown=shown,
             namespace=namespace,
             name=name,
             subresource=subresource,
             query=query,
-            body=body,
-            content_type=headers.get("Content-Type", ""),
-            accept=headers.get("Accept", ""),
-            agent=headers.get("User-Agent", ""),
+            content_type=headers.get("content-type", ""),
+            accept=headers.get("accept", ""),
+            agent=headers.get("user-agent", ""),
             user="system:admin",
         )
 
@@ -195,10 +219,10 @@ class ApiServer:
             return cut_off(request)
         if call.verb == "watch":
             return await self._watch(request, call)
-        response = self._answer(call)
-        return cut_off(request) if fault is not None and fault.effect == "lost" else response
+        reply = self._answer(call)
+        return cut_off(request) if fault is not None and fault.effect == "lost" else reply.response()
 
-    def _answer(self, call: Call) -> web.StreamResponse:
+    def _answer(self, call: Call) -> Reply:
         """Do what is asked, in one go: nothing is awaited from here on."""
         check_verb(call)
         special = SPECIAL.get((call.shown.group, call.shown.plural, call.subresource, call.verb))
@@ -211,13 +235,16 @@ class ApiServer:
             result, code = self._general(call)
         form = choose_form(call.accept)
         if isinstance(result, bytes):
-            return answer(result, code, warnings=call.warnings, yaml=form.yaml)
-        if isinstance(result, dict):
-            return answer(encode(result), code, warnings=call.warnings, yaml=form.yaml)
-        if form.shape == "plain":
-            return answer(encode_record(call.shown, result), code, warnings=call.warnings, yaml=form.yaml)
-        present = presenter(call.shown, form, self._columns(call), call.query.get("includeObject", "Metadata"))
-        return answer(present(result), code, warnings=call.warnings)
+            body = result
+        elif isinstance(result, dict):
+            body = encode(result)
+        elif form.shape == "plain":
+            body = encode_record(call.shown, result)
+        else:
+            include = call.query.get("includeObject", "Metadata")
+            body = presenter(call.shown, form, self._columns(call), include)(result)
+        reply = Reply(body=body, code=code, warnings=call.warnings)
+        return reply.as_yaml() if form.yaml else reply
 
     def _general(self, call: Call) -> tuple[Record | Object | bytes, int]:
         cluster, resource = self.cluster, call.resource
@@ -537,30 +564,10 @@ def too_new(wanted: int, current: int) -> ApiError:
     return ApiError(504, "Timeout", f"Timeout: {message}", {"causes": causes}, retry_after=1)
 
 
-def answer(body: bytes, code: int = 200, *, warnings: list[str] | None = None, yaml: bool = False) -> web.Response:
-    """An answer in JSON, or in YAML where the client wants that."""
-    response = web.Response(body=to_yaml(body) if yaml else body, status=code, headers=YAML_HEAD if yaml else JSON_HEAD)
-    for text in warnings or ():
-        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-        response.headers.add("Warning", f'299 - "{quoted}"')
-    return response
-
-
-JSON_HEAD = {"Content-Type": JSON}
-YAML_HEAD = {"Content-Type": YAML}
-
-
-def to_yaml(body: bytes) -> bytes:
-    """JSON text as YAML text."""
-    return msgspec.yaml.encode(msgspec.json.decode(body))
-
-
-def refusal(error: ApiError) -> web.Response:
-    """An error as its Status."""
-    response = answer(encode(error.status()), error.code)
-    if error.retry_after:
-        response.headers["Retry-After"] = str(error.retry_after)
-    return response
+def broken(method: str, target: str, error: Exception) -> Reply:
+    """500 for a fault of the server's own, which the log tells in full."""
+    log.error("request failed: %s %s", method, target, exc_info=error)
+    return refusal(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
 
 
 def cut_off(request: web.BaseRequest) -> web.Response:
