@@ -3,19 +3,20 @@
 N is the number of nodes; masks are write-protected and memoised on the facts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
 
 from model import wire
-from model.arrays import BoolArray
+from model.arrays import BoolArray, IntArray
 from model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector
 from model.nodes import NodeFacts
 
 __all__ = [
     "has_labels",
     "label_mask",
+    "node_selector_columns",
     "node_selector_mask",
     "pod_node_mask",
     "requirement_mask",
@@ -39,33 +40,24 @@ def requirement_mask(facts: NodeFacts, key: str, operator: str, values: Iterable
 
 def _requirement(facts: NodeFacts, key: str, operator: str, values: frozenset[str]) -> BoolArray:
     codes, known = facts.label_codes(key)
-    accepts, absent = _test(operator, values)
-    verdicts = np.zeros(len(known) + 1, dtype=np.bool_)
-    for value, code in known.items():
-        verdicts[code] = accepts(value)
-    verdicts[-1] = absent  # the code of an absent label, -1, picks the last
-    return _frozen(verdicts[codes])
+    accepted = np.zeros(len(known) + 1, dtype=np.bool_)  # the code of an absent label, -1, picks the last
+    if operator in {IN, NOT_IN}:
+        accepted[[known[value] for value in values if value in known]] = True
+    elif operator == EXISTS:
+        accepted[:-1] = True
+    elif operator == DOES_NOT_EXIST:
+        accepted[-1] = True
+    elif operator in {"Gt", "Lt"} and len(values) == 1:
+        for value, code in known.items():
+            accepted[code] = _beyond(value, next(iter(values)), operator)
+    return _frozen((~accepted if operator == NOT_IN else accepted)[codes])
 
 
-def _test(operator: str, values: frozenset[str]) -> tuple[Callable[[str], bool], bool]:
-    """Return what values an operator accepts, and whether it accepts an absent label."""
-    if operator == IN:
-        return values.__contains__, False
-    if operator == NOT_IN:
-        return (lambda value: value not in values), True
-    if operator == EXISTS:
-        return (lambda _: True), False
-    if operator == DOES_NOT_EXIST:
-        return (lambda _: False), True
-    bound = _integer(next(iter(values))) if len(values) == 1 else None
-    if bound is None or operator not in {"Gt", "Lt"}:
-        return (lambda _: False), False
-    return (lambda value: _beyond(value, bound, operator)), False
-
-
-def _beyond(value: str, bound: int, operator: str) -> bool:
-    number = _integer(value)
-    return number is not None and (number > bound if operator == "Gt" else number < bound)
+def _beyond(value: str, bound: str, operator: str) -> bool:
+    number, limit = _integer(value), _integer(bound)
+    if number is None or limit is None:
+        return False
+    return number > limit if operator == "Gt" else number < limit
 
 
 def _integer(text: str) -> int | None:
@@ -98,13 +90,10 @@ def selector_mask(facts: NodeFacts, selector: Selector) -> BoolArray:
 
 def term_mask(facts: NodeFacts, term: wire.NodeSelectorTerm) -> BoolArray:
     """Tell which nodes meet all expressions and fields of a term, shape (N,); an empty term is met by none."""
-    return facts.derive(("nodes of term", term), lambda: _term(facts, term))
-
-
-def _term(facts: NodeFacts, term: wire.NodeSelectorTerm) -> BoolArray:
     if not term.match_expressions and not term.match_fields:
         return _frozen(np.zeros(len(facts.nodes), dtype=np.bool_))
-    masks = [requirement_mask(facts, each.key, each.operator, each.values) for each in term.match_expressions]
+    # expressions are not memoised one by one: each local volume has one of its own
+    masks = [_requirement(facts, each.key, each.operator, frozenset(each.values)) for each in term.match_expressions]
     masks += [_field_mask(facts, each) for each in term.match_fields]
     return _all(facts, masks)
 
@@ -121,6 +110,17 @@ def _field_mask(facts: NodeFacts, requirement: wire.SelectorRequirement) -> Bool
 def node_selector_mask(facts: NodeFacts, selector: wire.NodeSelector) -> BoolArray:
     """Tell which nodes meet at least one term, shape (N,); without terms there is none."""
     return facts.derive(("nodes of selector", selector), lambda: _any(facts, selector.node_selector_terms))
+
+
+def node_selector_columns(facts: NodeFacts, selector: wire.NodeSelector) -> IntArray:
+    """Return the columns of the nodes that meet at least one term, ascending; small where few nodes are meant."""
+
+    def compute() -> IntArray:
+        columns = np.flatnonzero(_any(facts, selector.node_selector_terms))
+        columns.flags.writeable = False
+        return columns
+
+    return facts.derive(("columns of selector", selector), compute)
 
 
 def _any(facts: NodeFacts, terms: Iterable[wire.NodeSelectorTerm]) -> BoolArray:

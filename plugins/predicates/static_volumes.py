@@ -14,7 +14,7 @@ import numpy as np
 
 from model import wire
 from model.arrays import BoolArray, IntArray
-from model.matching.nodes import node_selector_mask
+from model.matching.nodes import node_selector_columns
 from model.matching.selectors import Selector
 from model.nodes import NodeFacts
 from model.quantity import QuantityError, millis
@@ -31,7 +31,11 @@ NO_VOLUME: Final = -1
 def reachable(facts: NodeFacts, volume: wire.PersistentVolume) -> BoolArray | None:
     """Tell which nodes reach a volume, shape (N,); None where all do."""
     affinity = volume.spec.node_affinity
-    return None if affinity is None or affinity.required is None else node_selector_mask(facts, affinity.required)
+    if affinity is None or affinity.required is None:
+        return None
+    mask = np.zeros(len(facts.nodes), dtype=np.bool_)
+    mask[node_selector_columns(facts, affinity.required)] = True
+    return mask
 
 
 def requested_storage(claim: wire.PersistentVolumeClaim) -> int:
@@ -57,7 +61,7 @@ class StaticVolumes:
         self._capacity = tuple(amount for amount, _ in sized)
         self._volumes = tuple(objects.volumes[name] for name in self.names)
         self._reserved = {_claim_of(each): number for number, each in enumerate(self._volumes) if each.spec.claim_ref}
-        self._columns: dict[int, IntArray] = {}
+        self._everywhere: IntArray = np.arange(len(facts.nodes))
         self._taken: set[int] = set()
         self._choices: dict[Hashable, _Choices] = {}
 
@@ -109,12 +113,10 @@ class StaticVolumes:
         return known
 
     def _reached(self, number: int) -> IntArray:
-        known = self._columns.get(number)
-        if known is None:
-            mask = self.reach(number)
-            known = np.arange(len(self._facts.nodes)) if mask is None else np.flatnonzero(mask)
-            self._columns[number] = known
-        return known
+        affinity = self._volumes[number].spec.node_affinity
+        if affinity is None or affinity.required is None:
+            return self._everywhere
+        return node_selector_columns(self._facts, affinity.required)
 
     def _fitting(
         self, claim: wire.PersistentVolumeClaim, wanted: int, selector: Selector | None, reserved: int | None

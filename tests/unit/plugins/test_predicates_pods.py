@@ -448,7 +448,7 @@ def _fits_everywhere_as_counted(cluster: Filtering) -> None:
 
 
 @given(clusters(), st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_filters_agree_with_plain_counting_while_pods_come_and_go(objects: list[Any], data: st.DataObject) -> None:
     """Placing, evicting and undoing keep every count true; undoing all restores the first answers."""
     cluster = opened(*objects)

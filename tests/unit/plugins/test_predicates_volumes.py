@@ -443,7 +443,7 @@ def csi_node(name: str, count: int | None) -> wire.CSINode:
 
 
 def test_volumes_that_are_attached_already_do_not_count_twice() -> None:
-    """The worked example: limit 2, in use {v1, v2}: a pod with v2 passes, one with v3 fails; other nodes are unlimited."""
+    """The worked example: limit 2, in use {v1, v2}: a pod with v2 passes, one with v3 fails; no limit elsewhere."""
     known = [each for name in ("v1", "v2", "v3") for each in attached(name)]
     running = pod("a", on="n1", claims=["v1"]), pod("b", on="n1", claims=["v2"]), pod("c", on="n1", claims=["v2"])
     limits = csi_node("n1", 2), csi_node("n2", None)
