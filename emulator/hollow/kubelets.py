@@ -204,7 +204,7 @@ class Kubelets:
     def _admit(self, pod: Any, room: Room) -> None:
         refusal = room.refuse(pod)
         if refusal is not None:
-            _log.info("pod_refused", pod=pod.metadata.key, node=pod.spec.node_name, reason=refusal.reason)
+            _log.debug("pod_refused", pod=pod.metadata.key, node=pod.spec.node_name, reason=refusal.reason)
             self._advance(pod, Stage.ENDED)
             status = refused(refusal.reason, refusal.message, self._clock.now())
             self._enqueue(pod.metadata.uid, lambda life: self._write_status(life, status))
