@@ -39,6 +39,7 @@ class SessionJob:
         "task_refusals",
         "touched",
         "unplaceable",
+        "was_broken",
     )
 
     def __init__(self, job: Job, table: JobTable) -> None:
@@ -58,6 +59,8 @@ class SessionJob:
         self.task_refusals: dict[TaskId, Refusal] = {}
         self.last_places: dict[TaskId, Task] = {}
         """Where undone attempts had put tasks: for messages only."""
+        self.was_broken = 0 < self.ready_count < job.min_available
+        """Whether some of its members ran as the session began, but fewer than its minimum."""
         self.touched = False
         """Whether this session placed, evicted, admitted or refused anything of it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None

@@ -38,7 +38,7 @@ class Gang:
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         session.register(points.JOB_VALID, self.name, shortage_of_tasks)
-        session.register(points.JOB_ORDER, self.name, is_ready)
+        session.register(points.JOB_ORDER, self.name, rank)
         session.register(points.SUB_JOB_ORDER, self.name, is_sub_job_ready)
         session.register(points.JOB_READY, self.name, has_minimum, missing=missing_tasks)
         session.register(points.SUB_JOB_READY, self.name, is_sub_job_ready)
@@ -82,9 +82,13 @@ def shortage_of_tasks(job: SessionJob) -> Refusal | None:
     return None
 
 
-def is_ready(job: SessionJob) -> bool:
-    """Rank a job: those whose minimum is not met go first."""
-    return job.is_ready
+def rank(job: SessionJob) -> tuple[bool, bool]:
+    """Rank a job: those whose minimum is not met go first, and of these the broken ones, which hold room for nothing.
+
+    A gang is broken when some of its members run but not its minimum: a bind failed, a node was lost.
+    """
+    is_ready = job.is_ready
+    return is_ready, is_ready or not job.was_broken
 
 
 def is_sub_job_ready(sub_job: SubJob) -> bool:
