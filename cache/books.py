@@ -17,7 +17,7 @@ from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
 from cache.node_book import NodeBook, takes_room
 from cache.options import SINGLE, BooksOptions
-from cache.outsiders import broken_pod, no_group, outsiders
+from cache.outsiders import NO_GROUP, broken_pod, outsiders
 from cache.priorities import PriorityClasses
 from cache.ring import owner_key
 from cache.room import unmet
@@ -80,6 +80,7 @@ class Books:
             classes=self._lookups.of("StorageClass"),
             ignored_provisioners=self.options.ignored_provisioners,
         )
+        self._placed: tuple[tuple[NodeName, ...], tuple[Task, ...]] | None = None
         self._template_limit = _TEMPLATE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._generation = 0
@@ -319,7 +320,7 @@ class Books:
                 self._loose[TaskId(pod.metadata.uid)] = broken_pod(fault)
             return self.translator.fenced_task(pod)
         if job is None and self._is_ours(pod):
-            self._loose[task.id] = no_group()
+            self._loose[task.id] = NO_GROUP
         elif job is not None and self.translator.job_id(pod) is None and job not in self._stored["PodGroup"]:
             facts = self.translator.group(single_group(pod, task.status))
             self._jobs.set_group(job, facts, is_made_up=True)
@@ -341,7 +342,8 @@ class Books:
         if old is not None:
             if takes_room(old):
                 self._nodes.remove(old, self._effects)
-                self._with_affinity.pop(old.id, None)
+                if self._with_affinity.pop(old.id, None) is not None:
+                    self._placed = None
             if old.job is not None:
                 self._jobs.remove(old, self._effects)
                 self._drop_made_up(old.job, new)
@@ -369,6 +371,7 @@ class Books:
         affinity = task.template.spec.affinity
         if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
             self._with_affinity[task.id] = task
+            self._placed = None
 
     def _is_ours(self, pod: wire.Pod) -> bool:
         options = self.options
@@ -548,8 +551,12 @@ class Books:
         return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
 
     def _placed_with_affinity(self) -> tuple[Task, ...]:
-        placed = (task for _, task in sorted(self._with_affinity.items()))
-        return tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
+        names = self._nodes.names()
+        if self._placed is None or self._placed[0] is not names:
+            placed = (task for _, task in sorted(self._with_affinity.items()))
+            known = tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
+            self._placed = (names, known)
+        return self._placed[1]
 
     def _still_broken(self) -> frozenset[JobId]:
         """Drop the gangs that are whole again, or hold nothing any more."""
@@ -589,6 +596,8 @@ class Books:
                 yield f"{task.key}: the pod is not on node {eviction.node}"
             elif not takes_room(task):
                 yield f"{task.key}: the pod has finished"
+            elif task.status is TaskStatus.BINDING:
+                yield f"{task.key}: the pod is on its way, the server has not confirmed its node"
 
     def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
         pod = self._stored["Pod"][task_id]

@@ -122,6 +122,11 @@ class SchedulerCache:
         """Name the kinds whose first list is not there."""
         return [kind for kind, reflector in self.reflectors.items() if not reflector.synced.is_set()]
 
+    async def take_over(self) -> bool:
+        """Begin to lead: what an earlier leader left half-bound ranks first, and the first queues are there."""
+        self.books.mark_half_bound()
+        return await self.make_first_queues()
+
     async def make_first_queues(self) -> bool:
         """Create the root and the default queue where they are missing; call it when this process leads."""
         return await make_first_queues(self._client, self._clock, self.books.options.default_queue)
@@ -201,14 +206,17 @@ class SchedulerCache:
     async def _note_synced(self) -> None:
         for reflector in self.reflectors.values():
             await reflector.synced.wait()
-        self.books.mark_half_bound()
+        self.books.mark_half_bound()  # a process of this name may have been killed in the middle of a gang
         self.synced.set()
 
     async def _read_overdue(self) -> None:
         while True:
             await self._clock.sleep(_RESYNC_SECONDS)
             for task in self.books.overdue(self._clock.monotonic()):
-                _log.warning("echo_overdue", pod=self.books.stored("Pod")[task].metadata.key)
+                known = self.books.task(task)
+                if known is None or task not in self.books.assumed():
+                    continue  # settled while another pod was being read
+                _log.warning("echo_overdue", pod=known.key)
                 try:
                     await self.resync(task)
                 except PyroclastError as error:

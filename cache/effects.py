@@ -39,12 +39,12 @@ class Effects:
         return known
 
     def on_node(self, template: TaskTemplate, *, releasing: bool) -> IntArray:
-        """Return what a task adds to `NodeTable.state`, shape (rows.height,)."""
+        """Return what a task adds to the column of its node, shape (rows of `NODE_SEGMENTS`,)."""
         key = (template.number, releasing)
         known = self._on_node.get(key)
         if known is None:
             rows = StateRows(len(self._space))
-            column = np.zeros(rows.height, dtype=np.int64)
+            column = np.zeros(NODE_SEGMENTS.height(len(self._space)), dtype=np.int64)
             request = self.request(template)
             column[rows.used] = column[rows.viewed] = request
             if releasing:

@@ -67,7 +67,7 @@ class NodeBook:
         """Account a task that takes room on its node."""
         assert task.node is not None
         entry = self._entry(task.node)
-        self._matrix.values[: len(self._effect(task, effects)), entry.column] += self._effect(task, effects)
+        self._matrix.values[:, entry.column] += _effect(task, effects)
         entry.tasks[task.id] = task
         entry.is_sorted = False
         self._changed_tasks.add(task.node)
@@ -76,7 +76,7 @@ class NodeBook:
         """Take a task off its node."""
         assert task.node is not None
         entry = self._entries[task.node]
-        self._matrix.values[: len(self._effect(task, effects)), entry.column] -= self._effect(task, effects)
+        self._matrix.values[:, entry.column] -= _effect(task, effects)
         del entry.tasks[task.id]
         self._changed_tasks.add(task.node)
         self._tidy(task.node, entry)
@@ -154,9 +154,6 @@ class NodeBook:
             in_shard=in_shard(self._names),
         )
 
-    def _effect(self, task: Task, effects: Effects) -> IntArray:
-        return effects.on_node(task.template, releasing=task.status is TaskStatus.RELEASING)
-
     def _entry(self, name: NodeName) -> _Entry:
         entry = self._entries.get(name)
         if entry is None:
@@ -202,3 +199,7 @@ class NodeBook:
                 frozen(np.take(values[slices[_ALLOCATABLE]], self._columns, axis=1)),
             )
         return self._offers
+
+
+def _effect(task: Task, effects: Effects) -> IntArray:
+    return effects.on_node(task.template, releasing=task.status is TaskStatus.RELEASING)

@@ -1,6 +1,7 @@
 """Outsiders: pending pods that no job of the snapshot holds, and what each of them waits for."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from cache.job_book import JobEntry
 from model.errors import ObjectError
@@ -9,20 +10,18 @@ from model.refusals import Refusal
 from model.snapshot import Outsider
 from model.tasks import Task, TaskStatus
 
-__all__ = ["broken_pod", "no_group", "outsiders"]
+__all__ = ["NO_GROUP", "broken_pod", "outsiders"]
 
-_PLUGIN = "scheduler"
+_PLUGIN: Final = "scheduler"
 
-
-def no_group() -> Refusal:
-    """Explain a pod of ours that names no group."""
-    return Refusal(
-        plugin=_PLUGIN,
-        reason="NoPodGroup",
-        message="the pod names no PodGroup (annotation scheduling.k8s.io/group-name): it waits for a controller to "
-        "make one, or run the scheduler with --ungrouped-pods=single",
-        resolvable=False,
-    )
+NO_GROUP: Final = Refusal(
+    plugin=_PLUGIN,
+    reason="NoPodGroup",
+    message="the pod names no PodGroup (scheduling.k8s.io/group-name): it waits for a controller to make one; "
+    "--ungrouped-pods=single schedules it alone",
+    resolvable=False,
+)
+"""Why a pod of ours waits that names no group."""
 
 
 def broken_pod(fault: ObjectError) -> Refusal:

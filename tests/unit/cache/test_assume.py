@@ -135,11 +135,13 @@ def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
         ("gone", "n1", "ns/gone: the pod is gone"),
         ("a", "n2", "ns/a: the pod is not on node n2"),
         ("done", "n1", "ns/done: the pod has finished"),
+        ("b", "n1", "ns/b: the pod is on its way, the server has not confirmed its node"),
     ],
 )
 def test_an_eviction_of_the_wrong_pod_is_refused(victim: str, at: str, fault: str) -> None:
-    """Gone, elsewhere, or finished."""
-    books = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"))
+    """Gone, elsewhere, finished, or not there yet."""
+    books = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"), pod("b", group="g"))
+    books.assume(bind_plan(("b", "n1")), 0.0)
 
     assert books.assume(eviction_plan(victim, at), 0.0) == [fault]
 

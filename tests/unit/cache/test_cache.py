@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from cache.cache import SchedulerCache
+from cache.options import BooksOptions
 from cache.queues import make_first_queues
+from kube.client import MediaType
 from kube.clock import SystemClock
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import JobPhase
@@ -73,7 +76,7 @@ async def started(following: Following, *members: str) -> list[str]:
     await following.node()
     await following.world.pod_group("g", minMember=len(members), queue="default")
     uids = [await following.member(name) for name in members]
-    assert await following.cache.make_first_queues()
+    assert await following.cache.take_over()
     assert await following.cache.start(patience_seconds=10)
     return uids
 
@@ -352,3 +355,51 @@ async def test_a_broken_object_is_fenced_and_named(following: Following) -> None
 
     assert [(fault.kind, fault.name) for fault in following.faults] == [("PodGroup", "default/odd")]
     assert list(following.cache.snapshot().jobs) == [JOB]
+
+
+async def test_overdue_echoes_are_looked_for(following: Following) -> None:
+    """A second's pause between looks; after the time is up the pod is read and the books are right again."""
+    (a,) = await started(following, "a")
+    following.cache.books.assume(plan(bind(a, "a")), -1e9)
+
+    await following.world.soon(lambda: not following.cache.books.assumed())
+
+    assert status_of(following, a) is TaskStatus.PENDING
+
+
+async def test_an_audit_runs_beside_the_loop_and_finds_drift(following: Following) -> None:
+    """A fault planted into the running books is named."""
+    (a,) = await started(following, "a")
+    assert await following.cache.audit() == []
+    books = following.cache.books
+    known = books.task(TaskId(a))
+    assert known is not None
+    books._replace(known, known.moved(TaskStatus.RUNNING, NodeName("n1")))
+
+    found = await following.cache.audit()
+
+    assert {difference.split(":")[0] for difference in found} == {"jobs default/g", "nodes n1"}
+
+
+async def test_shards_are_told_what_is_used(following: Following) -> None:
+    """The status of our NodeShard names our nodes, and what we lack."""
+    world = following.world
+    await world.define("nodeshards", "NodeShard", group="shard.volcano.sh", version="v1alpha1", has_status=True)
+    shard = {"apiVersion": "shard.volcano.sh/v1alpha1", "kind": "NodeShard"}
+    path = "/apis/shard.volcano.sh/v1alpha1/nodeshards"
+    await world.post(path, shard | {"metadata": {"name": "volcano"}, "spec": {"nodesDesired": ["n2", "n1"]}})
+    await world.post(path, shard | {"metadata": {"name": "other"}})
+    await world.client.request_json(
+        "PATCH",
+        f"{path}/other/status",
+        body={"status": {"nodesInUse": ["n2"]}},
+        media_type=MediaType.MERGE_PATCH,
+    )
+    cache = SchedulerCache(world.client, following.hands, BooksOptions(shard_mode="hard"), audit_seconds=0)
+    assert await cache.start(patience_seconds=10)
+    cache.write(report())
+    status = {"nodesInUse": ["n1"], "nodesToAdd": ["n2"], "nodesToRemove": []}
+    await world.soon(lambda: len(cache.books.stored("NodeShard")["volcano"].status.nodes_in_use) == 1)
+
+    assert (await world.client.request_json("GET", f"{path}/volcano"))["status"] == status
+    await cache.stop()
