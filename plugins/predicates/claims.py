@@ -50,8 +50,9 @@ class ClaimState(Enum):
 
 def has_claims(task: Task) -> bool:
     """Tell whether a task has volumes that are claims."""
-    return any(
-        volume.persistent_volume_claim is not None or volume.ephemeral is not None for volume in task.pod.spec.volumes
+    volumes = task.pod.spec.volumes
+    return bool(volumes) and any(
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None for volume in volumes
     )
 
 

@@ -12,7 +12,6 @@ from framework import points
 from framework.pods import session_pods
 from framework.points import Locality
 from framework.session import Session
-from model.refusals import Refusal
 from model.tasks import Task
 from plugins.predicates import (
     node_facts,
@@ -25,6 +24,7 @@ from plugins.predicates import (
     volume_zone,
 )
 from plugins.predicates.arguments import PredicatesArgs
+from plugins.predicates.faults import Faults
 from plugins.predicates.pod_affinity import PodAffinity
 from plugins.predicates.ports import HostPorts
 from plugins.predicates.singly import Singly
@@ -50,20 +50,22 @@ class Predicates:
 
     def on_session_open(self, session: Session) -> None:
         """Register every filter that is on, in the order in which kube-scheduler asks them."""
-        self._register_node_facts(session)
+        faults = Faults(self.name)
+        session.register(points.PRE_PREDICATE, self.name, faults.refuse)
+        self._register_node_facts(session, faults)
         if self.args.node_ports:
             self._register_ports(session)
-        filters: list[tuple[bool, Callable[[Session], Callable[[Task], bool]]]] = [
+        filters: list[tuple[bool, Callable[[Session, Faults], Callable[[Task], bool]]]] = [
             (self.args.pod_affinity, self._register_pod_affinity),
             (self.args.volume_limits, self._register_volume_limits),
             (self.args.volume_zone, self._register_volume_zone),
             (self.args.topology_spread, self._register_topology_spread),
             (self.args.volume_binding, self._register_volume_binding),
         ]
-        cares = [register(session) for is_on, register in filters if is_on]
+        cares = [register(session, faults) for is_on, register in filters if is_on]
         session.register_ledger(self.name, Singly(self.name, cares))
 
-    def _register_node_facts(self, session: Session) -> None:
+    def _register_node_facts(self, session: Session, faults: Faults) -> None:
         session.register(
             points.PREDICATE,
             self.name,
@@ -75,7 +77,7 @@ class Predicates:
         filters = [("NodeUnschedulable", node_facts.unschedulable, node_facts.UNSCHEDULABLE_REASONS)]
         if self.args.node_affinity:
             filters.append(("NodeAffinity", node_facts.node_affinity, node_facts.NODE_AFFINITY_REASONS))
-            self._register_fault(session, "NodeAffinity", names_fault)
+            faults.of_template(names_fault)
         if self.args.taints:
             filters.append(("TaintToleration", node_facts.taints, node_facts.TAINT_REASONS))
         for part, function, reasons in filters:
@@ -93,7 +95,7 @@ class Predicates:
             part="NodePorts",
         )
 
-    def _register_pod_affinity(self, session: Session) -> Callable[[Task], bool]:
+    def _register_pod_affinity(self, session: Session, _: Faults) -> Callable[[Task], bool]:
         affinity = PodAffinity(session, session_pods(session))
         session.register(
             points.PREDICATE,
@@ -106,10 +108,10 @@ class Predicates:
         )
         return affinity.cares
 
-    def _register_volume_limits(self, session: Session) -> Callable[[Task], bool]:
+    def _register_volume_limits(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
         limits = VolumeLimits(session)
         session.register_ledger(self.name, limits)
-        self._register_fault(session, "NodeVolumeLimits", limits.fault)
+        faults.of_volumes("NodeVolumeLimits", limits.fault)
         session.register(
             points.PREDICATE,
             self.name,
@@ -121,9 +123,9 @@ class Predicates:
         )
         return limits.cares
 
-    def _register_volume_zone(self, session: Session) -> Callable[[Task], bool]:
+    def _register_volume_zone(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
         zone = VolumeZone(session)
-        self._register_fault(session, "VolumeZone", zone.fault)
+        faults.of_volumes("VolumeZone", zone.fault)
         session.register(
             points.PREDICATE,
             self.name,
@@ -135,7 +137,7 @@ class Predicates:
         )
         return zone.cares
 
-    def _register_topology_spread(self, session: Session) -> Callable[[Task], bool]:
+    def _register_topology_spread(self, session: Session, _: Faults) -> Callable[[Task], bool]:
         spread = TopologySpread(session, session_pods(session))
         session.register(
             points.PREDICATE,
@@ -148,11 +150,11 @@ class Predicates:
         )
         return spread.cares
 
-    def _register_volume_binding(self, session: Session) -> Callable[[Task], bool]:
+    def _register_volume_binding(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
         binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
         session.register_ledger(self.name, binding)
         session.register_preparations(self.name, binding.preparations)
-        self._register_fault(session, "VolumeBinding", binding.fault)
+        faults.of_volumes("VolumeBinding", binding.fault)
         session.register(
             points.PREDICATE,
             self.name,
@@ -173,18 +175,6 @@ class Predicates:
                 part="volumes",
             )
         return binding.cares
-
-    def _register_fault(self, session: Session, part: str, fault: Callable[[Task], str]) -> None:
-        """Ask before nodes are looked at: a text says why a task can go nowhere."""
-
-        def refuse(task: Task) -> Refusal | None:
-            text = fault(task)
-            if not text:
-                return None
-            message = f"plugin {part} pre-predicates failed {text}"
-            return Refusal(plugin=self.name, reason=f"{part}Failed", message=message, resolvable=False)
-
-        session.register(points.PRE_PREDICATE, self.name, refuse, part=part)
 
 
 def names_fault(task: Task) -> str:

@@ -47,7 +47,8 @@ class VolumeLimits:
 
     def cares(self, task: Task) -> bool:
         """Tell whether a task has volumes that attach."""
-        return any(_may_attach(volume) for volume in task.pod.spec.volumes)
+        volumes = task.pod.spec.volumes
+        return bool(volumes) and any(_may_attach(volume) for volume in volumes)
 
     def fault(self, task: Task) -> str:
         """Say why the volumes of a task cannot be counted; empty where they can."""

@@ -46,7 +46,8 @@ class VolumeZone:
 
     def cares(self, task: Task) -> bool:
         """Tell whether a task names claims."""
-        return any(volume.persistent_volume_claim is not None for volume in task.pod.spec.volumes)
+        volumes = task.pod.spec.volumes
+        return bool(volumes) and any(volume.persistent_volume_claim is not None for volume in volumes)
 
     def fault(self, task: Task) -> str:
         """Say why the zones of a task's volumes cannot be known; empty where they can."""
