@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import msgspec
+import structlog
 
 from kube.backoff import Backoff
 from kube.client import Client
@@ -38,6 +39,8 @@ __all__ = [
 _TIMEOUT: Final = 10.0
 _CREATED_MAYBE: Final = frozenset({0, 500, 502, 503, 504})
 """Refusals after which the bind may have happened: no answer, or trouble after the write."""
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,17 +137,15 @@ class ApiBinder:
 
     async def bind(self, plan: Plan) -> PlanOutcome:
         """Prepare everything, then bind."""
-        with self._traffic.bind():
-            prepared: list[_Prepared] = []
-            failure = await self._prepare_all(plan, prepared)
-            if failure is not None:
-                await self._revert(prepared)
-                return PlanOutcome(plan=plan, binds=tuple(_refused(bind, *failure) for bind in plan.binds))
-            outcomes = await asyncio.gather(*(self._bind_in_turn(bind) for bind in plan.binds))
-            await self._revert(
-                [done for outcome in outcomes if not outcome.is_bound for done in prepared if done.bind is outcome.bind]
-            )
-            return PlanOutcome(plan=plan, binds=tuple(outcomes))
+        prepared: list[_Prepared] = []
+        failure = await self._prepare_all(plan, prepared)
+        if failure is not None:
+            await self._revert(prepared)
+            return PlanOutcome(plan=plan, binds=tuple(_refused(bind, *failure) for bind in plan.binds))
+        outcomes = await asyncio.gather(*(self._bind_in_turn(bind) for bind in plan.binds))
+        in_vain = {id(outcome.bind) for outcome in outcomes if not outcome.is_bound}
+        await self._revert([done for done in prepared if id(done.bind) in in_vain])
+        return PlanOutcome(plan=plan, binds=tuple(outcomes))
 
     async def _prepare_all(self, plan: Plan, prepared: list[_Prepared]) -> tuple[str, str] | None:
         """Do all preparations: in order for each pod, pods side by side; return the first failure."""
@@ -164,7 +165,7 @@ class ApiBinder:
                     # Noted before it is done, since a preparation that fails half-way must be reverted too.
                     prepared.append(_Prepared(bind=bind, preparation=step, preparer=preparer))
                     await preparer.prepare(bind, step)
-                except PyroclastError as error:
+                except Exception as error:  # noqa: BLE001  preparers come from outside, and a bug of theirs fails the plan
                     failures.append(f"{step.kind} {step.namespace}/{step.name}: {error}")
 
         await asyncio.gather(*(prepare(bind) for bind in plan.binds if bind.preparations))
@@ -174,9 +175,8 @@ class ApiBinder:
         for done in reversed(prepared):
             try:
                 await done.preparer.revert(done.bind, done.preparation)
-            except PyroclastError:
-                # What could not be reverted is found again by the preparer, which is safe to repeat.
-                continue
+            except Exception:  # noqa: BLE001  see above; the others must be reverted all the same
+                _log.exception("revert_failed", kind=done.preparation.kind, name=done.preparation.name)
 
     async def _bind_in_turn(self, bind: Bind) -> BindOutcome:
         async with self._slots:
@@ -197,12 +197,11 @@ class ApiBinder:
         if not self._is_leader():
             return _refused(bind, "NotLeader", "leadership was lost")
         try:
-            await self._client.request(
-                "POST",
-                PODS.path(bind.namespace, bind.name, "binding"),
-                body=_binding(bind),
-                timeout=_TIMEOUT,
-            )
+            # Preparations and waits are no traffic: they may take minutes, and others need not wait for them.
+            with self._traffic.bind():
+                await self._client.request(
+                    "POST", PODS.path(bind.namespace, bind.name, "binding"), body=_binding(bind), timeout=_TIMEOUT
+                )
         except ApiError as error:
             if error.status == 409 or error.status in _CREATED_MAYBE:
                 return await self._look(bind, error)

@@ -1,14 +1,18 @@
 """Binds happen once, whatever becomes of their answers; preparations come first and are reverted when in vain."""
 
 import asyncio
+import random
 from dataclasses import dataclass, field
 
 import pytest
 
+from kube import resources
 from kube.binder import ApiBinder, PlanOutcome, binder_named, register_binder
+from kube.reflector import Reflector
 from model.errors import ConfigError, ConflictError
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Plan, Preparation
+from model.wire import Pod
 from tests.unit.kube.world import World
 
 
@@ -241,6 +245,65 @@ async def test_a_failed_bind_reverts_its_own_preparations(world: World) -> None:
 
     assert [result.is_bound for result in outcome.binds] == [False, True]
     assert [line for line in preparer.log if line.startswith("revert")] == ["revert a1"]
+
+
+async def test_a_bug_of_a_preparer_fails_its_plan_alone(world: World) -> None:
+    """Preparers come from outside: any exception of theirs is a failed preparation."""
+
+    class Buggy(Preparer):
+        async def prepare(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002  the shape of a preparer
+            raise KeyError(preparation.name)
+
+        async def revert(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002  see above
+            raise KeyError(bind.name)
+
+    uid = await world.pod("a")
+    binder = ApiBinder(world.client, preparers={"reserve": Buggy(world)}, clock=world.clock)
+
+    outcome = await bind(binder, bind_of("a", uid, "n1", step("a1")))
+
+    assert [result.reason for result in outcome.binds] == ["PreparationFailed"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_the_server_does_each_pod_is_bound_once(world: World, seed: int) -> None:
+    """Lost answers, cut connections, refusals and cut watches: all pods get their node, and the watch shows it."""
+    uids = {f"p{number}": await world.pod(f"p{number}") for number in range(30)}
+    nodes: dict[str, set[str]] = {}
+
+    class Seen:
+        def added(self, new: Pod) -> None:
+            nodes.setdefault(new.metadata.name, set()).add(new.spec.node_name)
+
+        def updated(self, old: Pod, new: Pod) -> None:
+            nodes[old.metadata.name].add(new.spec.node_name)
+
+        def deleted(self, old: Pod) -> None:
+            nodes[old.metadata.name].add("deleted")
+
+    pods = Reflector(world.client, resources.PODS, [Seen()], clock=world.clock, chance=random.Random(seed))
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.faults.command({"seed": seed})
+    for fault in (
+        {"effect": "lost", "subresource": "binding"},
+        {"effect": "cut", "subresource": "binding"},
+        {"effect": "error", "subresource": "binding", "code": 503},
+        {"effect": "error", "subresource": "binding", "code": 429, "retry_after": 1},
+        {"effect": "error", "resource": "pods", "verb": "get", "code": 500},
+        {"effect": "half", "resource": "pods", "verb": "watch"},
+    ):
+        world.faults.add(chance=0.15, **fault)
+
+    outcome = await bind(
+        ApiBinder(world.client, clock=world.clock, patience_seconds=600, chance=random.Random(seed)),
+        *(bind_of(name, uid, f"node-{name}") for name, uid in uids.items()),
+    )
+    assert world.faults.used
+    world.faults.clear()
+
+    assert outcome.is_complete
+    await world.soon(lambda: all(nodes[name] == {"", f"node-{name}"} for name in uids))
 
 
 async def test_a_preparation_of_unknown_kind_fails_the_plan(world: World, binder: ApiBinder) -> None:

@@ -238,3 +238,39 @@ async def test_a_server_that_refuses_the_list_is_asked_again(world: World, pods:
 
     assert world.log == [("added", "a")]
     assert max(world.clock.slept) == 7
+
+
+async def test_a_list_that_is_not_answered_in_time_is_asked_for_again(world: World, pods: Reflector[Pod]) -> None:
+    """A slow server costs waits, not objects."""
+    await world.pod("a")
+    world.client.timeout = 0.2
+    world.faults.add(effect="hold", delay_seconds=1, resource="pods", verb="list", count=1)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+
+    assert world.log == [("added", "a")]
+
+
+async def test_a_watch_that_falls_silent_is_given_up(
+    world: World, pods: Reflector[Pod], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A half-open connection is noticed by the bookmarks that do not come."""
+    monkeypatch.setattr("kube.reflector._SILENCE_SECONDS", 0.1)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    await world.soon(lambda: len(world.clock.slept) >= 2)
+    await world.pod("a")
+    await world.soon(lambda: bool(world.log))
+
+    assert world.log == [("added", "a")]
+
+
+async def test_an_event_that_cannot_be_read_twice_is_gone_round(world: World, pods: Reflector[Pod]) -> None:
+    """A line that is no JSON, again and again at the same place, is passed by listing."""
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.faults.add(effect="half", resource="pods", verb="watch", count=2)
+    await world.pod("a")
+    await world.soon(lambda: bool(world.log))
+
+    assert world.log == [("added", "a")]
