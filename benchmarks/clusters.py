@@ -1,0 +1,132 @@
+"""Clusters to measure with: Kubernetes objects as dictionaries, the same for the same arguments."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["gang", "nodes", "pod", "pod_group", "queues", "single_jobs"]
+
+Object = dict[str, Any]
+
+NAMESPACE = "bench"
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+EPOCH_HOUR = 8
+
+
+def queues(count: int = 4) -> Iterator[Object]:
+    """Queues `queue-1` and on, of weights 1 and on."""
+    for number in range(1, count + 1):
+        yield {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": f"queue-{number}", "uid": f"queue-{number}", "creationTimestamp": moment(number)},
+            "spec": {"weight": number, "reclaimable": True},
+            "status": {"state": "Open"},
+        }
+
+
+def nodes(count: int, *, cpu: int = 32, memory_gib: int = 256, zones: int = 10, pods: int = 110) -> Iterator[Object]:
+    """Equal nodes, spread over zones in turn."""
+    for number in range(count):
+        name = f"node-{number:05d}"
+        amounts = {"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": str(pods)}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "uid": name, "labels": {HOSTNAME: name, ZONE: f"zone-{number % zones}"}},
+            "spec": {},
+            "status": {"allocatable": amounts, "capacity": amounts},
+        }
+
+
+def moment(second: int) -> str:
+    """Return a creation time, so many seconds after the first one."""
+    hours, rest = divmod(second, 3600)
+    return f"2026-01-{1 + hours // 24:02d}T{hours % 24:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
+
+
+def pod_group(name: str, queue: str, *, members: int, cpu: int, memory_gib: int, second: int, phase: str) -> Object:
+    """A group whose minimum is all its members."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "uid": f"{NAMESPACE}-{name}",
+            "creationTimestamp": moment(second),
+        },
+        "spec": {
+            "minMember": members,
+            "queue": queue,
+            "minResources": {"cpu": str(cpu * members), "memory": f"{memory_gib * members}Gi"},
+        },
+        "status": {"phase": phase},
+    }
+
+
+def pod(
+    name: str,
+    group: str,
+    *,
+    cpu: int,
+    memory_gib: int,
+    node: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Object:
+    """One pod; running where a node is given, pending otherwise. `more` is merged into its specification."""
+    requests = {"cpu": str(cpu), "memory": f"{memory_gib}Gi"}
+    spec: Object = {
+        "schedulerName": "volcano",
+        "containers": [{"name": "main", "image": "registry/app:1", "resources": {"requests": requests}}],
+        **(more or {}),
+    }
+    if node is not None:
+        spec["nodeName"] = node
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "uid": f"{NAMESPACE}-{name}",
+            "creationTimestamp": moment(0),
+            "labels": dict(labels or {}),
+            "annotations": {"scheduling.k8s.io/group-name": group},
+        },
+        "spec": spec,
+        "status": {"phase": "Pending" if node is None else "Running"},
+    }
+
+
+def gang(
+    name: str,
+    queue: str,
+    *,
+    members: int,
+    second: int,
+    cpu: int = 1,
+    memory_gib: int = 2,
+    phase: str = "Pending",
+    nodes_of: list[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Iterator[Object]:
+    """A group and its pods; running on `nodes_of` where given."""
+    yield pod_group(name, queue, members=members, cpu=cpu, memory_gib=memory_gib, second=second, phase=phase)
+    for number in range(members):
+        node = None if nodes_of is None else nodes_of[number]
+        yield pod(f"{name}-worker-{number}", name, cpu=cpu, memory_gib=memory_gib, node=node, labels=labels, more=more)
+
+
+def single_jobs(prefix: str, count: int, *, queues: int = 4, **how: Any) -> Iterator[Object]:
+    """Jobs of one pod, over queues in turn."""
+    for number in range(count):
+        yield from gang(f"{prefix}-{number}", f"queue-{number % queues + 1}", members=1, second=number, **how)
+
+
+def drawn(seed: int) -> random.Random:
+    """Return a source of chance for an input."""
+    return random.Random(seed)

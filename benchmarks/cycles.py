@@ -1,0 +1,309 @@
+"""Decisions: B1, B4, B5, B7 and B9, each a cluster and the cycles run on it."""
+
+import gc
+import json
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actions.registry import register_built_in as register_actions
+from benchmarks import clusters
+from benchmarks.results import Result
+from cache.books import Books
+from cache.objects import books_from_objects
+from framework.configuration import Configuration, parse
+from framework.cycle import run_cycle
+from framework.registry import Registry
+from model.plan import Plan
+from model.report import CycleReport
+from plugins.registry import register_built_in as register_plugins
+
+__all__ = ["BENCHMARKS", "input_of"]
+
+Object = dict[str, Any]
+
+NOW = 1_800_000_000.0
+DEFAULT = (
+    "actions: enqueue, allocate, backfill\n"
+    "tiers:\n"
+    "- plugins: [{name: priority}, {name: gang}, {name: conformance}]\n"
+    "- plugins: [{name: overcommit}, {name: drf}, {name: predicates}, {name: proportion}, {name: nodeorder}]\n"
+)
+
+
+@dataclass
+class StopWatch:
+    """An observer that takes the time of each phase."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _begun: dict[str, float] = field(default_factory=dict)
+
+    def committed(self, plan: Plan) -> None:
+        """Take no notice."""
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Start or stop the watch of a phase."""
+        if begin:
+            self._begun[name] = time.perf_counter()
+        else:
+            self.seconds[name] = time.perf_counter() - self._begun[name]
+
+
+def built_in() -> Registry:
+    """Return a registry of the built-in plugins and actions."""
+    registry = Registry()
+    register_actions(registry)
+    register_plugins(registry)
+    return registry
+
+
+def configuration(registry: Registry, text: str = DEFAULT) -> Configuration:
+    """Read a configuration."""
+    return parse(
+        text,
+        known_plugins=registry.names(),
+        known_actions=registry.action_names(),
+        argument_types=registry.argument_types(),
+        action_argument_types=registry.action_argument_types(),
+    ).configuration
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cycle's report and time."""
+
+    report: CycleReport
+    seconds: float
+    phases: Mapping[str, float]
+
+    @property
+    def binds(self) -> int:
+        """How many pods were placed."""
+        return sum(len(plan.binds) for plan in self.report.plans)
+
+
+def measure(books: Books, runs: int) -> list[Measured]:
+    """Run a cycle on the same snapshot several times, the collector off as in the daemon."""
+    registry = built_in()
+    chosen = configuration(registry)
+    snapshot = books.snapshot()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        measured = []
+        for _ in range(runs):
+            watch = StopWatch()
+            begun = time.perf_counter()
+            report, _ = run_cycle(snapshot, chosen, registry=registry, now=NOW, observer=watch)
+            measured.append(Measured(report, time.perf_counter() - begun, dict(watch.seconds)))
+            gc.collect()
+        return measured
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def median_rate(measured: list[Measured]) -> float:
+    """Return the median of decisions a second."""
+    return statistics.median(each.binds / each.seconds for each in measured)
+
+
+# Inputs ---------------------------------------------------------------------------------------------------------------
+
+
+def pending_mix(nodes: int = 5000, pods: int = 50_000) -> Iterator[Object]:
+    """B1: half of the pods in gangs of 100, half single, four queues."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    half = pods // 2
+    for number in range(half // 100):
+        yield from clusters.gang(f"gang-{number}", f"queue-{number % 4 + 1}", members=100, second=number)
+    yield from clusters.single_jobs("single", half)
+
+
+def one_impossible(nodes: int = 5000) -> Iterator[Object]:
+    """B4: a gang of 10 whose tasks no node takes, for five different reasons."""
+    yield from clusters.queues()
+    for number, node in enumerate(clusters.nodes(nodes)):
+        match number % 5:
+            case 0:
+                node["spec"]["unschedulable"] = True
+            case 1:
+                node["spec"]["taints"] = [{"key": "team", "value": "other", "effect": "NoSchedule"}]
+            case 2:
+                node["metadata"]["labels"]["disk"] = "slow"
+            case 3:
+                node["status"]["allocatable"]["memory"] = "1Gi"
+            case _:
+                node["status"]["allocatable"]["cpu"] = "500m"
+        yield node
+    more = {"nodeSelector": {"disk": "fast"}}
+    yield from clusters.gang("impossible", "queue-1", members=10, second=0, more=more)
+
+
+def beside_running(running: int, nodes: int = 5000, pending: int = 5000) -> Iterator[Object]:
+    """B5: pending pods in gangs of 100, beside running pods, half in gangs of 100 and half single."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes, cpu=64, memory_gib=512)
+    names = [f"node-{number:05d}" for number in range(nodes)]
+    half = running // 2
+    for number in range(half // 100):
+        on = [names[(number * 100 + member) % nodes] for member in range(100)]
+        yield from clusters.gang(
+            f"old-{number}", f"queue-{number % 4 + 1}", members=100, second=0, phase="Running", nodes_of=on
+        )
+    for number in range(half):
+        yield from clusters.gang(
+            f"lone-{number}",
+            f"queue-{number % 4 + 1}",
+            members=1,
+            second=0,
+            phase="Running",
+            nodes_of=[names[number % nodes]],
+        )
+    for number in range(pending // 100):
+        yield from clusters.gang(f"gang-{number}", f"queue-{number % 4 + 1}", members=100, second=number + 1)
+
+
+def with_affinity(nodes: int = 5000, pods: int = 10_000) -> Iterator[Object]:
+    """B9: services of 100 pods: one a host, spread over zones, each beside the cache of its service in its zone."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    for number in range(pods // 100):
+        app = f"app-{number}"
+        select = {"matchLabels": {"app": app}}
+        more = {
+            "affinity": {
+                "podAntiAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [
+                        {"labelSelector": select, "topologyKey": clusters.HOSTNAME}
+                    ]
+                },
+                "podAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [
+                        {"labelSelector": {"matchLabels": {"tier": "bench"}}, "topologyKey": "region"}
+                    ]
+                },
+            },
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": clusters.ZONE,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": select,
+                }
+            ],
+        }
+        labels = {"app": app, "tier": "bench"}
+        yield from clusters.gang(app, f"queue-{number % 4 + 1}", members=100, second=number, labels=labels, more=more)
+
+
+def with_region(objects: Iterator[Object]) -> Iterator[Object]:
+    """Give all nodes the label that pod affinity asks about."""
+    for each in objects:
+        if each["kind"] == "Node":
+            each["metadata"]["labels"]["region"] = "one"
+        yield each
+
+
+# Measurements ---------------------------------------------------------------------------------------------------------
+
+
+def b1(runs: int) -> Result:
+    """Decisions a second, default plugins."""
+    measured = measure(books_from_objects(pending_mix()), runs)
+    rate = median_rate(measured)
+    phases = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in measured[0].phases.items() if seconds > 0.1)
+    return Result(
+        "B1",
+        "50,000 pods on 5,000 nodes, half in gangs of 100, four queues, default plugins",
+        f"{rate:,.0f} decisions/s",
+        "≥ 10,000 decisions/s",
+        rate >= 10_000,
+        note=f"{measured[0].binds} bound; {phases}",
+    )
+
+
+def b4(runs: int) -> Result:
+    """Time to say why a job cannot run."""
+    measured = measure(books_from_objects(one_impossible()), runs)
+    seconds = statistics.median(each.seconds for each in measured)
+    refusal = next(iter(measured[0].report.task_refusals.values()))[0]
+    return Result(
+        "B4",
+        "why a gang cannot run, 5,000 nodes, five reasons; a whole cycle",
+        f"{seconds * 1000:.0f} ms",
+        "< 200 ms, exact",
+        seconds < 0.2 and sum(refusal.counts.values()) == 5000,
+        note=refusal.message,
+    )
+
+
+def b5(runs: int) -> Result:
+    """Cost of 100,000 running pods to a cycle."""
+    alone = statistics.median(each.seconds for each in measure(books_from_objects(beside_running(0)), runs))
+    beside = statistics.median(each.seconds for each in measure(books_from_objects(beside_running(100_000)), runs))
+    cost = beside / alone - 1
+    return Result(
+        "B5",
+        "a cycle that places 5,000 pods on 5,000 nodes, beside 100,000 running pods",
+        f"{cost:+.1%}",
+        "< 5 %",
+        cost < 0.05,
+        note=f"{alone * 1000:.0f} ms without, {beside * 1000:.0f} ms with them",
+    )
+
+
+def b7(runs: int) -> Result:
+    """Memory of the books and a cycle."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    books = books_from_objects(pending_mix())
+    measure(books, 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Result(
+        "B7",
+        "memory with 5,000 nodes and 50,000 pods, books, snapshot and a cycle (no soak)",
+        f"{peak / 1024:,.0f} MiB",
+        "< 1 GB",
+        peak * 1024 < 1e9,
+        note=f"{before / 1024:,.0f} MiB before; {runs and 'peak of the process'}",
+    )
+
+
+def b9(runs: int) -> Result:
+    """Decisions a second with affinity and spreading."""
+    measured = measure(books_from_objects(with_region(with_affinity())), runs)
+    rate = median_rate(measured)
+    return Result(
+        "B9",
+        "10,000 pods with host anti-affinity, zone spread and pod affinity, 5,000 nodes",
+        f"{rate:,.0f} decisions/s",
+        "≥ 5,000 decisions/s",
+        rate >= 5_000,
+        note=f"{measured[0].binds} bound in {measured[0].seconds:.2f} s",
+    )
+
+
+BENCHMARKS: dict[str, Callable[[int], Result]] = {"b1": b1, "b4": b4, "b5": b5, "b7": b7, "b9": b9}
+
+_INPUTS: dict[str, Callable[[], Iterator[Object]]] = {
+    "b1": pending_mix,
+    "b4": one_impossible,
+    "b5": lambda: beside_running(100_000),
+    "b9": lambda: with_region(with_affinity()),
+}
+
+
+def input_of(name: str, path: Path) -> None:
+    """Write the input of a benchmark as one `simulate` case, a line of JSON."""
+    fields = {"Queue": "queues", "Node": "nodes", "PodGroup": "podGroups", "Pod": "pods"}
+    objects: dict[str, list[Object]] = {field_: [] for field_ in fields.values()}
+    for each in _INPUTS[name]():
+        objects[fields[each["kind"]]].append(each)
+    case = {"id": name, "config": DEFAULT, "objects": objects}
+    path.write_text(json.dumps(case) + "\n")
