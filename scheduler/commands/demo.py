@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvloop
 
 from model.errors import ConfigError
+from scheduler.demo.workload import nodes_needed
 from scheduler.logs import start_logging
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     if importlib.util.find_spec("rich") is None:
         raise ConfigError("demo: needs more packages: install pyroclast[emulator]")
+
+    if (needed := nodes_needed(given.pods)) > given.nodes:
+        raise ConfigError(f"demo: --nodes: got {given.nodes}, expected at least {needed} for {given.pods} pods")
     start_logging("console")
     if given.keep:
         folder = Path(tempfile.mkdtemp(prefix="pyroclast-demo-"))

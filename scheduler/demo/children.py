@@ -36,8 +36,8 @@ class Child:
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                "-c",
-                "import sys; from scheduler.cli import main; sys.exit(main())",
+                "-m",
+                "scheduler",
                 *map(str, arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,

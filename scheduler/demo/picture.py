@@ -15,6 +15,7 @@ from scheduler.demo.progress import Progress
 __all__ = ["Picture", "histogram"]
 
 _BAR_WIDTH: Final = 30
+_PLAIN_WIDTH: Final = 120
 _PLAIN_SECONDS: Final = 1.0
 """Between two plain lines."""
 _STEPS: Final = ("idle", "1-25 %", "26-50 %", "51-75 %", "76-100 %")
@@ -25,18 +26,19 @@ class Picture:
 
     def __init__(self, stream: TextIO) -> None:
         """Look at the stream: a terminal gets a live table."""
-        self._console = Console(file=stream, highlight=False)
+        # A file or a pipe has no width: lines are not broken there.
+        self._console = Console(file=stream, highlight=False, width=None if stream.isatty() else _PLAIN_WIDTH)
         self._live: Live | None = None
         self._last, self._said = 0.0, ""
 
     def say(self, text: str) -> None:
         """Print a line."""
-        self._console.print(text, markup=False)
+        self._console.print(text, markup=False, soft_wrap=True)
 
     def headline(self, text: str) -> None:
         """Print the head of a part."""
         self._console.print()
-        self._console.print(text, style="bold", markup=False)
+        self._console.print(text, style="bold", markup=False, soft_wrap=True)
 
     def live(self) -> AbstractContextManager[Any]:
         """Return the block in which `show` moves the table."""

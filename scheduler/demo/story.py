@@ -24,6 +24,7 @@ __all__ = ["Demo"]
 
 _UP_SECONDS: Final = 60.0
 _PLACED_SECONDS: Final = 120.0
+_EVENTS_SECONDS: Final = 10.0
 _FRAME_SECONDS: Final = 0.1
 _AT_ONCE: Final = 32
 
@@ -127,8 +128,17 @@ class Demo:
         self.picture.headline(f"Why {IMPOSSIBLE!r} waits, as its PodGroup says")
         self.picture.say(f"  {reason()}")
         self.picture.headline("and as the events of the group and its pods say")
-        for line in await events_of(client, IMPOSSIBLE):
+        for line in await self._events(client):
             self.picture.say(f"  {line}")
+
+    async def _events(self, client: Client) -> list[str]:
+        """Return the events of the impossible gang, once its pods have some: events stand behind binds."""
+        deadline = time.monotonic() + _EVENTS_SECONDS
+        while True:
+            lines = await events_of(client, IMPOSSIBLE)
+            if any("FailedScheduling" in line for line in lines) or time.monotonic() > deadline:
+                return lines
+            await asyncio.sleep(_FRAME_SECONDS)
 
     async def _linger(self, kubeconfig: Path) -> None:
         self.picture.headline("Everything is left running; Ctrl-C ends it")

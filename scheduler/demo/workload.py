@@ -1,10 +1,11 @@
 """What the demonstration submits: gangs in four queues, and one gang that can never fit."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang"]
+__all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang", "nodes_needed"]
 
 NAMESPACE: Final = "demo"
 
@@ -13,9 +14,14 @@ GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 
 IMPOSSIBLE: Final = "moonshot"
 
+NODE_CPU: Final = 32
+"""CPUs of a hollow node, as the emulator makes them."""
+
 _MEMORY_PER_CPU_GIB: Final = 2
-_IMPOSSIBLE_CPU: Final = 512
+_IMPOSSIBLE_CPU: Final = 2 * NODE_CPU
 _IMPOSSIBLE_PODS: Final = 4
+_USABLE: Final = 0.9
+"""Part of the cluster that is filled: what the impossible gang asks for counts for its queue's share too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +109,9 @@ def gangs(pods: int) -> list[Gang]:
 def impossible_gang() -> Gang:
     """Return the gang whose pods are larger than any node."""
     return Gang(name=IMPOSSIBLE, queue="research", size=_IMPOSSIBLE_PODS, cpu=_IMPOSSIBLE_CPU)
+
+
+def nodes_needed(pods: int) -> int:
+    """Return how many nodes it takes for all gangs to run, the impossible one aside."""
+    asked = sum(gang.size * gang.cpu for gang in [*gangs(pods), impossible_gang()])
+    return math.ceil(asked / (NODE_CPU * _USABLE))
