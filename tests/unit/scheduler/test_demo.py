@@ -5,7 +5,7 @@ import io
 from model import wire
 from scheduler.demo.picture import Picture, histogram
 from scheduler.demo.progress import cpu_fractions, measure, reason_of
-from scheduler.demo.workload import IMPOSSIBLE, QUEUES, Gang, gangs, impossible_gang
+from scheduler.demo.workload import IMPOSSIBLE, NODE_CPU, QUEUES, Gang, gangs, impossible_gang, nodes_needed
 
 
 def pod(name: str, *, node: str = "", phase: str = "Pending", cpu: str = "2") -> wire.Pod:
@@ -42,8 +42,13 @@ def test_pods_name_their_group_and_the_scheduler() -> None:
 
 
 def test_impossible_gang_asks_for_more_than_a_node_has() -> None:
-    """Nobody has a node of 512 CPUs here."""
-    assert impossible_gang().cpu == 512
+    """One pod of it is twice a node."""
+    assert impossible_gang().cpu == 2 * NODE_CPU
+
+
+def test_default_demonstration_fits_its_nodes() -> None:
+    """2,000 pods run on 200 nodes; a thousand nodes' worth of pods does not."""
+    assert nodes_needed(2000) <= 200 < nodes_needed(10_000)
 
 
 def test_progress_counts_whole_and_broken_gangs() -> None:
