@@ -9,7 +9,37 @@ from kube.errors import ApiError
 from model import wire
 from model.wire import Decoder
 
-__all__ = ["ALL", "Discovery", "Resource"]
+__all__ = [
+    "ALL",
+    "CSI_DRIVERS",
+    "CSI_NODES",
+    "CSI_STORAGE_CAPACITIES",
+    "DEVICE_CLASSES",
+    "HYPER_NODES",
+    "LEASES",
+    "NAMESPACES",
+    "NODES",
+    "NODE_SHARDS",
+    "NUMATOPOLOGIES",
+    "PERSISTENT_VOLUMES",
+    "PERSISTENT_VOLUME_CLAIMS",
+    "PODS",
+    "POD_DISRUPTION_BUDGETS",
+    "POD_GROUPS",
+    "PRIORITY_CLASSES",
+    "QUEUES",
+    "REPLICATION_CONTROLLERS",
+    "REPLICA_SETS",
+    "RESOURCE_CLAIMS",
+    "RESOURCE_QUOTAS",
+    "RESOURCE_SLICES",
+    "SERVICES",
+    "STATEFUL_SETS",
+    "STORAGE_CLASSES",
+    "VOLUME_ATTACHMENTS",
+    "Discovery",
+    "Resource",
+]
 
 T = TypeVar("T")
 
