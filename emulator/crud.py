@@ -27,6 +27,7 @@ from emulator.statuses import (
 )
 from emulator.store import Collection, Record, encode, facets_of
 from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
+from emulator.unknownfields import drop_unknown
 
 __all__ = ["create", "ephemeral", "ordered", "patch", "replace", "update"]
 
@@ -61,6 +62,7 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
     check_namespace(cluster, call, metadata.get("name", ""))
     if metadata.get("resourceVersion"):
         raise ApiError(500, "InternalError", "resourceVersion should not be set on objects to be created")
+    drop_unknown(call, tree)
     begin(metadata, cluster, resource)
     strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
     strategy.prepare_create(tree, context)
@@ -239,6 +241,7 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applie
     old["apiVersion"] = resource.group_version
     metadata, old_metadata = tree["metadata"], old["metadata"]
     check_versions(call, record, metadata)
+    drop_unknown(call, tree)
     for key in SYSTEM_METADATA:
         restore(metadata, old_metadata, key)
     metadata["resourceVersion"] = old_metadata["resourceVersion"]

@@ -5,9 +5,9 @@ from typing import Any
 from emulator.cluster import Cluster
 from emulator.resources import Resource
 from emulator.schemas import CompiledSchema, compile_schema
-from emulator.statuses import ApiError, bad_request
 from emulator.store import ADDED, DELETED, Collection, Event, Record
 from emulator.strategies import Context, Strategy, invalid_value, required, section
+from emulator.unknownfields import report_unknown
 
 __all__ = ["CustomStrategy", "DefinitionStrategy", "Definitions", "columns_of"]
 
@@ -45,11 +45,7 @@ class CustomStrategy(Strategy):
         if schema is None:
             return
         mode = context.call.query.get("fieldValidation", "Warn")
-        unknown = schema.prune(tree, collect_unknown=mode != "Ignore")
-        if unknown and mode == "Strict":
-            raise unknown_fields(context.call.resource, unknown)
-        if unknown and mode == "Warn":
-            context.call.warnings += [f'unknown field "{path}"' for path in unknown]
+        report_unknown(context.call, schema.prune(tree, collect_unknown=mode != "Ignore"))
         schema.default(tree)
 
     def faults(self, new: Object, old: Object | None, context: Context) -> Faults:
@@ -62,15 +58,6 @@ class CustomStrategy(Strategy):
         if context.call.subresource == "status":
             errors = [error for error in errors if error.field.startswith("status")]
         return [error.cause() for error in errors]
-
-
-def unknown_fields(resource: Resource, paths: list[str]) -> ApiError:
-    """400 of strict field validation."""
-    listed = ", ".join(f'unknown field "{path}"' for path in paths)
-    return bad_request(
-        f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-        f"strict decoding error: {listed}"
-    )
 
 
 class DefinitionStrategy(Strategy):

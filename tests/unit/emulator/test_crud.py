@@ -160,3 +160,16 @@ async def test_only_json_and_yaml_are_written(client: Client) -> None:
         assert response.status == 406
     async with client.session.get(client.url + MAPS, headers={"Accept": "application/yaml"}) as response:
         assert "kind: ConfigMapList" in await response.text()
+
+
+async def test_unknown_fields_of_a_pod_are_refused_when_asked(client: Client) -> None:
+    """Strict as kubectl asks it, with a warning where it asks for one."""
+    wrong = pod("a", contianers=[])
+    strict = await client.post(f"{PODS}?fieldValidation=Strict", wrong)
+    warned = await client.post(f"{PODS}?fieldValidation=Warn", wrong)
+
+    assert strict.refusal[2] == (
+        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.contianers"'
+    )
+    assert warned.headers["Warning"] == '299 - "unknown field \\"spec.contianers\\""'
+    assert "contianers" not in warned.body["spec"]
