@@ -19,9 +19,14 @@ class EarlyChanges:
 
     def keep(self, change: Change, sign: int) -> bool:
         """Keep a change for later; False when the ledger is built and must count it itself."""
-        if not self.is_built:
+        if self.is_built:
+            return False
+        # changes are undone in reverse order, so a session that only tries things out keeps nothing
+        if self._kept and self._kept[-1][0] is change and self._kept[-1][1] == -sign:
+            self._kept.pop()
+        else:
             self._kept.append((change, sign))
-        return not self.is_built
+        return True
 
     def build(self) -> list[tuple[Change, int]]:
         """Mark the ledger as built; returns what it missed, with signs, in order."""

@@ -18,6 +18,7 @@ import numpy as np
 from framework.early_changes import EarlyChanges
 from framework.ledgers import Change
 from model.arrays import BoolArray, IntArray
+from model.ids import TaskId
 from model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
 from model.nodes import NodeFacts
 from model.refusals import Refusal
@@ -51,6 +52,8 @@ class TermKind(Enum):
     REQUIRED_ANTI_AFFINITY = "required_anti_affinity"
     PREFERRED_AFFINITY = "preferred_affinity"
     PREFERRED_ANTI_AFFINITY = "preferred_anti_affinity"
+
+    __hash__ = object.__hash__  # members are one of a kind; the hash of enums is computed anew each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +229,7 @@ class SessionPods:
         self._table = session.nodes.table
         self._facts = session.nodes.facts
         self._labels: dict[str, _Label] = {}
+        self._frozen_labels: dict[TaskId, _Labels] = {}
         self._terms: dict[Hashable, PodTerms] = {}
         self._label_bound: dict[int, bool] = {}
         self._likes_early = EarlyChanges()
@@ -250,10 +254,10 @@ class SessionPods:
         is_bound = self._label_bound.get(template.number)
         if is_bound is None:
             is_bound = self._label_bound[template.number] = terms_depend_on_labels(affinity)
-        labels = task.pod.metadata.labels
-        key = (template.number, task.namespace, frozenset(labels.items()) if is_bound else None)
+        key = (template.number, task.namespace, self._labels_of(task) if is_bound else None)
         known = self._terms.get(key)
         if known is None:
+            labels = task.pod.metadata.labels
             known = self._terms[key] = pod_terms(affinity, task.namespace, labels, self._snapshot.objects.namespaces)
         return known
 
@@ -301,13 +305,20 @@ class SessionPods:
             self._open_held()
         if not self._held[kind]:
             return ()
-        labels = task.pod.metadata.labels
-        key = (kind, task.namespace, frozenset(labels.items()))
+        key = (kind, task.namespace, self._labels_of(task))
         known = self._held_about.get(key)
         if known is None:
+            labels = task.pod.metadata.labels
             near = self._held_by_anchor[kind].about(labels)
             about = dict.fromkeys(held for held in near if held.term.pods.matches(task.namespace, labels))
             known = self._held_about[key] = tuple(about)
+        return known
+
+    def _labels_of(self, task: Task) -> _Labels:
+        """Return the labels of a task, hashable: made once, since every question about it needs them."""
+        known = self._frozen_labels.get(task.id)
+        if known is None:
+            known = self._frozen_labels[task.id] = frozenset(task.pod.metadata.labels.items())
         return known
 
     # Ledger -----------------------------------------------------------------------------------------------------------
@@ -360,7 +371,7 @@ class SessionPods:
 
     def _like(self, task: Task, *, is_terminating: bool) -> _Likes:
         metadata = task.pod.metadata
-        key = (task.namespace, frozenset(metadata.labels.items()), is_terminating or bool(metadata.deletion_timestamp))
+        key = (task.namespace, self._labels_of(task), is_terminating or bool(metadata.deletion_timestamp))
         known = self._likes.get(key)
         if known is None:
             known = self._likes[key] = _Likes(task.namespace, metadata.labels, is_terminating=key[2])
