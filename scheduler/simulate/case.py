@@ -1,0 +1,212 @@
+"""Cases: one line of a batch, a cluster with a configuration, as values that can be run.
+
+A case is a JSON object: `id`, `config` (a mapping, or the text of a configuration file), `objects` (lists of Kubernetes
+objects by kind, or one list of objects that name their kinds), `hyperNodes`, `shard`, `ignoredProvisioners`, `rounds`,
+`recreateEvicted`, `seed`, `now`. Fields that speak of expected outcomes are not looked at.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cache.objects import KINDS, unfolded
+from cache.options import BooksOptions
+from framework.nearest import did_you_mean
+from model.errors import PyroclastError
+from model.wire import unix_seconds
+from scheduler.simulate.hyper_nodes import hyper_nodes
+
+__all__ = ["Case", "CaseError", "moment_after", "read_case", "read_moment"]
+
+YEAR_SECONDS: Final = 365 * 24 * 3600
+WITHOUT_TIMES: Final = unix_seconds("2027-01-01T00:00:00Z")
+"""The moment of a case in which no object says when it was made."""
+SHARD_MODES: Final = ("none", "hard", "soft")
+
+
+class CaseError(PyroclastError):
+    """A case cannot be read; remedy: fix the field that the message names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A cluster, and what is to be decided for it."""
+
+    id: Any
+    config: str | Mapping[str, Any] | None
+    """Text or content of a configuration file; None for the one the batch has."""
+    objects: tuple[Mapping[str, Any], ...]
+    """Kubernetes objects with their kinds."""
+    books: BooksOptions
+    rounds: int = 1
+    """Number of cycles, at least 1."""
+    recreate_evicted: bool = False
+    """Whether an evicted pod is made anew under its old name, pending."""
+    seed: int = 0
+    now: float = WITHOUT_TIMES
+    """The moment of the first cycle, seconds since 1970."""
+    warnings: tuple[str, ...] = ()
+
+
+def read_case(raw: Any, *, seed: int = 0) -> Case:
+    """Return what a case says.
+
+    Args:
+        raw: The decoded line.
+        seed: Of cases that name none.
+
+    Raises:
+        CaseError: A field is not what it should be.
+    """
+    if not isinstance(raw, Mapping):
+        raise CaseError(f"the case: expected a JSON object, got {type(raw).__name__}")
+    warnings: list[str] = []
+    objects = [*_objects(raw.get("objects"), warnings), *hyper_nodes(raw.get("hyperNodes"))]
+    shard = _mapping(raw, "shard")
+    if shard:
+        objects.append(_node_shard(shard))
+    return Case(
+        id=raw.get("id"),
+        config=_config(raw.get("config")),
+        objects=tuple(objects),
+        books=BooksOptions(
+            ignore_scheduler_name=True,
+            shard_mode=_shard_mode(shard),
+            shard_name=str(shard.get("name", "")) or "volcano",
+            ignored_provisioners=frozenset(map(str, _sequence(raw, "ignoredProvisioners"))),
+        ),
+        rounds=_rounds(raw.get("rounds")),
+        recreate_evicted=_flag(raw, "recreateEvicted"),
+        seed=_whole(raw, "seed", seed),
+        now=read_moment(raw["now"]) if raw.get("now") is not None else moment_after(objects),
+        warnings=tuple(warnings),
+    )
+
+
+def read_moment(value: Any) -> float:
+    """Read a time: RFC 3339, or seconds since 1970.
+
+    Raises:
+        CaseError: It is neither.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    try:
+        return float(value) if _is_number(value) else unix_seconds(value)
+    except (TypeError, ValueError) as error:
+        raise CaseError(f"now: {value!r} is no time: {error}") from None
+
+
+def moment_after(objects: Sequence[Mapping[str, Any]]) -> float:
+    """Return a moment when all these objects have long existed: one year after the newest creation time."""
+    newest = max(map(_created, unfolded(objects)), default=0.0)
+    return newest + YEAR_SECONDS if newest else WITHOUT_TIMES
+
+
+def _created(each: Mapping[str, Any]) -> float:
+    metadata = each.get("metadata")
+    text = metadata.get("creationTimestamp") if isinstance(metadata, Mapping) else None
+    try:
+        return unix_seconds(text) if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0  # a broken time is the business of the object it stands in
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and value.replace(".", "", 1).isdecimal()
+
+
+def _plural(kind: str) -> str:
+    lower = kind.lower()
+    if lower.endswith("s"):
+        return f"{lower}es"
+    return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
+
+
+_KINDS: Final = {_plural(kind): kind for kind in KINDS}
+"""Kinds by the lower-case name of their lists."""
+
+
+def _objects(value: Any, warnings: list[str]) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the objects of a case, each with its kind."""
+    if isinstance(value, Mapping) and "kind" not in value:
+        for name, items in value.items():
+            kind = _KINDS.get(name.lower())
+            if kind is None:
+                warnings.append(f"objects.{name}: no kind that plays a part in scheduling{did_you_mean(name, _KINDS)}")
+                continue
+            for index, each in enumerate(_items(items, f"objects.{name}")):
+                yield {"kind": kind, **_object(each, f"objects.{name}[{index}]")}
+    elif value is not None:
+        listed = [value] if isinstance(value, Mapping) else value
+        for index, each in enumerate(_items(listed, "objects")):
+            yield _object(each, f"objects[{index}]")
+
+
+def _items(value: Any, path: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise CaseError(f"{path}: expected a list, got {type(value).__name__}")
+    return value
+
+
+def _object(value: Any, path: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise CaseError(f"{path}: expected an object, got {type(value).__name__}")
+    return value
+
+
+def _config(value: Any) -> str | Mapping[str, Any] | None:
+    if value is None or isinstance(value, str | Mapping):
+        return value
+    raise CaseError(f"config: expected a mapping or a text, got {type(value).__name__}")
+
+
+def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = raw.get(key)
+    return {} if value is None else _object(value, key)
+
+
+def _sequence(raw: Mapping[str, Any], key: str) -> Sequence[Any]:
+    return _items(raw.get(key), key)
+
+
+def _flag(raw: Mapping[str, Any], key: str) -> bool:
+    value = raw.get(key)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise CaseError(f"{key}: expected true or false, got {value!r}")
+
+
+def _whole(raw: Mapping[str, Any], key: str, default: int) -> int:
+    value = raw.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise CaseError(f"{key}: expected a whole number, got {value!r}")
+    return value
+
+
+def _rounds(value: Any) -> int:
+    rounds = _whole({"rounds": value}, "rounds", 1)
+    if rounds < 1:
+        raise CaseError(f"rounds: expected at least 1, got {rounds}")
+    return rounds
+
+
+def _shard_mode(shard: Mapping[str, Any]) -> str:
+    mode = shard.get("mode") or "none"
+    if mode not in SHARD_MODES:
+        raise CaseError(f"shard.mode: expected one of {', '.join(SHARD_MODES)}, got {mode!r}")
+    return str(mode)
+
+
+def _node_shard(shard: Mapping[str, Any]) -> Mapping[str, Any]:
+    nodes = [str(name) for name in _items(shard.get("nodes"), "shard.nodes")]
+    return {
+        "kind": "NodeShard",
+        "metadata": {"name": shard.get("name") or "volcano"},
+        "spec": {"nodesDesired": nodes},
+        "status": {"nodesInUse": nodes},
+    }

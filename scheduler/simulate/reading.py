@@ -1,0 +1,105 @@
+"""Reading objects: YAML or JSON, many documents, Lists, folders, standard input."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from model.errors import PyroclastError
+
+__all__ = ["ReadError", "read_objects", "read_text"]
+
+STANDARD_INPUT: Final = "-"
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+"""Of the files that are read in a folder."""
+
+_BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_RESOLVED_HERE: Final = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+
+
+class ReadError(PyroclastError):
+    """A file of objects cannot be read; remedy: fix the file that the message names."""
+
+
+class _Loader(_BASE):  # type: ignore[misc]  # the library's C loader is untyped
+    """YAML as Kubernetes reads it: times are texts, and `10:30` is no number of base 60."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - the name and shape are the library's
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _RESOLVED_HERE]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0x[0-9a-fA-F]+|0|[1-9][0-9]*)$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$|^[-+]?[0-9]+[eE][-+]?[0-9]+$"),
+    list("-+0123456789."),
+)
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file, or of standard input for `-`.
+
+    Raises:
+        ReadError: It cannot be read.
+    """
+    try:
+        return sys.stdin.read() if path == STANDARD_INPUT else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadError(f"{path}: {error}") from error
+
+
+def read_objects(paths: Iterable[str]) -> list[Mapping[str, Any]]:
+    """Return the objects of files and folders, in their order; `-` is standard input.
+
+    Raises:
+        ReadError: A file cannot be read, is neither YAML nor JSON, or holds something that is no object.
+    """
+    return [each for path in paths for file in _files(path) for each in _documents(file)]
+
+
+def _files(path: str) -> Iterator[str]:
+    if path == STANDARD_INPUT or not Path(path).is_dir():
+        yield path
+        return
+    found = sorted(file for file in Path(path).rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    if not found:
+        raise ReadError(f"{path}: the folder has no file that ends in {', '.join(sorted(SUFFIXES))}")
+    yield from map(str, found)
+
+
+def _documents(path: str) -> Iterator[Mapping[str, Any]]:
+    for number, document in enumerate(_parsed(path, read_text(path)), start=1):
+        if document is None:
+            continue  # a separator with nothing behind it
+        for each in document if isinstance(document, list) else [document]:
+            if not isinstance(each, Mapping):
+                raise ReadError(f"{path}: document {number}: expected an object, got {type(each).__name__}")
+            yield each
+
+
+def _parsed(path: str, text: str) -> list[Any]:
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            return [msgspec.json.decode(text)]
+        except msgspec.DecodeError:
+            pass  # several JSON documents, or YAML in flow style: YAML's reader takes both
+    try:
+        return list(yaml.load_all(text, Loader=_Loader))
+    except yaml.YAMLError as error:
+        return _json_stream(path, text, error)
+
+
+def _json_stream(path: str, text: str, fault: yaml.YAMLError) -> list[Any]:
+    """Read JSON documents one after the other, one a line; else the fault found by the YAML reader stands."""
+    try:
+        return msgspec.json.Decoder().decode_lines(text)
+    except msgspec.DecodeError:
+        raise ReadError(f"{path}: neither YAML nor JSON: {' '.join(str(fault).split())}") from None
