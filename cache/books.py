@@ -334,44 +334,40 @@ class Books:
         return single_job_id(pod)
 
     def _replace(self, old: Task | None, new: Task | None) -> None:
-        """Exchange a task in the books of nodes and jobs, touching amounts only where they change."""
+        """Exchange a task in the books of nodes and jobs."""
         self._generation += 1
-        if old is not None and new is not None and _counts_alike(old, new):
-            self._swap(new)
+        self._move_on_nodes(
+            old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
+        )
+        if old is not None and new is not None and old.job is not None and old.job == new.job:
+            self._jobs.exchange(old, new, self._effects)
             return
-        if old is not None:
-            if takes_room(old):
+        if old is not None and old.job is not None:
+            self._jobs.remove(old, self._effects)
+            self._drop_made_up(old.job)
+        if new is not None and new.job is not None:
+            self._jobs.add(new, self._effects)
+
+    def _move_on_nodes(self, old: Task | None, new: Task | None) -> None:
+        """Exchange a task that takes room, before and after, on its nodes."""
+        if old is not None and new is not None and old.node == new.node:
+            self._nodes.exchange(old, new, self._effects)
+        else:
+            if old is not None:
                 self._nodes.remove(old, self._effects)
-                if self._with_affinity.pop(old.id, None) is not None:
-                    self._placed = None
-            if old.job is not None:
-                self._jobs.remove(old, self._effects)
-                self._drop_made_up(old.job, new)
-        if new is not None:
-            if takes_room(new):
+            if new is not None:
                 self._nodes.add(new, self._effects)
-                self._note_affinity(new)
-            if new.job is not None:
-                self._jobs.add(new, self._effects)
+        if old is not None and self._with_affinity.pop(old.id, None) is not None:
+            self._placed = None
+        if new is not None and _has_pod_affinity(new):
+            self._with_affinity[new.id] = new
+            self._placed = None
 
-    def _swap(self, new: Task) -> None:
-        if takes_room(new):
-            self._nodes.swap(new)
-            self._note_affinity(new)
-        if new.job is not None:
-            self._jobs.swap(new)
-
-    def _drop_made_up(self, job: JobId, new: Task | None) -> None:
+    def _drop_made_up(self, job: JobId) -> None:
         """Take the made-up group of a pod away with the pod, or when the pod joins a real group."""
         entry = self._jobs.entry(job)
-        if entry is not None and entry.is_made_up and (new is None or new.job != job):
+        if entry is not None and entry.is_made_up:
             self._jobs.set_group(job, None)
-
-    def _note_affinity(self, task: Task) -> None:
-        affinity = task.template.spec.affinity
-        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
-            self._with_affinity[task.id] = task
-            self._placed = None
 
     def _is_ours(self, pod: wire.Pod) -> bool:
         options = self.options
@@ -611,16 +607,9 @@ class Books:
             self._report(fault)
 
 
-def _counts_alike(old: Task, new: Task) -> bool:
-    """Tell whether two states of a task add the same to the same columns."""
-    return (
-        old.template is new.template
-        and old.status is new.status
-        and old.node == new.node
-        and old.job == new.job
-        and old.gated == new.gated
-        and (not new.gated or old.pod.spec.scheduling_gates == new.pod.spec.scheduling_gates)
-    )
+def _has_pod_affinity(task: Task) -> bool:
+    affinity = task.template.spec.affinity
+    return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
 
 
 def _is_same_version(known: Any, new: Any) -> bool:

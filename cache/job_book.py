@@ -13,7 +13,7 @@ from cache.columns import Matrix, frozen
 from cache.effects import JOB_SEGMENTS, Effects
 from cache.priorities import PriorityClasses
 from cache.translate import GroupFacts
-from model.arrays import IntArray
+from model.arrays import BoolArray, IntArray
 from model.errors import ObjectError
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
@@ -64,6 +64,7 @@ class JobBook:
         self._jobs: dict[JobId, Job] = {}
         self._is_sorted = True
         self._outside: set[JobId] = set()
+        self._said: tuple[IntArray, IntArray, BoolArray] | None = None
 
     def add(self, task: Task, effects: Effects) -> None:
         """Count a task in its job."""
@@ -81,10 +82,14 @@ class JobBook:
         del entry.tasks[task.id]
         self._tidy(entry)
 
-    def swap(self, task: Task) -> None:
-        """Put a newer state of a task in its place, what it counts for unchanged."""
-        assert task.job is not None
-        self._entry(task.job).tasks[task.id] = task
+    def exchange(self, old: Task, new: Task, effects: Effects) -> None:
+        """Put a newer state of a task in the place of an older one, in the same job."""
+        assert new.job is not None
+        entry = self._entry(new.job)
+        before, after = _effect(old, effects), _effect(new, effects)
+        if before is not after:
+            self._matrix.values[:, entry.column] += after - before
+        entry.tasks[new.id] = new
 
     def set_group(
         self, job: JobId, facts: GroupFacts | None, *, fault: ObjectError | None = None, is_made_up: bool = False
@@ -109,6 +114,7 @@ class JobBook:
         """Go over to a larger resource space."""
         self._matrix.respace(space)
         self._space = space
+        self._said = None
 
     def min_resources(self) -> Iterator[Amounts]:
         """Return the minimum resources of all groups that set them."""
@@ -124,7 +130,7 @@ class JobBook:
             if entry is not None and entry.facts is not None:
                 number = queue_numbers.get(entry.facts.queue, NO_QUEUE)
             if entry is not None:
-                self._matrix.values[self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE, entry.column] = number
+                self._write_queue(entry.column, number)
             if entry is None or number == NO_QUEUE:
                 self._jobs.pop(job_id, None)
             else:
@@ -148,13 +154,11 @@ class JobBook:
         return (self._entries[job] for job in sorted(self._outside))
 
     def table(self) -> JobTable:
-        """Return what is counted per job, copied."""
-        values = frozen(self._matrix.values[:, : self._matrix.columns].copy())
-        counts, best_effort, allocated, pending, total, gated, min_resources, fixed = (
-            values[each] for each in self._matrix.slices
-        )
-        masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING]].astype(bool)
-        masks.flags.writeable = False
+        """Return what is counted per job, copied; what groups say is copied only when a group changed."""
+        *counted, min_resources, _ = self._matrix.slices
+        values = frozen(self._matrix.values[: min_resources.start, : self._matrix.columns].copy())
+        counts, best_effort, allocated, pending, total, gated = (values[each] for each in counted)
+        minimums, fixed, masks = self._said_by_groups()
         return JobTable(
             queue=fixed[_QUEUE],
             counts=counts,
@@ -163,12 +167,29 @@ class JobBook:
             pending=pending,
             total=total,
             gated=gated,
-            min_resources=min_resources,
+            min_resources=minimums,
             has_min_resources=masks[0],
             min_available=fixed[_MIN_AVAILABLE],
             phase_inqueue=masks[1],
             phase_running=masks[2],
         )
+
+    def _said_by_groups(self) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return minimum resources, the fixed numbers, and those of them that are questions."""
+        if self._said is None or self._said[1].shape[1] != self._matrix.columns:
+            *_, min_resources, fixed_rows = self._matrix.slices
+            fixed = frozen(self._matrix.values[fixed_rows, : self._matrix.columns].copy())
+            masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING]].astype(bool)
+            masks.flags.writeable = False
+            minimums = frozen(self._matrix.values[min_resources, : self._matrix.columns].copy())
+            self._said = (minimums, fixed, masks)
+        return self._said
+
+    def _write_queue(self, column: int, number: int) -> None:
+        row = self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE
+        if self._matrix.values[row, column] != number:
+            self._matrix.values[row, column] = number
+            self._said = None
 
     def _entry(self, job: JobId) -> JobEntry:
         """Return a job's entry, made if need be, and mark it as changed."""
@@ -183,10 +204,11 @@ class JobBook:
         if entry.facts is None and entry.fault is None and not entry.tasks:
             self._matrix.give_back(entry.column)
             # A free column belongs to no queue, so that sums by queue pass over it.
-            self._matrix.values[self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE, entry.column] = NO_QUEUE
+            self._write_queue(entry.column, NO_QUEUE)
             del self._entries[entry.id]
 
     def _write_fixed(self, entry: JobEntry) -> None:
+        self._said = None
         facts, column = entry.facts, entry.column
         fixed = self._matrix.slices[_FIXED_SEGMENT].start
         minimum = facts.min_resources if facts is not None else None

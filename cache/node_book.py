@@ -81,11 +81,15 @@ class NodeBook:
         self._changed_tasks.add(task.node)
         self._tidy(task.node, entry)
 
-    def swap(self, task: Task) -> None:
-        """Put a newer state of a task in its place, its accounting unchanged."""
-        assert task.node is not None
-        self._entries[task.node].tasks[task.id] = task
-        self._changed_tasks.add(task.node)
+    def exchange(self, old: Task, new: Task, effects: Effects) -> None:
+        """Put a newer state of a task, on the same node, in the place of an older one."""
+        assert new.node is not None
+        entry = self._entries[new.node]
+        before, after = _effect(old, effects), _effect(new, effects)
+        if before is not after:
+            self._matrix.values[:, entry.column] += after - before
+        entry.tasks[new.id] = new
+        self._changed_tasks.add(new.node)
 
     def set_node(self, name: NodeName, node: Node | None) -> None:
         """Take a node into the table, with new facts, or out of it."""
