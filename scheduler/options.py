@@ -1,7 +1,7 @@
 """Options of the daemon: each flag once, with its default and how to switch it off.
 
 Names and defaults are Volcano's. What has no meaning here is accepted, warned of, and listed with its reason in
-`WITHOUT_EFFECT`, from which docs/compatibility.md is checked.
+`WITHOUT_EFFECT`; docs/flags.md is kept equal to all of it.
 """
 
 import os

@@ -13,7 +13,7 @@ from scheduler.options import DEBUG_VERBOSITY, WITHOUT_EFFECT, Options, parse_op
 from scheduler.serve import serve
 from scheduler.version import version_line
 
-__all__ = ["help_text", "main"]
+__all__ = ["help_text", "main", "shown_default"]
 
 _WIDTH: Final = 110
 _INDENT: Final = 6
@@ -64,11 +64,11 @@ def help_text() -> str:
 def _flag_lines(flag: Flag) -> Iterable[str]:
     value = "" if flag.kind is FlagKind.BOOLEAN else f"={'|'.join(flag.choices) or flag.kind.value.split(',')[0]}"
     yield f"  --{flag.name}{value}"
-    default = _shown(flag.default, flag.kind)
+    default = shown_default(flag.default, flag.kind)
     yield from _wrapped(" " * _INDENT, f"{flag.help}{f' Default: {default}.' if default else ''}")
 
 
-def _shown(default: Any, kind: FlagKind) -> str:
+def shown_default(default: Any, kind: FlagKind) -> str:
     """Write a default as it would be given; empty where there is none."""
     if kind is FlagKind.BOOLEAN:
         return "true" if default else "false"
