@@ -12,18 +12,20 @@ from dataclasses import replace
 from typing import Any, cast
 
 from cache.assumptions import Assumption
+from cache.claims import ClaimIndex
 from cache.effects import Effects
+from cache.heartbeats import is_heartbeat
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
 from cache.node_book import NodeBook, takes_room
 from cache.options import SINGLE, BooksOptions
 from cache.outsiders import NO_GROUP, broken_pod, outsiders
+from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
-from cache.ring import owner_key
-from cache.room import unmet
 from cache.shards import shard_mask
+from cache.tracking import Tracking
 from cache.translate import Translator, single_group, single_job_id
-from cache.volumes import VolumeLookup, attach_limits, claim_keys
+from cache.volumes import VolumeLookup, attach_limits
 from model import wire
 from model.arrays import BoolArray
 from model.errors import ObjectError
@@ -54,6 +56,7 @@ class Books:
         self.options = options or BooksOptions()
         self.fault_counts: Counter[str] = Counter()
         """Broken fields seen, by kind of object."""
+        self._tracking = Tracking(self.options)
         self.translator = Translator(default_queue=self.options.default_queue, report=self._fault)
         self._report = report
         self._space = ResourceSpace()
@@ -70,7 +73,7 @@ class Books:
         self._tasks: dict[TaskId, Task] = {}
         self._ids_by_key: dict[str, TaskId] = {}
         self._loose: dict[TaskId, Refusal] = {}
-        self._by_claim: dict[str, set[TaskId]] = {}
+        self._claims = ClaimIndex()
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
         self._with_affinity: dict[TaskId, Task] = {}
@@ -164,7 +167,10 @@ class Books:
         Returns:
             What speaks against the plan; empty when it is taken.
         """
-        faults = [*self._bind_faults(plan), *self._eviction_faults(plan)]
+        faults = [
+            *bind_faults(plan, self._tasks, self._nodes, self._effects, self._space),
+            *eviction_faults(plan, self._tasks),
+        ]
         if faults:
             return faults
         deadline = now + self.options.assume_seconds
@@ -264,7 +270,7 @@ class Books:
         known = self._stored["Pod"].get(task_id)
         if known is not None and _is_same_version(known, pod):
             return
-        if not self._is_tracked(pod):
+        if not self._tracking.matters(pod):
             self._remove_pod(task_id)
             return
         key = pod.metadata.key
@@ -273,7 +279,7 @@ class Books:
             self._remove_pod(previous)
         self._ids_by_key[key] = task_id
         self._stored["Pod"][task_id] = pod
-        self._index_claims(task_id, known, pod)
+        self._claims.note(task_id, known, pod)
         assumption = self._assumed.get(task_id)
         if assumption is not None and assumption.is_settled_by(pod):
             del self._assumed[task_id]
@@ -285,7 +291,7 @@ class Books:
             return
         if self._ids_by_key.get(pod.metadata.key) == task_id:
             del self._ids_by_key[pod.metadata.key]
-        self._index_claims(task_id, pod, None)
+        self._claims.note(task_id, pod, None)
         self._assumed.pop(task_id, None)
         self._loose.pop(task_id, None)
         self._replace(self._tasks.pop(task_id), None)
@@ -316,10 +322,10 @@ class Books:
             task = self.translator.task(pod, job, self._volume_lookup.needed)
         except ObjectError as fault:
             self._fault(fault)
-            if self._is_ours(pod):
+            if self._tracking.is_ours(pod):
                 self._loose[TaskId(pod.metadata.uid)] = broken_pod(fault)
             return self.translator.fenced_task(pod)
-        if job is None and self._is_ours(pod):
+        if job is None and self._tracking.is_ours(pod):
             self._loose[task.id] = NO_GROUP
         elif job is not None and self.translator.job_id(pod) is None and job not in self._stored["PodGroup"]:
             facts = self.translator.group(single_group(pod, task.status))
@@ -329,7 +335,7 @@ class Books:
     def _job_of(self, pod: wire.Pod) -> JobId | None:
         """Return the job that a pod names, or its own, where a pod without a group is a gang of one."""
         job = self.translator.job_id(pod)
-        if job is not None or self.options.ungrouped_pods != SINGLE or not self._is_ours(pod):
+        if job is not None or self.options.ungrouped_pods != SINGLE or not self._tracking.is_ours(pod):
             return job
         return single_job_id(pod)
 
@@ -369,35 +375,14 @@ class Books:
         if entry is not None and entry.is_made_up:
             self._jobs.set_group(job, None)
 
-    def _is_ours(self, pod: wire.Pod) -> bool:
-        options = self.options
-        if not options.ignore_scheduler_name and pod.spec.scheduler_name not in options.scheduler_names:
-            return False
-        return options.ownership is None or options.ownership.owns(owner_key(pod.metadata))
-
-    def _is_tracked(self, pod: wire.Pod) -> bool:
-        """Tell whether a pod matters: it is ours to place, or takes room on one of our nodes."""
-        if self._is_ours(pod):
-            return True
-        node = pod.spec.node_name
-        return bool(node) and (self.options.ownership is None or self.options.ownership.owns(node))
-
-    def _index_claims(self, task_id: TaskId, old: wire.Pod | None, new: wire.Pod | None) -> None:
-        if old is not None and old.spec.volumes:
-            for key in claim_keys(old):
-                self._by_claim.get(key, set()).discard(task_id)
-        if new is not None and new.spec.volumes:
-            for key in claim_keys(new):
-                self._by_claim.setdefault(key, set()).add(task_id)
-
     # Nodes
 
     def _set_node(self, node: wire.Node) -> None:
         name = NodeName(node.metadata.name)
-        if self.options.ownership is not None and not self.options.ownership.owns(name):
+        if not self._tracking.has_node(name):
             return
         known = self._stored["Node"].get(name)
-        if known is not None and _says_the_same(known, node):
+        if known is not None and is_heartbeat(known, node):
             return
         self._stored["Node"][name] = node
         self._translate_node(node)
@@ -418,7 +403,7 @@ class Books:
     # Groups, queues, lookups
 
     def _set_group(self, group: wire.PodGroup) -> None:
-        if self.options.ownership is not None and not self.options.ownership.owns(owner_key(group.metadata)):
+        if not self._tracking.has_group(group):
             return
         known = self._stored["PodGroup"].get(group.metadata.key)
         if known is not None and _is_same_version(known, group):
@@ -494,7 +479,7 @@ class Books:
                     if claim.spec.volume_name == changed.metadata.name
                 )
             case "StorageClass":
-                self._translate_users(list(self._by_claim))
+                self._translate_users(self._claims.all_claims())
             case "CSINode":
                 node = self._stored["Node"].get(changed.metadata.name)
                 if node is not None:
@@ -505,9 +490,8 @@ class Books:
                 pass
 
     def _translate_users(self, claims: Iterable[str]) -> None:
-        for key in claims:
-            for task_id in sorted(self._by_claim.get(key, ())):
-                self._translate_pod(self._stored["Pod"][task_id])
+        for task_id in self._claims.users(claims):
+            self._translate_pod(self._stored["Pod"][task_id])
 
     # The resource space
 
@@ -569,32 +553,6 @@ class Books:
 
     # Plans
 
-    def _bind_faults(self, plan: Plan) -> Iterable[str]:
-        tasks: list[tuple[Task, NodeName]] = []
-        for bind in plan.binds:
-            task = self._tasks.get(bind.task)
-            if task is None:
-                yield f"{bind.namespace}/{bind.name}: the pod is gone"
-            elif task.status is not TaskStatus.PENDING:
-                yield f"{task.key}: the pod is {task.status.label}, no longer Pending"
-            elif self._nodes.node(bind.node) is None:
-                yield f"{task.key}: node {bind.node} is gone"
-            else:
-                tasks.append((task, bind.node))
-        yield from unmet(tasks, self._nodes, self._effects, self._space)
-
-    def _eviction_faults(self, plan: Plan) -> Iterable[str]:
-        for eviction in plan.evictions:
-            task = self._tasks.get(eviction.task)
-            if task is None:
-                yield f"{eviction.namespace}/{eviction.name}: the pod is gone"
-            elif task.node != eviction.node:
-                yield f"{task.key}: the pod is not on node {eviction.node}"
-            elif not takes_room(task):
-                yield f"{task.key}: the pod has finished"
-            elif task.status is TaskStatus.BINDING:
-                yield f"{task.key}: the pod is on its way, the server has not confirmed its node"
-
     def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
         pod = self._stored["Pod"][task_id]
         if not assumption.is_settled_by(pod):
@@ -615,20 +573,3 @@ def _has_pod_affinity(task: Task) -> bool:
 def _is_same_version(known: Any, new: Any) -> bool:
     version = new.metadata.resource_version
     return bool(version) and known.metadata.resource_version == version and known.metadata.uid == new.metadata.uid
-
-
-def _says_the_same(known: wire.Node, new: wire.Node) -> bool:
-    """Tell whether a Node update is a mere heartbeat."""
-    return (
-        known.metadata.uid == new.metadata.uid
-        and known.metadata.labels == new.metadata.labels
-        and known.metadata.annotations == new.metadata.annotations
-        and known.spec == new.spec
-        and known.status.allocatable == new.status.allocatable
-        and known.status.capacity == new.status.capacity
-        and known.status.images == new.status.images
-        and known.status.volumes_attached == new.status.volumes_attached
-        and known.status.volumes_in_use == new.status.volumes_in_use
-        and [(each.type, each.status, each.reason) for each in known.status.conditions]
-        == [(each.type, each.status, each.reason) for each in new.status.conditions]
-    )

@@ -5,6 +5,7 @@ from typing import Any
 from cache.cache import SchedulerCache
 from cache.options import BooksOptions
 from cache.queues import make_first_queues
+from cache.ring import HashRing, Ownership
 from kube.client import MediaType
 from kube.clock import SystemClock
 from model.ids import JobId, NodeName, QueueName, TaskId
@@ -403,3 +404,26 @@ async def test_shards_are_told_what_is_used(following: Following) -> None:
 
     assert (await world.client.request_json("GET", f"{path}/volcano"))["status"] == status
     await cache.stop()
+
+
+async def test_two_schedulers_on_one_server_share_its_objects(following: Following) -> None:
+    """With a ring of two, each node and each pod is followed by exactly one of their caches."""
+    ring = HashRing(("volcano-0", "volcano-1"))
+    for number in range(6):
+        await following.node(f"n{number}")
+        await following.member(f"p{number}")
+    caches = [
+        SchedulerCache(
+            following.world.client, following.hands, BooksOptions(ownership=Ownership(ring, member)), audit_seconds=0
+        )
+        for member in ring.members
+    ]
+    for cache in caches:
+        assert await cache.start(patience_seconds=10)
+
+    for kind in ("Node", "Pod"):
+        one, other = (set(cache.books.stored(kind)) for cache in caches)
+        assert len(one) + len(other) == 6
+        assert not one & other
+    for cache in caches:
+        await cache.stop()
