@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from framework import points
 from framework.jobs import SessionJob, SubJob
 from framework.messages import job_message
 from framework.points import Vote
 from framework.session import Session
+from model.arrays import BoolArray
 from model.ids import JobId
+from model.jobs import NO_QUEUE, JobTable
 from model.refusals import Refusal
 from model.report import Condition
 from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
@@ -55,17 +59,18 @@ class Gang:
 
     def on_session_close(self, session: Session) -> None:
         """Tell each job by a condition whether its minimum can run."""
-        unready = 0
+        unready = unready_columns(session.snapshot.job_table)
         for job in session.jobs_to_close():
             if not job.tasks:
                 continue
+            unready[job.job.column] = False
             if job.is_ready:
                 session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
                 session.sample("unschedule_task_count", 0, job_id=job.job.name)
             elif not is_only_releasing(job):
-                unready += 1
+                unready[job.job.column] = True
                 refuse_gang(session, job)
-        session.sample("unschedule_job_count", unready)
+        session.sample("unschedule_job_count", int(np.count_nonzero(unready)))
 
 
 def shortage_of_tasks(job: SessionJob) -> Refusal | None:
@@ -85,7 +90,7 @@ def shortage_of_tasks(job: SessionJob) -> Refusal | None:
 def rank(job: SessionJob) -> tuple[bool, bool]:
     """Rank a job: those whose minimum is not met go first, and of these the broken ones, which hold room for nothing.
 
-    A gang is broken when some of its members run but not its minimum: a bind failed, a node was lost.
+    A gang is broken when some of its members run but not its minimum, because a bind failed or a node refused a pod.
     """
     is_ready = job.is_ready
     return is_ready, is_ready or not job.was_broken
@@ -150,6 +155,19 @@ def is_only_releasing(job: SessionJob) -> bool:
     statuses = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
     scheduled = sum(job.counts[status] for status in statuses)
     return leaving > 0 and scheduled + leaving >= job.min_available
+
+
+def unready_columns(table: JobTable) -> BoolArray:
+    """Tell which jobs of a snapshot cannot run their minimum, shape (J,); of jobs that this session did not look at."""
+    counts = table.counts
+    ready = table.ready_counts()
+    is_unready = (ready + table.pending_best_effort < table.min_available) & (counts.sum(axis=0) > 0)
+    leaving = counts[TaskStatus.RELEASING]
+    scheduled = counts[[TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED]].sum(axis=0)
+    is_leaving = (leaving > 0) & (counts[[TaskStatus.PENDING, TaskStatus.PIPELINED]].sum(axis=0) == 0)
+    only_releasing = is_leaving & (scheduled + leaving >= table.min_available)
+    columns: BoolArray = is_unready & ~only_releasing & (table.queue != NO_QUEUE)
+    return columns
 
 
 def refuse_gang(session: Session, job: SessionJob) -> None:

@@ -4,6 +4,7 @@ Points: job enqueueable, job enqueued.  Arguments: `OvercommitArgs`.  Formula an
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -20,15 +21,13 @@ from model.resources import PODS
 
 __all__ = ["Overcommit", "OvercommitArgs"]
 
-DEFAULT_FACTOR = 1.2
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OvercommitArgs:
     """Arguments of overcommit, spelled as in the configuration file."""
 
-    factor: float = argument("overcommit-factor", DEFAULT_FACTOR)
-    """How much of the cluster may be promised, as a multiple of all it offers; below 1 it is read as 1.2."""
+    factor: float = argument("overcommit-factor", 1.2, least=1.0)
+    """How much of the cluster may be promised, as a multiple of all it offers; below 1 the default is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +40,7 @@ class Overcommit:
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        factor = self.args.factor if self.args.factor >= 1.0 else DEFAULT_FACTOR
-        gate = Gate(session, factor)
+        gate = Gate(session, self.args.factor)
         session.register(points.JOB_ENQUEUEABLE, self.name, gate.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, gate.enqueued)
 
@@ -84,8 +82,10 @@ class Gate:
 def idle_amounts(total: IntArray, used: IntArray, factor: float) -> list[int]:
     """Return what may be promised: `total` times `factor` less `used`, base units, rounded down, by resource."""
     # the factor is read as the decimal that was written, so that 1.2 is six fifths
-    numerator = round(factor * 10**6)
-    return [amount * numerator // 10**6 - taken for amount, taken in zip(total.tolist(), used.tolist(), strict=True)]
+    numerator, denominator = Fraction(str(factor)).as_integer_ratio()
+    return [
+        amount * numerator // denominator - taken for amount, taken in zip(total.tolist(), used.tolist(), strict=True)
+    ]
 
 
 def admitted_amounts(session: Session) -> IntArray:

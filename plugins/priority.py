@@ -60,8 +60,8 @@ def job_rank(job: SessionJob) -> int:
 
 
 def sub_job_rank(sub_job: SubJob) -> int:
-    """Rank a sub-job by the highest priority of its tasks."""
-    return -max((task.priority for task in sub_job.tasks.values()), default=0)
+    """Rank a sub-job by the highest priority of its tasks, which counts as 0 where all are negative."""
+    return -max(0, max((task.priority for task in sub_job.tasks.values()), default=0))
 
 
 def wants_more(job: SessionJob) -> bool:

@@ -6,7 +6,7 @@ Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from framework import points
 from framework.arguments import argument
@@ -17,15 +17,23 @@ from framework.session import Session
 
 __all__ = ["Sla", "SlaArgs"]
 
-NEVER = float("inf")
+NEVER: Final = float("inf")
+
+
+def waiting_seconds(text: object) -> float:
+    """Read a duration that is above 0, in seconds; raises ValueError where it is none."""
+    seconds = parse_duration(text)
+    if seconds <= 0:
+        raise ValueError("a duration above 0, such as 1h30m")
+    return float(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlaArgs:
     """Arguments of sla, spelled as in the configuration file."""
 
-    waiting_time: str = argument("sla-waiting-time", "")
-    """Longest time a job should wait, a Go duration (`1h2m3s`); empty, invalid or not positive means no limit."""
+    waiting_time: float | None = argument("sla-waiting-time", None, parse=waiting_seconds)
+    """Longest time a job should wait, a Go duration (`1h2m3s`), kept in seconds; None means no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +46,7 @@ class Sla:
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        limit = waiting_limit(self.args.waiting_time)
+        limit = self.args.waiting_time
 
         def deadline(job: SessionJob) -> float:
             seconds = job.job.waiting_seconds if job.job.waiting_seconds is not None else limit
@@ -50,14 +58,3 @@ class Sla:
         session.register(points.JOB_ORDER, self.name, deadline)
         session.register(points.JOB_ENQUEUEABLE, self.name, vote)
         session.register(points.JOB_PIPELINED, self.name, vote)
-
-
-def waiting_limit(text: str) -> float | None:
-    """Read the general limit in seconds; None where there is none."""
-    if not text:
-        return None
-    try:
-        seconds = float(parse_duration(text))
-    except ValueError:
-        return None
-    return seconds if seconds > 0 else None

@@ -51,11 +51,11 @@ class Fairness:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._shares = DominantShares(session.total.tolist())
+        self._shares = DominantShares(session.total.tolist(), self._before)
 
     def rank(self, job: SessionJob) -> float:
         """Rank a job: smaller share first."""
-        return self._shares.share(job.id, self._before(job.id))
+        return self._shares.share(job.id)
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims whose jobs keep at least the share that the preemptor's job would have."""
@@ -63,7 +63,7 @@ class Fairness:
         if mine is None:
             return [], Vote.PERMIT
         total = self._shares.total
-        wanted, _ = dominant(_plus(self._given(mine.id), self._request(preemptor), 1), total)
+        wanted, _ = dominant(_plus(self._shares.given(mine.id), self._request(preemptor), 1), total)
         left: dict[JobId, list[int]] = {}
         victims = []
         for task in candidates:
@@ -71,7 +71,7 @@ class Fairness:
             if job is None:
                 continue
             # counted down whether or not it becomes a victim: the next one of its job is judged without it
-            rest = left[job.id] = _plus(left.get(job.id) or self._given(job.id), self._request(task), -1)
+            rest = left[job.id] = _plus(left.get(job.id) or self._shares.given(job.id), self._request(task), -1)
             kept, _ = dominant(rest, total)
             if wanted < kept or abs(wanted - kept) <= TOLERANCE:
                 victims.append(task)
@@ -79,19 +79,17 @@ class Fairness:
 
     def apply(self, change: Change) -> None:
         """Count a change."""
-        job = change.job.id
-        self._shares.add(job, self._before(job), (change.amounts * change.sign).tolist())
+        self._shares.add(change.job.id, change.amounts.tolist(), change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
-        job = change.job.id
-        self._shares.add(job, self._before(job), (change.amounts * -change.sign).tolist())
+        self._shares.add(change.job.id, change.amounts.tolist(), -change.sign)
 
     def report(self) -> None:
         """Report the shares of the jobs that this session worked on, up to a bound."""
         names = self._session.resources.names
         for job_id, job in list(self._session.known_jobs().items())[:MOST_REPORTED]:
-            given = self._given(job_id)
+            given = self._shares.given(job_id)
             share, row = dominant(given, self._shares.total)
             amounts = {
                 name: amount * 1000 // scale
@@ -102,9 +100,6 @@ class Fairness:
                 resource="" if row < 0 else names[row], share=share, allocated=amounts
             )
             self._session.sample("job_share", share, job_ns=job.job.namespace, job_id=job.job.name)
-
-    def _given(self, job: JobId) -> list[int]:
-        return self._shares.begin(job, self._before(job))
 
     def _before(self, job: JobId) -> list[int]:
         table = self._session.snapshot.job_table

@@ -1,6 +1,8 @@
 """Dominant shares of jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from model.ids import JobId
 
 __all__ = ["TOLERANCE", "DominantShares", "dominant"]
 
@@ -25,31 +27,33 @@ def dominant(allocated: Sequence[int], total: Sequence[int]) -> tuple[float, int
 class DominantShares:
     """What each job has been given, evictions and waiting places included; base units by resource row."""
 
-    __slots__ = ("_allocated", "_shares", "total")
+    __slots__ = ("_allocated", "_before", "_shares", "total")
 
-    def __init__(self, total: Sequence[int]) -> None:
+    def __init__(self, total: Sequence[int], before: Callable[[JobId], Sequence[int]]) -> None:
         self.total = total
-        self._allocated: dict[str, list[int]] = {}
-        self._shares: dict[str, float] = {}
+        self._before = before
+        """Tells what a job had when the session began; asked once per job."""
+        self._allocated: dict[JobId, list[int]] = {}
+        self._shares: dict[JobId, float] = {}
 
-    def begin(self, job: str, allocated: Sequence[int]) -> list[int]:
-        """Return what a job has been given, beginning with what it had when the session began."""
+    def given(self, job: JobId) -> list[int]:
+        """Return what a job has been given; do not write."""
         known = self._allocated.get(job)
         if known is None:
-            known = self._allocated[job] = list(allocated)
+            known = self._allocated[job] = list(self._before(job))
         return known
 
-    def share(self, job: str, allocated: Sequence[int]) -> float:
+    def share(self, job: JobId) -> float:
         """Return the dominant share of a job."""
         share = self._shares.get(job)
         if share is None:
-            share = self._shares[job] = dominant(self.begin(job, allocated), self.total)[0]
+            share = self._shares[job] = dominant(self.given(job), self.total)[0]
         return share
 
-    def add(self, job: str, before: Sequence[int], amounts: Sequence[int]) -> None:
-        """Count amounts (negative ones for evictions); `before` is what the job had when the session began."""
-        allocated = self.begin(job, before)
+    def add(self, job: JobId, amounts: Sequence[int], sign: int) -> None:
+        """Count amounts in (+1) or out (-1)."""
+        allocated = self.given(job)
         for row, amount in enumerate(amounts):
             if amount:
-                allocated[row] += amount
+                allocated[row] += sign * amount
         self._shares.pop(job, None)

@@ -38,7 +38,7 @@ class NodeOrderArgs:
     """Weight of used room."""
     balanced_resource: int = argument("balancedresource.weight", 1)
     """Weight of even use of cpu, memory and GPUs."""
-    balanced_formula: str = argument("balancedresource.formula", CURRENT_FORMULA)
+    balanced_formula: str = argument("balancedresource.formula", CURRENT_FORMULA, parse=str)
     """`1.36` scores the change that the pod makes, `1.35` what it would leave."""
     node_affinity: int = argument("nodeaffinity.weight", 2)
     """Weight of preferred node affinity."""

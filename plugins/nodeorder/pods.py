@@ -1,7 +1,7 @@
 """Scores by other pods: preferred pod affinity, and topology spread that is wished for but not required."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,7 @@ from framework.nodes import NodeColumns
 from framework.pods import DomainCounts, NodeGroup, SessionPods, TermKind
 from framework.session import Session
 from model import wire
-from model.arrays import BoolArray, FloatArray
+from model.arrays import BoolArray, FloatArray, IntArray
 from model.matching.nodes import has_labels, pod_node_mask
 from model.matching.pods import PodMatcher, PodTerms, SpreadConstraint, spread_constraints
 from model.matching.selectors import Selector
@@ -23,6 +23,8 @@ MAX_SCORE: Final = 100
 SOFT: Final = "ScheduleAnyway"
 HOSTNAME: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"
+APPS: Final = "apps/v1"
+NO_OWNER: Final = wire.OwnerReference()
 
 
 def spread_to_range(raw: FloatArray) -> FloatArray:
@@ -32,7 +34,8 @@ def spread_to_range(raw: FloatArray) -> FloatArray:
     lowest, highest = raw.min(), raw.max()
     if lowest == highest:
         return np.zeros(raw.shape)
-    scaled: FloatArray = np.floor(MAX_SCORE * (raw - lowest) / (highest - lowest))
+    # divided before it is scaled, as kube-scheduler does: 29 of 100 gives 28.999..., so 28
+    scaled: FloatArray = np.floor(MAX_SCORE * ((raw - lowest) / (highest - lowest)))
     return scaled
 
 
@@ -102,17 +105,16 @@ class PreferredSpread:
     """Constraints that say `ScheduleAnyway`, or Kubernetes' default ones for pods of a service or workload."""
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
-        self._session = session
         self._facts = session.nodes.facts
         self._pods = pods
-        self._known: dict[Hashable, tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]] = {}
+        self._known: dict[Hashable, tuple[tuple[SpreadConstraint, DomainCounts], ...]] = {}
         self._defaults = _DefaultConstraints(session)
 
     def cares(self, task: Task) -> bool:
         """Tell whether a task has such constraints."""
         constraints = task.template.spec.topology_spread_constraints
         if not constraints:
-            return bool(self._defaults.selector(task))
+            return self._defaults.selector(task) is not None
         return any(each.when_unsatisfiable == SOFT for each in constraints)
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
@@ -120,52 +122,59 @@ class PreferredSpread:
         judged = self._of(task)
         if not judged:
             return None
-        is_default = not task.template.spec.topology_spread_constraints
         ignored = np.zeros(len(columns), dtype=np.bool_)
-        if not is_default:
-            for _, counts, _ in judged:
-                ignored |= counts.codes[columns.index] < 0
+        if task.template.spec.topology_spread_constraints:
+            for _, domains in judged:
+                ignored |= domains.codes[columns.index] < 0
+        taken = columns.index[~ignored]
         raw = np.zeros(len(columns))
-        for constraint, counts, _ in judged:
-            codes = counts.codes[columns.index]
-            present = (codes >= 0) & ~ignored
-            by_host = constraint.topology_key == HOSTNAME
-            weight = math.log(int(np.count_nonzero(~ignored) if by_host else np.unique(codes[present]).size) + 2)
-            here = np.append(counts.counts, 0)[codes]
-            raw += np.where(present, here * weight + (constraint.max_skew - 1), 0.0)
+        for constraint, domains in judged:
+            codes = domains.codes[columns.index]
+            weight = math.log(_size(constraint, domains.codes[taken]) + 2)
+            counted = domains.at_nodes()[columns.index] if constraint.pods.selector.requirements else 0
+            raw += np.where(codes >= 0, counted * weight + (constraint.max_skew - 1), 0.0)
         return spread_normalised(np.rint(raw), ignored)
 
-    def _of(self, task: Task) -> tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]:
+    def _of(self, task: Task) -> tuple[tuple[SpreadConstraint, DomainCounts], ...]:
         own = task.template.spec.topology_spread_constraints
         labels = task.pod.metadata.labels
-        bound = not own or any(each.match_label_keys for each in own)
-        key = (task.template.number, task.namespace, frozenset(labels.items()) if bound else None)
+        # what else but the template decides: labels that constraints name, or the selector of the default ones
+        bound: Hashable = None
+        if not own:
+            bound = self._defaults.selector(task)
+        elif any(each.match_label_keys for each in own):
+            bound = frozenset(labels.items())
+        key = (task.template.number, task.namespace, bound)
         known = self._known.get(key)
         if known is None:
             constraints = (
                 spread_constraints(own, task.namespace, labels, SOFT) if own else self._defaults.constraints(task)
             )
-            known = self._known[key] = self._judge(task, constraints, every_key=bool(own))
+            every_key = [each.topology_key for each in constraints] if own else None
+            known = self._known[key] = tuple(
+                (constraint, self._domains(task, constraint, every_key or [constraint.topology_key]))
+                for constraint in constraints
+            )
         return known
 
-    def _judge(
-        self, task: Task, constraints: tuple[SpreadConstraint, ...], *, every_key: bool
-    ) -> tuple[tuple[SpreadConstraint, DomainCounts, BoolArray], ...]:
-        keys = tuple(each.topology_key for each in constraints)
-        judged = []
-        for constraint in constraints:
-            eligible = has_labels(self._facts, keys if every_key else (constraint.topology_key,))
-            accepted = pod_node_mask(self._facts, task.template.spec) if constraint.honours_affinity else None
+    def _domains(self, task: Task, constraint: SpreadConstraint, keys: Sequence[str]) -> DomainCounts:
+        """Return the counts of a constraint: on nodes that have all keys and that its policies let count."""
+        group = None
+        if constraint.topology_key != HOSTNAME:  # there each candidate counts its own pods, whatever the policies say
+            spec = task.template.spec
+            eligible = has_labels(self._facts, keys)
+            accepted = pod_node_mask(self._facts, spec) if constraint.honours_affinity else None
             if accepted is not None:
                 eligible = eligible & accepted
             if constraint.honours_taints:
-                eligible = eligible & tolerated(self._facts, task.template.spec.tolerations)
-            group = NodeGroup(("spread", task.template.number, keys, constraint), eligible)
-            counts = self._pods.domains(
-                (constraint.pods,), constraint.topology_key, counts_terminating=False, within=group
-            )
-            judged.append((constraint, counts, eligible))
-        return tuple(judged)
+                eligible = eligible & tolerated(self._facts, spec.tolerations)
+            group = NodeGroup(("spread score", task.template.number, tuple(keys), constraint), eligible)
+        return self._pods.domains((constraint.pods,), constraint.topology_key, counts_terminating=False, within=group)
+
+
+def _size(constraint: SpreadConstraint, codes: IntArray) -> int:
+    """Count the domains among candidates; those without the label are one more, and every host is its own."""
+    return codes.size if constraint.topology_key == HOSTNAME else np.unique(codes).size
 
 
 class _DefaultConstraints:
@@ -175,21 +184,26 @@ class _DefaultConstraints:
         objects = session.snapshot.objects
         self._services: dict[str, list[wire.Service]] = {}
         for key, service in sorted(objects.services.items()):
-            self._services.setdefault(key.split("/", 1)[0], []).append(service)
+            if service.spec.selector:
+                self._services.setdefault(key.split("/", 1)[0], []).append(service)
         self._controllers = objects.replication_controllers
-        self._sets: dict[str, wire.ReplicaSet | wire.StatefulSet] = {**objects.replica_sets, **objects.stateful_sets}
+        self._sets: Mapping[tuple[str, str], Mapping[str, wire.ReplicaSet | wire.StatefulSet]] = {
+            (APPS, "ReplicaSet"): objects.replica_sets,
+            (APPS, "StatefulSet"): objects.stateful_sets,
+        }
+        self._is_idle = not (self._services or self._controllers or objects.replica_sets or objects.stateful_sets)
         self._selectors: dict[Hashable, Selector | None] = {}
 
     def selector(self, task: Task) -> Selector | None:
         """Return what selects the pods that a task belongs with; None where nothing does."""
-        if not (self._services or self._controllers or self._sets):
+        if self._is_idle:
             return None
         metadata = task.pod.metadata
-        owner = next((each for each in metadata.owner_references if each.controller), None)
-        owned_by = None if owner is None else (owner.kind, owner.name)
-        key = (task.namespace, frozenset(metadata.labels.items()), owned_by)
+        owner = next((each for each in metadata.owner_references if each.controller), NO_OWNER)
+        key = (task.namespace, frozenset(metadata.labels.items()), owner.api_version, owner.kind, owner.name)
         if key not in self._selectors:
-            self._selectors[key] = self._find(task, owned_by)
+            selector = self._find(task, owner)
+            self._selectors[key] = selector if selector.requirements else None
         return self._selectors[key]
 
     def constraints(self, task: Task) -> tuple[SpreadConstraint, ...]:
@@ -210,20 +224,18 @@ class _DefaultConstraints:
             for key, skew in ((HOSTNAME, 3), (ZONE, 5))
         )
 
-    def _find(self, task: Task, owned_by: tuple[str, str] | None) -> Selector | None:
+    def _find(self, task: Task, owner: wire.OwnerReference) -> Selector:
+        """Join the selectors of the services that select a pod and of the controller that made it."""
         labels = task.pod.metadata.labels
         pairs: dict[str, str] = {}
         for service in self._services.get(task.namespace, ()):
-            if service.spec.selector and service.spec.selector.items() <= labels.items():
+            if service.spec.selector.items() <= labels.items():
                 pairs |= service.spec.selector
-        owner = None if owned_by is None else self._sets.get(f"{task.namespace}/{owned_by[1]}")
-        if owned_by is not None and owned_by[0] == "ReplicationController":
-            controller = self._controllers.get(f"{task.namespace}/{owned_by[1]}")
-            pairs |= {} if controller is None else controller.spec.selector
-        extra = None if owner is None else owner.spec.selector
-        if not pairs and extra is None:
-            return None
-        by_pairs = Selector.of_labels(pairs)
-        if extra is None:
-            return by_pairs
-        return Selector.of(extra, by_pairs.requirements)
+        key = f"{task.namespace}/{owner.name}"
+        if (owner.api_version, owner.kind) == ("v1", "ReplicationController") and key in self._controllers:
+            pairs |= self._controllers[key].spec.selector
+        served = Selector.of_labels(pairs)
+        made_by = self._sets.get((owner.api_version, owner.kind), {}).get(key)
+        if made_by is None or made_by.spec.selector is None:
+            return served
+        return Selector.of(made_by.spec.selector, served.requirements)

@@ -5,6 +5,7 @@ No arguments.  Formula and example: docs/plugins/proportion.md.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -59,18 +60,20 @@ class Division:
         """Rows that a request is held to: the number of pods is not."""
         self.books: dict[QueueName, QueueBook] = make_books(session)
         """Queues that have a job."""
+        self._nothing = [0] * len(session.resources)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def rank(self, queue: Queue) -> tuple[int, float]:
         """Rank a queue: higher priority, then smaller share."""
-        return -queue.priority, self.books[queue.name].share
+        return -queue.priority, self._book(queue).share
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Refuse a queue that has all it deserves."""
-        if not self.books[queue.name].is_overused:
+        book = self._book(queue)
+        if not book.is_overused:
             return None
-        message = f"queue {queue.name} has all that it deserves: {self._words(self.books[queue.name].floor)}"
+        message = f"queue {queue.name} has all that it deserves: {self._words(book.floor) or 'nothing'}"
         return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
@@ -79,17 +82,18 @@ class Division:
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into what the queue deserves."""
-        return self.books[queue.name].headroom(self._request(task), self._rows, MOST) if queue.is_open else 0
+        return self._book(queue).headroom(self._request(task), self._rows, MOST) if queue.is_open else 0
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Refuse to take room for tasks with which the queue would have more than it deserves."""
-        return self._within(queue, [sum(amounts) for amounts in zip(*map(self._request, tasks), strict=True)])
+        requests = map(self._request, tasks)
+        return self._within(queue, [sum(amounts) for amounts in zip(self._nothing, *requests, strict=True)])
 
     def _within(self, queue: Queue, request: Sequence[int]) -> Refusal | None:
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
-        short = self.books[queue.name].short_rows(request, self._rows)
+        short = self._book(queue).short_rows(request, self._rows)
         if not short:
             return None
         names = ", ".join(self._session.resources.names[row] for row in short)
@@ -138,6 +142,15 @@ class Division:
         for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
             book.inqueue[row] += amount
 
+    def _book(self, queue: Queue) -> QueueBook:
+        """Return the book of a queue; one without jobs deserves nothing."""
+        known = self.books.get(queue.name)
+        if known is None:
+            nothing = self._nothing
+            known = QueueBook(allocated=nothing, request=nothing, limit=nothing, elastic=nothing, inqueue=nothing)
+            known.settle([Fraction(0)] * len(nothing))
+        return known
+
     def _minimum(self, job: SessionJob) -> IntArray:
         minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
         return minimum
@@ -160,18 +173,17 @@ class Division:
 
     def measure(self) -> None:
         """Report what each queue has, asks for and deserves."""
-        nothing = [0] * len(self._session.resources)
         for name, queue in self._session.queues.items():
-            book = self.books.get(name)
+            book = self._book(queue)
             for what, amounts in (
-                ("allocated", nothing if book is None else book.allocated),
-                ("request", nothing if book is None else book.request),
-                ("deserved", nothing if book is None else book.floor),
+                ("allocated", book.allocated),
+                ("request", book.request),
+                ("deserved", book.floor),
             ):
                 self._session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
-            self._session.sample("queue_share", 0.0 if book is None else book.share, queue_name=name)
+            self._session.sample("queue_share", book.share, queue_name=name)
             self._session.sample("queue_weight", queue.weight, queue_name=name)
-            overused = book is not None and book.is_overused
+            overused = name in self.books and book.is_overused
             self._session.sample("queue_overused", float(overused), queue_name=name)
 
     def _words(self, amounts: Sequence[int]) -> str:
