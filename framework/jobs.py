@@ -42,7 +42,7 @@ class SessionJob:
         "was_broken",
     )
 
-    def __init__(self, job: Job, table: JobTable) -> None:
+    def __init__(self, job: Job, table: JobTable, *, was_broken: bool = False) -> None:
         self.job = job
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
@@ -59,8 +59,8 @@ class SessionJob:
         self.task_refusals: dict[TaskId, Refusal] = {}
         self.last_places: dict[TaskId, Task] = {}
         """Where undone attempts had put tasks: for messages only."""
-        self.was_broken = 0 < self.ready_count < job.min_available
-        """Whether some of its members ran as the session began, but fewer than its minimum."""
+        self.was_broken = was_broken
+        """Whether it lost places on the way to its nodes (a bind failed, a node refused a pod) and lacks its minimum."""
         self.touched = False
         """Whether this session placed, evicted, admitted or refused anything of it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None

@@ -298,7 +298,9 @@ class Session:
             job = self.snapshot.jobs.get(job_id)
             if job is None:
                 return None
-            known = self._jobs[job_id] = SessionJob(job, self.snapshot.job_table)
+            known = self._jobs[job_id] = SessionJob(
+                job, self.snapshot.job_table, was_broken=job_id in self.snapshot.broken_gangs
+            )
         return known
 
     def jobs(self) -> Iterator[SessionJob]:
