@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from emulator.run import write_kubeconfig
 from tests.e2e.cluster import Cluster
 from tests.e2e.probes import answers_ok
 from tests.e2e.processes import ServerProcess, free_ports, wait_until
@@ -273,3 +274,20 @@ def test_wrong_flags_end_the_start_with_every_fault(ground: Cluster, tmp_path: P
 
     assert daemon.exit_status() == 2
     assert len(daemon.process.last_words().splitlines()) == 2
+
+
+def test_unreachable_server_leaves_the_daemon_alive_but_not_ready(tmp_path: Path) -> None:
+    """Nothing listens there: the process lives, says what it waits for, and ends with 0 when told to."""
+    (closed,) = free_ports(1)
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", url=f"http://127.0.0.1:{closed}")
+    nowhere = Cluster(kind="none", url="", kubeconfig=kubeconfig, start_controllers=lambda: None)
+    daemon = Daemon(nowhere, tmp_path, "--leader-elect=false")
+    try:
+        health = f"http://127.0.0.1:{daemon.health_port}"
+        daemon.wait_for(lambda: answers_ok(f"{health}/healthz"))
+
+        assert not answers_ok(f"{health}/readyz")
+        daemon.signal(signal.SIGTERM)
+        assert daemon.exit_status() == 0
+    finally:
+        daemon.process.stop()
