@@ -37,9 +37,6 @@ def main(arguments: Sequence[str]) -> int:
     if (needed := nodes_needed(given.pods)) > given.nodes:
         raise ConfigError(f"demo: --nodes: got {given.nodes}, expected at least {needed} for {given.pods} pods")
     start_logging("console")
-    if given.keep:
-        folder = Path(tempfile.mkdtemp(prefix="pyroclast-demo-"))
-        return uvloop.run(_run(given, folder))
     with tempfile.TemporaryDirectory(prefix="pyroclast-demo-") as temporary:
         return uvloop.run(_run(given, Path(temporary)))
 

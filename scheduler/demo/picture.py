@@ -14,7 +14,7 @@ from scheduler.demo.progress import Progress
 
 __all__ = ["Picture", "histogram"]
 
-_BAR_WIDTH: Final = 30
+_BAR_WIDTH: Final = 24
 _PLAIN_WIDTH: Final = 120
 _PLAIN_SECONDS: Final = 1.0
 """Between two plain lines."""
@@ -72,9 +72,9 @@ class Picture:
 
 def table(progress: Progress) -> Table:
     """Return one line a queue."""
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2))
-    for column in ("queue", "weight", "pods", "bound", "running", "gangs whole", "gangs broken", ""):
-        drawn.add_column(column, justify="left" if column in {"queue", ""} else "right")
+    drawn = Table(box=None, pad_edge=False, padding=(0, 1))
+    for column in ("queue", "weight", "pods", "bound", "running", "whole gangs", "broken", ""):
+        drawn.add_column(column, justify="left" if column in {"queue", ""} else "right", no_wrap=True)
     for queue in progress.queues:
         drawn.add_row(
             queue.name,
