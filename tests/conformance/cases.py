@@ -33,8 +33,8 @@ class Table:
 
     @property
     def id(self) -> str:
-        """Name of the case."""
-        return str(self.raw["id"])
+        """Name of the case; `upstream/` tells the cases of Volcano's tests from ours of the same name."""
+        return f"upstream/{self.raw['id']}" if self.is_upstream else str(self.raw["id"])
 
     @property
     def is_upstream(self) -> bool:
