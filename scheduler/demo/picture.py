@@ -15,6 +15,7 @@ from scheduler.demo.progress import Progress
 __all__ = ["Picture", "histogram"]
 
 _BAR_WIDTH: Final = 24
+_PROGRESS_WIDTH: Final = 14
 _PLAIN_WIDTH: Final = 120
 _PLAIN_SECONDS: Final = 1.0
 """Between two plain lines."""
@@ -72,7 +73,7 @@ class Picture:
 
 def table(progress: Progress) -> Table:
     """Return one line a queue."""
-    drawn = Table(box=None, pad_edge=False, padding=(0, 1))
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("queue", "weight", "pods", "bound", "running", "whole gangs", "broken", ""):
         drawn.add_column(column, justify="left" if column in {"queue", ""} else "right", no_wrap=True)
     for queue in progress.queues:
@@ -84,7 +85,7 @@ def table(progress: Progress) -> Table:
             str(queue.running),
             f"{queue.whole}/{queue.gangs}",
             str(queue.broken),
-            ProgressBar(total=max(queue.pods, 1), completed=queue.running, width=_BAR_WIDTH),
+            ProgressBar(total=max(queue.pods, 1), completed=queue.running, width=_PROGRESS_WIDTH),
         )
     return drawn
 
