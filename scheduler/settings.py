@@ -1,9 +1,10 @@
 """Settings: the configuration in force, read again before each cycle, with its faults told in logs and metrics."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -115,7 +116,9 @@ class Settings:
         return replace(configuration, profiles=(self._profile(configuration),))
 
 
-def read_configuration(text: str, registry: Registry, *, strict: bool = False, generation: int = 1) -> Parsed:
+def read_configuration(
+    text: str | Mapping[str, Any], registry: Registry, *, strict: bool = False, generation: int = 1
+) -> Parsed:
     """Read a configuration with the plugins and actions of a registry.
 
     Raises:

@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
-from framework.configuration import Parsed
-from framework.lint import lint
+from framework.lint import Finding, Severity, check
 from model.errors import ConfigError
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
@@ -19,34 +20,34 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     try:
         text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text(encoding="utf-8")
-        parsed = read_configuration(text, load_registry(given.plugins_dir), strict=given.strict)
+        registry = load_registry(given.plugins_dir)
     except (OSError, UnicodeDecodeError) as error:
-        return _refuse(f"{given.file}: {error}")
+        return _tell(given.file, [Finding(Severity.FAULT, "", str(error))])
     except ConfigError as error:
-        return _refuse(*error.faults)
-    findings = [*(f"warning: {warning}" for warning in parsed.warnings), *_findings(parsed)]
-    for line in dict.fromkeys(findings):
-        print(line)  # noqa: T201 - what the command is for
-    profiles = len(parsed.configuration.profiles)
-    print(f"{given.file}: good: {profiles} profile{'s' * (profiles != 1)}, {len(set(findings))} findings")  # noqa: T201
-    return 0
+        return _tell(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
+    return _tell(given.file, check(text, partial(read_configuration, registry=registry, strict=given.strict)))
 
 
-def _findings(parsed: Parsed) -> list[str]:
-    return [f"{finding.severity}: {finding.path}: {finding.message}" for finding in lint(parsed)]
-
-
-def _refuse(*faults: str) -> int:
-    for fault in faults:
-        print(f"fault: {fault}")  # noqa: T201 - what the command is for
-    return 1
+def _tell(file: str, findings: Iterable[Finding]) -> int:
+    """Print what was found, each once, and what it comes to."""
+    told = list(dict.fromkeys(findings))
+    for finding in told:
+        where = f"{finding.path}: " if finding.path else ""
+        print(f"{finding.severity}: {where}{finding.message}")  # noqa: T201 - what the command is for
+    is_bad = any(finding.severity is Severity.FAULT for finding in told)
+    counts = Counter(finding.severity for finding in told)
+    total = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items())
+    print(f"{file}: {'refused' if is_bad else 'good'}{f': {total}' if total else ''}")  # noqa: T201 - as above
+    return int(is_bad)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pyroclast config", description="Look a configuration file over.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    check = commands.add_parser("check", help="tell every fault of a file, and what looks like a mistake")
-    check.add_argument("file", metavar="FILE", help="the file, or - for standard input")
-    check.add_argument("--strict", action="store_true", help="warnings are faults, as for the scheduler's --strict")
-    check.add_argument("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the file may name")
+    one = commands.add_parser("check", help="tell every fault of a file, and what looks like a mistake")
+    one.add_argument(
+        "file", metavar="FILE", help="configuration, or manifests with ConfigMaps and Queues; - reads standard input"
+    )
+    one.add_argument("--strict", action="store_true", help="warnings are faults, as for the scheduler's --strict")
+    one.add_argument("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the file may name")
     return parser
