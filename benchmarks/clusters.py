@@ -62,8 +62,14 @@ def pod_group(name: str, queue: str, *, members: int, cpu: int, memory_gib: int,
             "queue": queue,
             "minResources": {"cpu": str(cpu * members), "memory": f"{memory_gib * members}Gi"},
         },
-        "status": {"phase": phase},
+        "status": {"phase": phase} if phase != "Running" else running_status(members),
     }
+
+
+def running_status(members: int) -> Object:
+    """The status that the scheduler has written of a gang that runs."""
+    scheduled = {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready to be scheduled"}
+    return {"phase": "Running", "running": members, "conditions": [scheduled]}
 
 
 def pod(

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
+
 from cache.annotations import QUEUE_GATE
 from cache.columns import Matrix, frozen
 from cache.effects import JOB_SEGMENTS, Effects
@@ -65,6 +67,9 @@ class JobBook:
         self._is_sorted = True
         self._outside: set[JobId] = set()
         self._said: tuple[IntArray, IntArray, BoolArray] | None = None
+        self._by_column: list[Job | None] = []
+        self._revisions = np.zeros(0, dtype=np.int64)
+        self._revision = 0
 
     def add(self, task: Task, effects: Effects) -> None:
         """Count a task in its job."""
@@ -132,10 +137,16 @@ class JobBook:
             if entry is not None:
                 self._write_queue(entry.column, number)
             if entry is None or number == NO_QUEUE:
-                self._jobs.pop(job_id, None)
+                gone = self._jobs.pop(job_id, None)
+                if gone is not None and self._by_column[gone.column] is gone:
+                    self._show(gone.column, None)
             else:
-                self._is_sorted = self._is_sorted and job_id in self._jobs
-                self._jobs[job_id] = _job(entry, priorities)
+                known = self._jobs.get(job_id)
+                if known is not None and known.column != entry.column and self._by_column[known.column] is known:
+                    self._show(known.column, None)
+                self._is_sorted = self._is_sorted and known is not None
+                job = self._jobs[job_id] = _job(entry, priorities)
+                self._show(entry.column, job)
             if entry is None or number != NO_QUEUE:
                 self._outside.discard(job_id)
             else:
@@ -159,7 +170,10 @@ class JobBook:
         values = frozen(self._matrix.values[: min_resources.start, : self._matrix.columns].copy())
         counts, best_effort, allocated, pending, total, gated = (values[each] for each in counted)
         minimums, fixed, masks = self._said_by_groups()
+        unseen = self._matrix.columns - len(self._by_column)
         return JobTable(
+            jobs=(*self._by_column, *([None] * unseen)),
+            revision=frozen(np.append(self._revisions, np.zeros(unseen, dtype=np.int64))),
             queue=fixed[_QUEUE],
             counts=counts,
             pending_best_effort=best_effort[0],
@@ -184,6 +198,16 @@ class JobBook:
             minimums = frozen(self._matrix.values[min_resources, : self._matrix.columns].copy())
             self._said = (minimums, fixed, masks)
         return self._said
+
+    def _show(self, column: int, job: Job | None) -> None:
+        """Put a new state of a job into its column, under a revision of its own."""
+        if column >= len(self._by_column):
+            missing = self._matrix.columns - len(self._by_column)
+            self._by_column.extend([None] * missing)
+            self._revisions = np.append(self._revisions, np.zeros(missing, dtype=np.int64))
+        self._revision += 1
+        self._by_column[column] = job
+        self._revisions[column] = self._revision
 
     def _write_queue(self, column: int, number: int) -> None:
         row = self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE

@@ -77,6 +77,7 @@ class Candidates:
     """Nodes for the tasks of one template; N nodes."""
 
     __slots__ = (
+        "_ahead",
         "_amount_scores",
         "_amount_verdicts",
         "_base",
@@ -117,6 +118,8 @@ class Candidates:
         """Whether some plugin cares which pods a node has, so that amounts do not tell all."""
         self._known: dict[bytes, tuple[bool, bool, bool, float]] = {}
         """By amounts of a node: permitted, fits free room, fits later room, score; what amounts alone decide."""
+        self._ahead: dict[bytes, _Ahead] = {}
+        """By amounts of a node: what it would be worth with more tasks."""
         self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
         """Permitted by all that depends on the node alone, room apart, shape (N,)."""
         self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
@@ -334,58 +337,61 @@ class Candidates:
         return self._merge(task, columns, count)
 
     def _merge(self, task: Task, columns: IntArray, count: int) -> list[int]:
-        ahead = _LookAhead(self, task, columns)
         heap = list(zip((-self._ranked[columns]).tolist(), columns.tolist(), strict=True))
         heapq.heapify(heap)
+        used: dict[int, int] = {}
+        ahead: dict[int, _Ahead] = {}
         chosen: list[int] = []
         while heap and len(chosen) < count:
             column = heap[0][1]
             chosen.append(column)
-            following = ahead.next_score(column)
-            if following == _NEVER:
+            level = used[column] = used.get(column, 0) + 1
+            known = ahead.get(column)
+            if known is None:
+                known = ahead[column] = self.ahead(column)
+            rank = known.rank(task, column, level)
+            if rank == _NEVER:
                 heapq.heappop(heap)
             else:
-                heapq.heapreplace(heap, (-following, column))
+                heapq.heapreplace(heap, (-(rank + float(self._base[column])), column))
         return chosen
 
-    def supposed(self, task: Task, index: IntArray, more: IntArray) -> FloatArray:
-        """Rank columns as if `more` tasks of this template had been placed on each; both of shape (n,)."""
-        state = self._session.nodes.state[:, index] + self._needs.allocate[:, None] * more
-        columns = self._session.nodes.supposing(index, state)
-        scores = self._base[index]
+    def ahead(self, column: int) -> "_Ahead":
+        """Return what a node would be worth after one, two, ... more tasks: one answer for nodes of equal amounts."""
+        key = self._session.nodes.amounts_key(column)
+        known = self._ahead.get(key)
+        if known is None:
+            known = self._ahead[key] = _Ahead(self)
+        return known
+
+    def supposed(self, task: Task, column: int, more: IntArray) -> FloatArray:
+        """Rank a node by its amounts as if `more` tasks of this template had been placed on it, shape of `more`."""
+        where = np.full(more.size, column)
+        state = self._session.nodes.state[:, where] + self._needs.allocate[:, None] * more
+        columns = self._session.nodes.supposing(where, state)
+        ranks: FloatArray = np.zeros(more.size)
         for_amounts = self._sum(self._amount_scores, task, columns)
         if for_amounts is not None:
-            scores = scores + for_amounts
-        allowed = self._steady[index]
+            ranks = ranks + for_amounts
+        fits: BoolArray = np.logical_and.reduce(self._needs.thresholds <= columns.idle, axis=0)
         by_amounts = self._permitted(self._amount_verdicts, task, columns)
         if by_amounts is not None:
-            allowed = allowed & by_amounts
-        fits = np.logical_and.reduce(self._needs.thresholds <= columns.idle, axis=0)
-        return np.where(allowed & fits, scores, _NEVER)
+            fits = fits & by_amounts
+        return np.where(fits, ranks, _NEVER)
 
 
-class _LookAhead:
-    """Scores of nodes after one, two, ... more tasks, asked for in bulk."""
+class _Ahead:
+    """Ranks by amounts after one, two, ... more tasks, worked out in bulk."""
 
-    __slots__ = ("_candidates", "_first", "_known", "_task", "_used")
+    __slots__ = ("_candidates", "_ranks")
 
-    def __init__(self, candidates: Candidates, task: Task, columns: IntArray) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self._candidates = candidates
-        self._task = task
-        self._known: dict[int, list[float]] = {}
-        self._used: dict[int, int] = {}
-        first = candidates.supposed(task, columns, np.ones(columns.size, dtype=np.int64)) if columns.size else columns
-        self._first: dict[int, float] = dict(zip(columns.tolist(), first.tolist(), strict=True))
+        self._ranks: list[float] = []
 
-    def next_score(self, column: int) -> float:
-        """Return the rank of a node after one more task than the last time it was asked about."""
-        used = self._used.get(column, 0) + 1
-        self._used[column] = used
-        if used == 1:
-            return self._first[column]
-        known = self._known.setdefault(column, [])
-        if len(known) < used - 1:
-            begin = len(known) + 2
-            levels = np.arange(begin, begin + _LEVELS, dtype=np.int64)
-            known.extend(self._candidates.supposed(self._task, np.full(_LEVELS, column), levels).tolist())
-        return known[used - 2]
+    def rank(self, task: Task, column: int, level: int) -> float:
+        """Return the rank after `level` more tasks than now; `column` is any node that has these amounts now."""
+        if len(self._ranks) < level:
+            more = np.arange(1, max(level, 2 * len(self._ranks), _LEVELS) + 1, dtype=np.int64)
+            self._ranks = self._candidates.supposed(task, column, more).tolist()
+        return self._ranks[level - 1]

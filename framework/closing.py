@@ -61,11 +61,7 @@ class Closing:
         self.phases: dict[JobId, JobPhase] = {}
         self.queue_statuses: tuple[QueueStatus, ...] = ()
         for job in session.jobs_to_close():
-            is_settled = self._close_job(job)
-            if is_settled:
-                settled.add(job.job)
-            else:
-                settled.discard(job.id)
+            settled.note(session.snapshot.job_table, job.job.column, is_settled=self._close_job(job))
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())
 

@@ -4,12 +4,18 @@ Dropping it changes no decision: it saves work that would come to the same end, 
 beneficiary) that the cluster shows too, by nominated nodes.
 """
 
-import msgspec
+from typing import Final
 
-from model.ids import JobId
-from model.jobs import Job
+import msgspec
+import numpy as np
+
+from model.arrays import BoolArray, IntArray
+from model.jobs import JobTable
 
 __all__ = ["Memory", "Settled"]
+
+_NEVER: Final = -1
+"""A revision that no job has."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,28 +32,26 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 class Settled:
     """Jobs whose status was found to be written as it should be; a cache beside the memory, never serialised.
 
-    A job of a snapshot is replaced by a new object whenever anything of it changes, so a job that is still the same
-    object needs no second look unless the session touched it.
+    A revision is never used twice, so a column with the revision it had needs no second look unless the session touched
+    its job.
     """
 
-    __slots__ = ("_jobs",)
+    __slots__ = ("_revisions",)
 
     def __init__(self) -> None:
-        self._jobs: dict[JobId, Job] = {}
+        self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
 
-    def holds(self, job: Job) -> bool:
-        """Tell whether this very job was settled."""
-        return self._jobs.get(job.id) is job
+    def unsettled(self, table: JobTable) -> BoolArray:
+        """Tell which columns need a look, shape (J,)."""
+        self._fit(table.revision.size)
+        return table.revision != self._revisions[: table.revision.size]
 
-    def add(self, job: Job) -> None:
-        """Note that a job's status is as it should be."""
-        self._jobs[job.id] = job
+    def note(self, table: JobTable, column: int, *, is_settled: bool) -> None:
+        """Note whether a job's status is as it should be."""
+        self._fit(table.revision.size)
+        self._revisions[column] = table.revision[column] if is_settled else _NEVER
 
-    def discard(self, job_id: JobId) -> None:
-        """Forget a job."""
-        self._jobs.pop(job_id, None)
-
-    def keep_only(self, jobs: dict[JobId, Job]) -> None:
-        """Forget jobs that no longer exist."""
-        if len(self._jobs) > len(jobs):
-            self._jobs = {job_id: job for job_id, job in self._jobs.items() if job_id in jobs}
+    def _fit(self, columns: int) -> None:
+        if columns > self._revisions.size:
+            more = np.full(columns - self._revisions.size, _NEVER, dtype=np.int64)
+            self._revisions = np.append(self._revisions, more)

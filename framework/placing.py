@@ -116,12 +116,12 @@ _MANY: Final = 1 << 30
 
 def _place_run(site: _Site, most: int) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
-    length = site.worksheet.run_length(most) if most > 1 else 1
     task = site.worksheet.next_task
-    if length == 1 or task.pod.status.nominated_node_name:
+    if most <= 1 or task.pod.status.nominated_node_name:
         return False
     candidates = site.session.candidates(task)
-    if not candidates.can_look_ahead(task) or site.session.pre_predicate(task) is not None:
+    length = site.worksheet.run_length(most) if candidates.can_look_ahead(task) else 1
+    if length == 1 or site.session.pre_predicate(task) is not None:
         return False
     columns = candidates.run(task, length)
     if not columns:

@@ -61,11 +61,14 @@ class ScoredNodes:
             self.scores += each.normalise(raw[self._columns])
 
     def _add_global(self) -> None:
-        everything = self._session.nodes.columns(self._columns)
-        for each in self._session.node_functions.global_scores:
-            if each.cares is not None and not each.cares(self._task):
-                continue
-            scores = self._session.ask_scores(each, self._task, everything)
+        concerned = [
+            each for each in self._session.node_functions.global_scores if each.cares is None or each.cares(self._task)
+        ]
+        if not concerned:
+            return
+        columns = self._session.nodes.columns(self._columns)
+        for each in concerned:
+            scores = self._session.ask_scores(each, self._task, columns)
             if scores is not None:
                 self.scores += scores if each.normalise is None else each.normalise(scores)
 

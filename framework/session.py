@@ -23,7 +23,7 @@ from framework.statement import Operation, Statement
 from framework.votes import Tiers, answer_of, cast_votes, choose_victims, failure_of
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.ids import JobId, QueueName, TaskId
-from model.jobs import JobPhase
+from model.jobs import Job, JobPhase
 from model.plan import Bind, Eviction, Nomination, Plan, Preparation
 from model.queues import Queue, with_ancestors
 from model.refusals import Reason, Refusal
@@ -296,33 +296,31 @@ class Session:
         known = self._jobs.get(job_id)
         if known is None:
             job = self.snapshot.jobs.get(job_id)
-            if job is None:
-                return None
-            known = self._jobs[job_id] = SessionJob(
-                job, self.snapshot.job_table, was_broken=job_id in self.snapshot.broken_gangs
-            )
+            return None if job is None else self._session_job(job)
         return known
 
     def jobs(self) -> Iterator[SessionJob]:
         """Iterate over all jobs, in the order of their ids."""
-        return (self.job(job_id) for job_id in self.snapshot.jobs)  # type: ignore[misc]  # ids of the snapshot itself
+        return (self._session_job(job) for job in self.snapshot.jobs.values())
 
     def jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
         """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids."""
-        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
-        return (
-            self.job(job_id)  # type: ignore[misc]  # ids of the snapshot itself
-            for job_id, job in self.snapshot.jobs.items()
-            if pending[job.column]
-        )
+        return self._looked_at(self.snapshot.job_table.counts[TaskStatus.PENDING] > 0)
 
     def jobs_at_the_gate(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
-        for job_id, job in self.snapshot.jobs.items():
-            if job.phase is JobPhase.PENDING:
-                known = self.job(job_id)
-                if known is not None and known.is_pending:
-                    yield known
+        table = self.snapshot.job_table
+        admitted = table.phase_inqueue | table.phase_running
+        return (job for job in self._looked_at(~admitted) if job.is_pending)
+
+    def _looked_at(self, mask: BoolArray) -> Iterator[SessionJob]:
+        return (self._session_job(job) for job in self.snapshot.job_table.select(mask))
+
+    def _session_job(self, job: Job) -> SessionJob:
+        known = self._jobs.get(job.id)
+        if known is None:
+            known = self._jobs[job.id] = SessionJob(job, self.snapshot.job_table)
+        return known
 
     @property
     def serves_topology(self) -> bool:
@@ -333,18 +331,13 @@ class Session:
         """Return the jobs looked at so far."""
         return self._jobs
 
-    def jobs_to_close(self) -> Iterator[SessionJob]:
-        """Iterate over jobs whose status may have to be written: touched ones, and those not settled before."""
-        for job_id, job in self.snapshot.jobs.items():
-            known = self._jobs.get(job_id)
-            if known is None:
-                if self._settled.holds(job):
-                    continue
-                known = self.job(job_id)
-                assert known is not None, "ids of the snapshot itself"
-            elif not known.touched and self._settled.holds(job):
-                continue
-            yield known
+    def jobs_to_close(self) -> list[SessionJob]:
+        """Return the jobs whose status may have to be written: touched ones, and those not settled before."""
+        mask = self._settled.unsettled(self.snapshot.job_table)
+        for job in self._jobs.values():
+            if job.touched:
+                mask[job.job.column] = True
+        return list(self._looked_at(mask))
 
     def allocated_by_queue(self) -> dict[QueueName, IntArray]:
         """Add up what is allocated by queue, ancestors included, base units, each of shape (R,)."""
