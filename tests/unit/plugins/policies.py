@@ -221,7 +221,8 @@ def _labels(sample: Sample) -> str:
 
 def opened(
     *objects: Any,
-    plugins: Sequence[str | Mapping[str, Any]],
+    plugins: Sequence[str | Mapping[str, Any]] = (),
+    tiers: Sequence[Sequence[str | Mapping[str, Any]]] = (),
     actions: str = "enqueue, allocate, backfill",
     now: float = 0.0,
 ) -> World:
@@ -231,6 +232,7 @@ def opened(
         objects: Nodes, pods, groups, queues and what else the books follow; the queue `default` is always there, and so
             is the group `job` unless it is given.
         plugins: One tier, in order: names, or mappings as they stand in a configuration.
+        tiers: Several tiers, in place of `plugins`.
         actions: Of the configuration.
         now: The moment, seconds since 1970.
     """
@@ -242,9 +244,11 @@ def opened(
     for each in objects:
         books.apply(type(each).__name__, each)
     known = registry()
-    tier = [{"name": each} if isinstance(each, str) else each for each in plugins]
+    listed = [
+        {"plugins": [{"name": each} if isinstance(each, str) else each for each in tier]} for tier in tiers or [plugins]
+    ]
     parsed = parse(
-        {"actions": actions, "tiers": [{"plugins": tier}]},
+        {"actions": actions, "tiers": listed},
         known_plugins=known.names(),
         known_actions=known.action_names(),
         argument_types=known.argument_types(),

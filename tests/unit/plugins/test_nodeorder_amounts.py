@@ -11,6 +11,17 @@ from model.arrays import IntArray
 from plugins.nodeorder.amounts import balance, balanced, least_allocated, most_allocated
 from tests.unit.plugins.policies import GIB, MIB, World, node, opened, pod
 
+WEIGHTS = (
+    "leastrequested",
+    "mostrequested",
+    "balancedresource",
+    "nodeaffinity",
+    "podaffinity",
+    "tainttoleration",
+    "imagelocality",
+    "podtopologyspread",
+)
+
 
 def column(*amounts: int) -> IntArray:
     """One node's amounts."""
@@ -19,15 +30,13 @@ def column(*amounts: int) -> IntArray:
 
 def only(weight: str, value: int = 1) -> dict[str, Any]:
     """The plugin with one score alone."""
-    keys = ("leastrequested", "mostrequested", "balancedresource", "nodeaffinity", "podaffinity", "tainttoleration")
-    keys = (*keys, "imagelocality", "podtopologyspread")
-    return {"name": "nodeorder", "arguments": {f"{key}.weight": value if key == weight else 0 for key in keys}}
+    return {"name": "nodeorder", "arguments": {f"{key}.weight": value if key == weight else 0 for key in WEIGHTS}}
 
 
-def world(weight: str, *objects: Any, value: int = 1, **more: Any) -> World:
+def world(weight: str, *objects: Any, value: int = 1, formula: str = "1.36") -> World:
     """A session with one score alone."""
     option = only(weight, value)
-    option["arguments"] |= more
+    option["arguments"]["balancedresource.formula"] = formula
     return opened(*objects, plugins=["predicates", option])
 
 
@@ -52,7 +61,7 @@ def test_the_earlier_balance_scores_what_would_be_left() -> None:
     """The same node by the formula of Kubernetes 1.35: 93."""
     there = node("n", cpu="4", memory="8Gi"), pod("r", on="n", memory="2Gi"), pod("p")
 
-    assert world("balancedresource", *there, **{"balancedresource.formula": "1.35"}).scores("p") == {"n": 93}
+    assert world("balancedresource", *there, formula="1.35").scores("p") == {"n": 93}
 
 
 def test_balance_of_empty_nodes() -> None:
