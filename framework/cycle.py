@@ -21,7 +21,7 @@ from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
 
-__all__ = ["Observer", "Silent", "run_cycle"]
+__all__ = ["Observer", "Silent", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
@@ -95,7 +95,7 @@ def run_cycle(
         committed=observer.committed,
         settled=settled,
     )
-    watches_clock = _open(session, profile, registry, observer)
+    watches_clock = open_plugins(session, profile, registry, observer)
     _run_actions(session, profile, registry, observer)
     report = _close(session, settled, observer)
     decided = bool(report.plans or report.group_statuses or report.pod_conditions or report.pipelined)
@@ -116,7 +116,7 @@ def _marked(observer: Observer, name: str) -> Iterator[None]:
         observer.phase(name, False)
 
 
-def _open(session: Session, profile: Profile, registry: Registry, observer: Observer) -> bool:
+def open_plugins(session: Session, profile: Profile, registry: Registry, observer: Observer) -> bool:
     """Open all plugins; tells whether one of them watches the clock, so that equal snapshots may decide differently."""
     watches_clock = False
     with _marked(observer, "open"):

@@ -1,0 +1,74 @@
+"""Pyroclast's public face: what authors of plugins and users of the library may import.
+
+Belongs here: names re-exported for outsiders, and nothing else is promised to them. Does not: code. `pyroclast.testing`
+gives tests a cluster in a few lines.
+"""
+
+from framework import points
+from framework.jobs import SessionJob, SubJob
+from framework.ledgers import Change, Ledger, Verb
+from framework.nodes import NodeColumns, NodeView
+from framework.points import Locality, Vote
+from framework.registry import Action, Plugin, register_action, register_plugin
+from framework.session import Session
+from framework.statement import Statement
+from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
+from model.errors import ArgumentError, ConfigError, PyroclastError
+from model.ids import JobId, NodeName, QueueName, SubJobId, TaskId
+from model.jobs import Job, JobPhase
+from model.nodes import Node
+from model.plan import Bind, Eviction, Nomination, Plan, Preparation
+from model.queues import Queue
+from model.refusals import Reason, Refusal
+from model.resources import Amounts, ResourceSpace
+from model.snapshot import ClusterObjects, Snapshot
+from model.tasks import Task, TaskStatus, TaskTemplate
+
+__all__ = [
+    "Action",
+    "Amounts",
+    "ArgumentError",
+    "Bind",
+    "BoolArray",
+    "Change",
+    "ClusterObjects",
+    "ConfigError",
+    "Eviction",
+    "FloatArray",
+    "IntArray",
+    "Job",
+    "JobId",
+    "JobPhase",
+    "Ledger",
+    "Locality",
+    "Node",
+    "NodeColumns",
+    "NodeName",
+    "NodeView",
+    "Nomination",
+    "Plan",
+    "Plugin",
+    "Preparation",
+    "PyroclastError",
+    "Queue",
+    "QueueName",
+    "Reason",
+    "ReasonArray",
+    "Refusal",
+    "ResourceSpace",
+    "Session",
+    "SessionJob",
+    "Snapshot",
+    "Statement",
+    "SubJob",
+    "SubJobId",
+    "Task",
+    "TaskId",
+    "TaskStatus",
+    "TaskTemplate",
+    "Verb",
+    "Vote",
+    "points",
+    "register_action",
+    "register_plugin",
+]

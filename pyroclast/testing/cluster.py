@@ -1,0 +1,34 @@
+"""The cluster of a test, made from the objects of a scenario."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cache.options import BooksOptions
+from scheduler.simulate.cluster import SimulatedCluster
+
+__all__ = ["cluster_of"]
+
+
+def cluster_of(
+    objects: Sequence[Mapping[str, Any]], *, shard_mode: str, shard: str, warnings: list[str]
+) -> SimulatedCluster:
+    """Return a cluster of objects; queues that groups name and that are missing are made.
+
+    Args:
+        objects: Kubernetes objects.
+        shard_mode: Mode of sharding.
+        shard: NodeShard of this scheduler.
+        warnings: Grows by what is wrong with objects.
+    """
+    known = {each["metadata"]["name"] for each in objects if each.get("kind") == "Queue"}
+    named = {each.get("spec", {}).get("queue", "default") for each in objects if each.get("kind") == "PodGroup"}
+    missing = [
+        {"kind": "Queue", "metadata": {"name": name}, "spec": {"weight": 1}, "status": {"state": "Open"}}
+        for name in sorted(named - known)
+    ]
+    return SimulatedCluster(
+        [*objects, *missing],
+        BooksOptions(shard_mode=shard_mode, shard_name=shard),
+        report=lambda fault: warnings.append(str(fault)),
+        note=warnings.append,
+    )

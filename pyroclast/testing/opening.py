@@ -1,0 +1,59 @@
+"""Opening a session: for tests that ask a plugin's functions themselves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from framework.cycle import Silent, open_plugins
+from framework.memory import Settled
+from framework.session import Session
+from model.plan import Plan
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import PluginChoice, configured
+from pyroclast.testing.scenario import Scenario
+from scheduler.simulate.case import moment_after
+
+__all__ = ["open_session"]
+
+
+def open_session(
+    scenario: Scenario,
+    *,
+    plugins: Sequence[PluginChoice] = (),
+    arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    actions: Sequence[str] = ("enqueue", "allocate", "backfill"),
+    seed: int = 0,
+    now: float | None = None,
+    outside: Mapping[str, Any] | None = None,
+    committed: Callable[[Plan], None] = lambda _: None,
+) -> Session:
+    """Open a session on a scenario's cluster, its plugins registered, no action run.
+
+    Args:
+        scenario: The cluster.
+        plugins: As for `Scenario.run`; every flag that is not written is on.
+        arguments: Arguments by plugin.
+        actions: What the configuration says the cycle does; some plugins ask.
+        seed: Of everything that is chosen by chance.
+        now: The moment, seconds since 1970; where None, long after all objects were made.
+        outside: Recorded answers from outside, by plugin instance.
+        committed: Receives plans.
+
+    Raises:
+        ConfigError: A plugin or an action is unknown, or an argument cannot be used.
+    """
+    configuration, registry = configured(actions, plugins, arguments or {})
+    cluster = cluster_of(scenario.objects, shard_mode=scenario.shard_mode, shard=scenario.shard, warnings=[])
+    profile = configuration.profiles[0]
+    session = Session(
+        cluster.snapshot(),
+        profile,
+        cycle=1,
+        generation=configuration.generation,
+        now=moment_after(scenario.objects) if now is None else now,
+        seed=seed,
+        outside=outside or {},
+        committed=committed,
+        settled=Settled(),
+    )
+    open_plugins(session, profile, registry, Silent())
+    return session

@@ -1,0 +1,43 @@
+"""Running a scenario: whole cycles, by the code of `pyroclast simulate`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import PluginChoice, configured
+from pyroclast.testing.outcome import Outcome
+from scheduler.simulate.case import moment_after
+from scheduler.simulate.rounds import run_rounds
+from scheduler.stopwatch import Stopwatch
+
+__all__ = ["run"]
+
+
+def run(
+    objects: Sequence[Mapping[str, Any]],
+    *,
+    actions: Sequence[str],
+    plugins: Sequence[PluginChoice],
+    arguments: Mapping[str, Mapping[str, Any]],
+    cycles: int,
+    seed: int,
+    now: float | None,
+    recreate_evicted: bool,
+    shard_mode: str,
+    shard: str,
+) -> Outcome:
+    """Run cycles; the arguments are those of `Scenario.run`."""
+    configuration, registry = configured(actions, plugins, arguments)
+    warnings: list[str] = []
+    rounds = run_rounds(
+        cluster_of(objects, shard_mode=shard_mode, shard=shard, warnings=warnings),
+        configuration,
+        registry,
+        rounds=cycles,
+        now=moment_after(objects) if now is None else now,
+        seed=seed,
+        recreate_evicted=recreate_evicted,
+        stopwatch=Stopwatch(),
+        warn=warnings.append,
+    )
+    return Outcome(rounds=tuple(rounds), warnings=tuple(warnings))
