@@ -2,7 +2,7 @@
 
 A pod with the annotation and the gate `scheduling.volcano.sh/queue-allocation-gate` waits outside the scheduler, so
 that cluster autoscalers do not count it, until its job is admitted. Removal is a patch of that one gate: doing it twice
-does nothing, other gates stay, and what fails is tried again by the next cycle.
+does nothing, other gates stay, and what fails is tried again by the next cycle that finds something changed.
 """
 
 import asyncio
@@ -11,8 +11,12 @@ from typing import Final
 
 import structlog
 
+from kube.backoff import Backoff
 from kube.client import Client, MediaType
+from kube.clock import SystemClock
 from kube.errors import ApiError
+from kube.resources import PODS
+from kube.retrying import retry
 from model.jobs import JobPhase
 from model.report import CycleReport
 from model.snapshot import Snapshot
@@ -23,6 +27,7 @@ __all__ = ["QUEUE_GATE", "GateRemover", "gated_tasks", "remove_gate"]
 QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
 
 _ADMITTED: Final = frozenset({JobPhase.INQUEUE, JobPhase.RUNNING, JobPhase.UNKNOWN})
+_PATIENCE_SECONDS: Final = 30.0
 _PENDING_PER_WORKER: Final = 200
 """Removals that may wait for each worker; more are left to the next cycle."""
 
@@ -33,9 +38,9 @@ def gated_tasks(snapshot: Snapshot, report: CycleReport) -> list[Task]:
     """Return the tasks whose gate should go: of admitted jobs, opted in, with no other gate."""
     return [
         task
-        for job_id, phase in report.phases.items()
-        if phase in _ADMITTED and job_id in snapshot.jobs
-        for task in snapshot.jobs[job_id].tasks.values()
+        for job in snapshot.jobs.values()
+        if report.phases.get(job.id, job.phase) in _ADMITTED
+        for task in job.tasks.values()
         if task.gated and task.status is TaskStatus.PENDING and _waits_for_queue_alone(task)
     ]
 
@@ -46,17 +51,22 @@ def _waits_for_queue_alone(task: Task) -> bool:
 
 
 async def remove_gate(client: Client, task: Task) -> None:
-    """Take the gate off one pod.
+    """Take the gate off one pod; troubles of the server are sat out for a while.
 
     Raises:
         ApiError: The server refused.
     """
     gate = {"$patch": "delete", "name": QUEUE_GATE}
-    await client.request_json(
-        "PATCH",
-        f"/api/v1/namespaces/{task.namespace}/pods/{task.name}",
-        body={"metadata": {"uid": task.id}, "spec": {"schedulingGates": [gate]}},
-        media_type=MediaType.STRATEGIC_PATCH,
+    await retry(
+        lambda: client.request_json(
+            "PATCH",
+            PODS.path(task.namespace, task.name),
+            body={"metadata": {"uid": task.id}, "spec": {"schedulingGates": [gate]}},
+            media_type=MediaType.STRATEGIC_PATCH,
+        ),
+        clock=SystemClock(),
+        backoff=Backoff(),
+        patience_seconds=_PATIENCE_SECONDS,
     )
 
 

@@ -276,6 +276,20 @@ def test_wrong_flags_end_the_start_with_every_fault(ground: Cluster, tmp_path: P
     assert len(daemon.process.last_words().splitlines()) == 2
 
 
+def test_gate_of_the_queue_goes_when_the_gang_is_admitted(ground: Cluster, tmp_path: Path) -> None:
+    """With its feature gate on, pods behind the queue's gate lose it and run."""
+    gate = "scheduling.volcano.sh/queue-allocation-gate"
+    manifests = [json.loads(document) for document in gang("gated", 2, "1").split("\n---\n")]
+    for pod in manifests[1:]:
+        pod["spec"]["schedulingGates"] = [{"name": gate}]
+        pod["metadata"]["annotations"][gate] = "true"
+    feature = "--feature-gates=SchedulingGatesQueueAdmission=true"
+    with running(ground, tmp_path, "--leader-elect=false", feature) as daemon:
+        ground.apply("\n---\n".join(json.dumps(each) for each in manifests))
+        daemon.wait_for(lambda: all(nodes_of(ground, "gated")))
+        remove(ground, "gated")
+
+
 def test_unreachable_server_leaves_the_daemon_alive_but_not_ready(tmp_path: Path) -> None:
     """Nothing listens there: the process lives, says what it waits for, and ends with 0 when told to."""
     (closed,) = free_ports(1)

@@ -31,7 +31,7 @@ def task(name: str, *gates: str, opted_in: bool = True) -> Task:
 
 def seen(phase: JobPhase, *tasks: Task) -> tuple[Snapshot, CycleReport]:
     """Make what a cycle saw and said of one job."""
-    job = SimpleNamespace(tasks={each.id: each for each in tasks})
+    job = SimpleNamespace(id=JobId("ns/job"), phase=JobPhase.PENDING, tasks={each.id: each for each in tasks})
     return (
         cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): job})),
         cast("CycleReport", SimpleNamespace(phases={JobId("ns/job"): phase})),
