@@ -1,0 +1,317 @@
+"""Gang: rules and worked examples of docs/plugins/gang.md."""
+
+from typing import Any
+
+import pytest
+
+from framework import points
+from framework.points import Vote
+from model import wire
+from plugins.gang import has_minimum, is_only_releasing, missing_tasks, pipelined_vote, shortage_of_tasks
+from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
+
+ROLE = "volcano.sh/task-spec"
+NODES = node("n1", cpu="8"), node("n2", cpu="8")
+
+
+def member(name: str, role: str = "", **more: Any) -> wire.Pod:
+    """A pod with a role."""
+    return pod(name, annotations={ROLE: role} if role else {}, **more)
+
+
+def running(*names: str, role: str = "", **more: Any) -> list[wire.Pod]:
+    """Pods that run on n1."""
+    return [member(name, role, on="n1", **more) for name in names]
+
+
+def world(*objects: Any, **job: Any) -> World:
+    """A session with gang alone; keywords describe the group `job`."""
+    return opened(*NODES, group("job", **job), *objects, plugins=["gang"])
+
+
+def parts(size: int = 1, least: int = 0) -> dict[str, Any]:
+    """A specification of sub-groups by the label `part`."""
+    policy = wire.SubGroupPolicy(name="part", match_label_keys=("part",), sub_group_size=size, min_sub_groups=least)
+    return {"sub_group_policy": (policy,)}
+
+
+# Valid ----------------------------------------------------------------------------------------------------------------
+
+
+def test_too_few_tasks_are_refused_with_both_numbers() -> None:
+    """Failed ones do not count, waiting and succeeded ones do."""
+    there = world(pod("p"), pod("f", on="n1", phase="Failed"), pod("s", on="n1", phase="Succeeded"), minimum=3)
+    refusal = shortage_of_tasks(there.job("job"))
+
+    assert refusal is not None
+    assert refusal.reason == "NotEnoughTasks"
+    assert refusal.message == "Not enough valid tasks for gang-scheduling, valid: 2, min: 3"
+    assert shortage_of_tasks(world(pod("p"), pod("q"), minimum=2).job("job")) is None
+
+
+def test_too_few_tasks_of_a_role_are_refused_first() -> None:
+    """Before the total is looked at."""
+    there = world(member("w1", "worker"), minimum=3, min_task_member={"worker": 2, "ps": 1})
+    refusal = shortage_of_tasks(there.job("job"))
+
+    assert refusal is not None
+    assert refusal.reason == "NotEnoughPodsOfTask"
+    assert refusal.message == "Not enough valid pods of each task for gang-scheduling"
+
+
+def test_roles_are_not_looked_at_when_they_ask_for_more_than_the_minimum() -> None:
+    """With minMember 3 and roles 1 + 3: three workers alone are valid."""
+    workers = [member(f"w{index}", "worker") for index in range(3)]
+
+    assert shortage_of_tasks(world(*workers, minimum=3, min_task_member={"ps": 1, "worker": 3}).job("job")) is None
+    assert (
+        shortage_of_tasks(
+            world(*workers, member("w3", "worker"), minimum=4, min_task_member={"ps": 1, "worker": 3}).job("job")
+        )
+        is not None
+    )
+
+
+def test_too_few_sub_groups_are_refused() -> None:
+    """Two are wanted, one is there."""
+    one = pod("a1", labels={"part": "a"}), pod("a2", labels={"part": "a"})
+    refusal = shortage_of_tasks(world(*one, minimum=2, **parts(2, 2)).job("job"))
+
+    assert refusal is not None
+    assert refusal.reason == "NotEnoughPodsOfTask"
+    assert refusal.message == "Not enough valid subGroups of each task for gang-scheduling"
+    assert shortage_of_tasks(world(*one, minimum=2, **parts(2, 1)).job("job")) is None
+
+
+# Ready ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_minimum_of_none_is_always_met() -> None:
+    """Nothing has to run."""
+    assert has_minimum(world(pod("p"), minimum=0).job("job"))
+
+
+def test_succeeded_tasks_count_as_placed_failed_ones_do_not() -> None:
+    """Of a minimum of two."""
+    done = pod("s", on="n1", phase="Succeeded")
+
+    assert has_minimum(world(*running("r"), done, minimum=2).job("job"))
+    assert not has_minimum(world(*running("r"), pod("f", on="n1", phase="Failed"), minimum=2).job("job"))
+
+
+def test_pending_tasks_that_ask_for_nothing_count_as_placed() -> None:
+    """A gang of them is ready without any placement, but it still starves."""
+    there = world(pod("a", cpu="", memory=""), pod("b", cpu="", memory=""), minimum=2)
+
+    assert has_minimum(there.job("job"))
+    assert missing_tasks(there.job("job")) == 0
+    assert there.session.job_starving(there.job("job"))
+
+
+def test_missing_tasks_are_counted_to_the_minimum() -> None:
+    """Four less one that runs less one that asks for nothing."""
+    there = world(*running("r"), pod("e", cpu="", memory=""), pod("p"), pod("q"), minimum=4)
+
+    assert missing_tasks(there.job("job")) == 2
+
+
+def test_each_role_must_be_ready() -> None:
+    """Three of three run, but no server."""
+    workers = running("w1", "w2", "w3", role="worker")
+    roles = {"minimum": 3, "min_task_member": {"ps": 1, "worker": 2}}
+
+    assert not has_minimum(world(*workers, member("ps", "ps"), **roles).job("job"))
+    assert has_minimum(world(*workers, *running("ps", role="ps"), **roles).job("job"))
+
+
+def test_enough_sub_groups_must_be_ready() -> None:
+    """Two of two members each: one whole and one half is one short."""
+    there = [pod(f"{part}{index}", on="n1", labels={"part": part}) for part, index in (("a", 1), ("a", 2), ("b", 1))]
+
+    assert not has_minimum(world(*there, minimum=3, **parts(2, 2)).job("job"))
+    assert has_minimum(world(*there, pod("b2", on="n1", labels={"part": "b"}), minimum=3, **parts(2, 2)).job("job"))
+
+
+def test_sub_jobs_are_ready_by_their_size() -> None:
+    """Part a has two of two, b one of two; those that are not ready go first."""
+    there = world(
+        *(pod(f"{part}{index}", on="n1", labels={"part": part}) for part, index in (("a", 1), ("a", 2), ("b", 1))),
+        **parts(2),
+    )
+    ready = {part.id: there.session.sub_job_ready(part) for part in there.job("job").sub_jobs.values()}
+    ordered = sorted(there.job("job").sub_jobs.values(), key=there.session.sub_job_order_key)
+
+    assert ready == {"ns/job/part-a": True, "ns/job/part-b": False}
+    assert [part.id for part in ordered] == ["ns/job/part-b", "ns/job/part-a"]
+
+
+def test_waiting_tasks_complete_a_pipelined_minimum() -> None:
+    """One runs, one waits for room: enough to hold, not to commit."""
+    there = world(*running("r"), pod("p"), minimum=2)
+    job = there.job("job")
+    assert pipelined_vote(job) is Vote.REJECT
+    with there.session.statement() as statement:
+        assert statement.pipeline(job, there.tasks("p"), [0]) is None
+
+        assert pipelined_vote(job) is Vote.PERMIT
+        assert not has_minimum(job)
+        assert not there.session.job_starving(job)
+
+
+def test_pipelined_roles_and_sub_groups_count_too() -> None:
+    """A role without its minimum rejects, although the total is there."""
+    there = world(
+        *running("w1", "w2", role="worker"), member("ps", "ps"), minimum=2, min_task_member={"ps": 1, "worker": 1}
+    )
+    job = there.job("job")
+    assert pipelined_vote(job) is Vote.REJECT
+    with there.session.statement() as statement:
+        assert statement.pipeline(job, there.tasks("ps"), [0]) is None
+
+        assert pipelined_vote(job) is Vote.PERMIT
+
+
+def test_starving_ignores_roles() -> None:
+    """The total is there, the servers are not."""
+    there = world(*running("w1", "w2", role="worker"), minimum=2, min_task_member={"ps": 1, "worker": 1})
+
+    assert not there.session.job_starving(there.job("job"))
+
+
+def test_jobs_below_their_minimum_go_first_and_broken_ones_before_all() -> None:
+    """`broken` lost a member, `fresh` never ran, `whole` runs."""
+    there = opened(
+        *NODES,
+        *(group(name, minimum=2) for name in ("broken", "fresh", "whole")),
+        pod("b1", job="broken", on="n1"),
+        pod("b2", job="broken"),
+        pod("f1", job="fresh"),
+        pod("f2", job="fresh"),
+        pod("w1", job="whole", on="n1"),
+        pod("w2", job="whole", on="n1"),
+        plugins=["gang"],
+    )
+    jobs = [there.job(name) for name in ("whole", "fresh", "broken")]
+
+    assert [job.job.name for job in sorted(jobs, key=there.session.job_order_key)] == ["broken", "fresh", "whole"]
+
+
+# Victims --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_gives_what_it_has_above_its_minimum() -> None:
+    """Five run, three are needed: the first two candidates may go."""
+    there = world(*running("a", "b", "c", "d", "e"), minimum=3)
+    candidates = there.tasks("a", "b", "c")
+
+    for point in (points.PREEMPTABLE, points.RECLAIMABLE):
+        victims, vote = there.function(point).function(candidates[0], candidates)
+        assert [task.name for task in victims] == ["a", "b"]
+        assert vote is Vote.PERMIT
+
+
+def test_succeeded_members_let_others_go() -> None:
+    """They count for the minimum."""
+    there = world(*running("a"), pod("s", on="n1", phase="Succeeded"), minimum=1)
+
+    assert there.session.preemptable(there.task("a"), there.tasks("a")) == there.tasks("a")
+
+
+def test_gang_actions_may_take_all() -> None:
+    """They keep minimums themselves."""
+    there = world(*running("a", "b"), minimum=2)
+
+    assert there.function(points.UNIFIED_EVICTABLE).function(None, there.tasks("a", "b")) == (
+        there.tasks("a", "b"),
+        Vote.PERMIT,
+    )
+
+
+# Conditions -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pods", "minimum", "holds"),
+    [
+        ([*running("r"), *running("l", leaving=True)], 2, True),
+        ([*running("r"), *running("l", leaving=True), pod("p")], 2, False),
+        ([pod("l", leaving=True)], 1, False),
+        ([*running("r"), *running("l", leaving=True)], 3, False),
+        ([pod("f", on="n1", phase="Failed"), *running("l", leaving=True)], 2, True),
+        (running("r", "s"), 3, False),
+    ],
+)
+def test_a_job_whose_members_are_leaving_is_not_blamed(pods: list[wire.Pod], minimum: int, holds: bool) -> None:
+    """Where those that run, failed or leave a node make the minimum, and none is pending."""
+    there = world(*pods, minimum=minimum)
+    there.close()
+
+    assert is_only_releasing(there.job("job")) is holds
+    assert bool(there.session.conditions) is not holds
+
+
+def test_a_waiting_task_is_no_mere_leaving() -> None:
+    """A pipelined member means that the gang wants room."""
+    there = world(*running("r"), *running("l", leaving=True), pod("p"), minimum=3)
+    with there.session.statement() as statement:
+        assert statement.pipeline(there.job("job"), there.tasks("p"), [0]) is None
+
+        assert not is_only_releasing(there.job("job"))
+
+
+def test_a_gang_that_does_not_fit_hears_how_many_lack_and_why() -> None:
+    """Three of 6 CPU each on two nodes of 8: the third has no room, and nothing is bound."""
+    there = acted(world(*(pod(f"p{index}", cpu="6") for index in range(3)), minimum=3))
+    there.close()
+    (condition,) = there.session.conditions[there.job("job").id]
+
+    assert bound(there) == {}
+    assert (condition.type, condition.status, condition.reason) == ("Unschedulable", "True", "NotEnoughResources")
+    assert condition.message.startswith("1/3 tasks in gang unschedulable: ")
+    assert condition.transition_id == there.session.uid
+    assert there.samples("unschedule_task_count") == {"job": 1}
+    assert there.samples("unschedule_job_count") == {"": 1}
+    assert there.samples("job_retry_counts") == {"job": 1}
+
+
+def test_a_gang_that_runs_is_scheduled() -> None:
+    """With the reason that Volcano writes."""
+    there = acted(world(pod("p"), pod("q"), minimum=2))
+    there.close()
+    (condition,) = there.session.conditions[there.job("job").id]
+
+    assert sorted(bound(there)) == ["p", "q"]
+    assert (condition.type, condition.status) == ("Scheduled", "True")
+    assert (condition.reason, condition.message) == ("tasks in gang are ready to be scheduled", "")
+    assert there.samples("unschedule_task_count") == {"job": 0}
+    assert there.samples("unschedule_job_count") == {"": 0}
+
+
+def test_an_invalid_gang_hears_its_own_reason() -> None:
+    """Too few pods is not a lack of resources."""
+    there = acted(world(pod("p"), minimum=2))
+    there.close()
+    (condition,) = there.session.conditions[there.job("job").id]
+
+    assert condition.reason == "NotEnoughTasks"
+
+
+def test_a_group_without_pods_has_no_condition() -> None:
+    """There is nothing to tell."""
+    there = world(minimum=2)
+    there.close()
+
+    assert there.session.conditions == {}
+    assert there.samples("unschedule_job_count") == {"": 0}
+
+
+def test_gangs_settled_below_their_minimum_are_still_counted() -> None:
+    """Nothing of it changed, so it is not looked at again, but it still cannot run."""
+    there = world(*running("r"), pod("f", on="n1", phase="Failed"), minimum=2)
+    job = there.job("job").job
+    there.session._settled.note(there.session.snapshot.job_table, job.column, is_settled=True)
+    there.session._jobs.clear()
+    there.close()
+
+    assert there.session.conditions == {}
+    assert there.samples("unschedule_job_count") == {"": 1}
