@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
+from framework.jobs import SessionJob
 from framework.memory import Memory, Settled
 from framework.registry import Registry
 from framework.session import Session
@@ -184,7 +185,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         pod_conditions=tuple(closing.pod_conditions),
         queue_statuses=closing.queue_statuses,
         events=tuple(session.events),
-        refusals={job_id: tuple(job.refusals) for job_id, job in known if job.refusals},
+        refusals={job_id: refusals for job_id, job in known if (refusals := _refusals(job))},
         task_refusals=_task_refusals(session),
         vetoes={task_id: tuple(vetoes) for task_id, vetoes in sorted(session.vetoes.items())},
         shares=session.shares,
@@ -196,10 +197,14 @@ def _report(session: Session, closing: Closing) -> CycleReport:
     )
 
 
-def _pipelined(job: Any) -> dict[TaskId, NodeName]:
+def _refusals(job: SessionJob) -> tuple[Refusal, ...]:
+    return (*job.refusals, job.verdict) if job.verdict is not None else tuple(job.refusals)
+
+
+def _pipelined(job: SessionJob) -> dict[TaskId, NodeName]:
     if not job.counts[TaskStatus.PIPELINED]:
         return {}
-    return {task.id: task.node for task in job.in_status(TaskStatus.PIPELINED)}
+    return {task.id: task.node for task in job.in_status(TaskStatus.PIPELINED) if task.node is not None}
 
 
 def _task_refusals(session: Session) -> dict[TaskId, tuple[Refusal, ...]]:

@@ -39,6 +39,7 @@ class SessionJob:
         "task_refusals",
         "touched",
         "unplaceable",
+        "verdict",
         "was_broken",
     )
 
@@ -60,7 +61,9 @@ class SessionJob:
         self.last_places: dict[TaskId, Task] = {}
         """Where undone attempts had put tasks: for messages only."""
         self.was_broken = was_broken
-        """Whether it lost places on the way to its nodes (a bind failed, a node refused a pod) and lacks its minimum."""
+        """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
+        self.verdict: Refusal | None = None
+        """Why it lacks its minimum, summed up as the session closes; stands behind `refusals` in the report."""
         self.touched = False
         """Whether this session placed, evicted, admitted or refused anything of it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None

@@ -181,6 +181,9 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
     message = f"{lacking}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
     session.set_condition(job, condition(session, "Unschedulable", reason, message))
+    first = next(iter(job.task_refusals.values()), None)
+    counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
+    job.verdict = Refusal(plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable)
     session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
     session.sample("unschedule_task_count", lacking, job_id=job.job.name)
 
