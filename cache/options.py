@@ -15,8 +15,10 @@ WAIT: Final = "wait"
 """Pods without a group wait for the controller that makes one."""
 SINGLE: Final = "single"
 """Pods without a group are gangs of one."""
-ALWAYS_IGNORED_PROVISIONERS: Final = frozenset({"rancher.io/local-path", "hostpath.csi.k8s.io"})
-"""Their volumes are folders of the node: nothing is attached, nothing is limited."""
+ALWAYS_IGNORED_PROVISIONERS: Final = frozenset(
+    {"rancher.io/local-path", "hostpath.csi.k8s.io", "kubernetes.io/no-provisioner"}
+)
+"""Their volumes are folders or disks of the node: nothing is attached, nothing is limited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from kube.errors import ApiError, NoAnswerError
 from kube.resources import PODS
 from kube.retrying import retry
 from kube.traffic import Traffic
+from kube.volumes import BIND_VOLUME, VolumePreparer
 from model.errors import ConfigError, PyroclastError
 from model.plan import Bind, Plan, Preparation
 
@@ -118,7 +119,7 @@ class ApiBinder:
 
         Args:
             client: Speaks to the server.
-            preparers: Who does each kind of preparation.
+            preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer` unless given here.
             is_leader: Whether we may still act; asked before each batch and each attempt.
             traffic: Told of binds under way, so that others wait.
             concurrency: Most binds at a time, over all plans.
@@ -126,7 +127,7 @@ class ApiBinder:
             clock: For waiting.
             chance: For jitter.
         """
-        self.preparers: dict[str, Preparer] = dict(preparers or {})
+        self.preparers: dict[str, Preparer] = {BIND_VOLUME: VolumePreparer(client, clock=clock), **(preparers or {})}
         self._client = client
         self._is_leader = is_leader
         self._traffic = traffic or Traffic()

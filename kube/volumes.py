@@ -1,0 +1,139 @@
+"""Volumes: bind the claims of a pod before the pod is bound.
+
+A claim that waits for its first consumer is either given a volume that exists (`spec.claimRef` of the volume) or marked
+with the node on which its class shall make one; the cluster's volume controller and provisioners do the rest, and we
+wait until the claim says that it is bound. (Kubernetes' WaitForFirstConsumer protocol.)
+"""
+
+import msgspec
+
+from kube.backoff import Backoff
+from kube.client import Client, MediaType
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from model import wire
+from model.errors import ConflictError
+from model.plan import Bind, Preparation
+
+__all__ = ["BIND_VOLUME", "VolumePreparer"]
+
+BIND_VOLUME = "bind-volume"
+"""Kind of preparation; its details are described where it is made (`plugins.predicates.volume_binding`)."""
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+DEFAULT_TIMEOUT_SECONDS = 600.0
+
+
+class VolumePreparer:
+    """Binds claims to volumes, or asks for volumes to be made."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
+        """Prepare to speak to the server."""
+        self._client = client
+        self._clock = clock or SystemClock()
+
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:
+        """Start the binding of one claim and wait until it is done.
+
+        Raises:
+            ConflictError: The claim or the volume is not what it was when the node was chosen, or time ran out.
+            ApiError: The server refused.
+        """
+        claim = await self._claim(preparation)
+        details = preparation.details
+        if not _is_bound(claim):
+            if "volume" in details:
+                await self._offer(claim, details["volume"])
+            else:
+                await self._select(claim, bind.node)
+        await self._wait(preparation)
+
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:
+        """Withdraw what a claim has not used; a claim that is bound stays so, for a later attempt."""
+        claim = await self._claim(preparation)
+        if _is_bound(claim):
+            return
+        if "volume" in preparation.details:
+            await self._withdraw(claim, preparation.details["volume"])
+        elif claim.metadata.annotations.get(SELECTED_NODE) == bind.node:
+            await self._annotate(claim, None)
+
+    async def _claim(self, preparation: Preparation) -> wire.PersistentVolumeClaim:
+        path = PERSISTENT_VOLUME_CLAIMS.path(preparation.namespace, preparation.name)
+        claim = PERSISTENT_VOLUME_CLAIMS.decoder.decode(await self._client.request("GET", path))
+        expected = preparation.details.get("claim-uid", claim.metadata.uid)
+        if claim.metadata.uid != expected:
+            raise ConflictError(f"claim {preparation.namespace}/{preparation.name} was deleted and made anew")
+        return claim
+
+    async def _offer(self, claim: wire.PersistentVolumeClaim, name: str) -> None:
+        volume = await self._volume(name)
+        holder = volume.spec.claim_ref
+        if holder is not None and (holder.namespace, holder.name) != (claim.metadata.namespace, claim.metadata.name):
+            raise ConflictError(f"volume {name} was taken by claim {holder.namespace}/{holder.name}")
+        reference = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "namespace": claim.metadata.namespace,
+            "name": claim.metadata.name,
+            "uid": claim.metadata.uid,
+        }
+        # the resource version makes two schedulers that want one volume collide, instead of the later one winning
+        metadata = {
+            "resourceVersion": volume.metadata.resource_version,
+            "annotations": {BOUND_BY_CONTROLLER: "yes"},
+        }
+        await self._patch(PERSISTENT_VOLUMES.path("", name), {"metadata": metadata, "spec": {"claimRef": reference}})
+
+    async def _withdraw(self, claim: wire.PersistentVolumeClaim, name: str) -> None:
+        volume = await self._volume(name)
+        holder = volume.spec.claim_ref
+        if holder is None or holder.uid != claim.metadata.uid:
+            return
+        metadata = {
+            "resourceVersion": volume.metadata.resource_version,
+            "annotations": {BOUND_BY_CONTROLLER: None},
+        }
+        await self._patch(PERSISTENT_VOLUMES.path("", name), {"metadata": metadata, "spec": {"claimRef": None}})
+
+    async def _select(self, claim: wire.PersistentVolumeClaim, node: str) -> None:
+        selected = claim.metadata.annotations.get(SELECTED_NODE)
+        if selected not in {None, node}:
+            raise ConflictError(f"a volume for claim {claim.metadata.name} is being made on node {selected}")
+        if selected is None:
+            await self._annotate(claim, node)
+
+    async def _annotate(self, claim: wire.PersistentVolumeClaim, node: str | None) -> None:
+        path = PERSISTENT_VOLUME_CLAIMS.path(claim.metadata.namespace, claim.metadata.name)
+        metadata = {"resourceVersion": claim.metadata.resource_version, "annotations": {SELECTED_NODE: node}}
+        await self._patch(path, {"metadata": metadata})
+
+    async def _volume(self, name: str) -> wire.PersistentVolume:
+        answer = await self._client.request("GET", PERSISTENT_VOLUMES.path("", name))
+        return PERSISTENT_VOLUMES.decoder.decode(answer)
+
+    async def _patch(self, path: str, patch: dict[str, object]) -> None:
+        await self._client.request("PATCH", path, body=msgspec.json.encode(patch), media_type=MediaType.MERGE_PATCH)
+
+    async def _wait(self, preparation: Preparation) -> None:
+        timeout = float(preparation.details.get("timeout-seconds", DEFAULT_TIMEOUT_SECONDS))
+        give_up_at = self._clock.monotonic() + timeout
+        backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
+        while True:
+            try:
+                if _is_bound(await self._claim(preparation)):
+                    return
+            except ApiError as error:
+                if not error.is_temporary:
+                    raise
+            wait = backoff.next_wait(0.0)
+            if self._clock.monotonic() + wait > give_up_at:
+                name = f"{preparation.namespace}/{preparation.name}"
+                raise ConflictError(f"claim {name} was not bound within {timeout:g} s")
+            await self._clock.sleep(wait)
+
+
+def _is_bound(claim: wire.PersistentVolumeClaim) -> bool:
+    return bool(claim.spec.volume_name) and claim.status.phase == "Bound"

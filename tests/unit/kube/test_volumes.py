@@ -1,0 +1,158 @@
+"""Claims are bound before their pods; what a failed plan began is withdrawn."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from kube.binder import ApiBinder
+from kube.client import MediaType
+from kube.volumes import BIND_VOLUME, VolumePreparer
+from model.errors import ConflictError
+from model.ids import JobId, NodeName, TaskId
+from model.plan import Bind, Plan, Preparation
+from tests.unit.kube.world import World
+
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+VOLUMES = "/api/v1/persistentvolumes"
+SELECTED = "volume.kubernetes.io/selected-node"
+
+
+async def make_claim(world: World, name: str = "data") -> str:
+    """Create a claim that waits; return its UID."""
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": "local",
+    }
+    body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+    made = await world.client.request_json("POST", CLAIMS, body=body)
+    return str(made["metadata"]["uid"])
+
+
+async def make_volume(world: World, name: str = "disk", claim_ref: dict[str, str] | None = None) -> None:
+    """Create a volume, taken where a reference is given."""
+    spec: dict[str, Any] = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/data"},
+        "storageClassName": "local",
+    }
+    if claim_ref is not None:
+        spec["claimRef"] = claim_ref
+    body = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    await world.client.request_json("POST", VOLUMES, body=body)
+
+
+async def controller(world: World) -> None:
+    """Do as the cluster's volume controller does: complete what is offered, provision what is asked for."""
+    while True:
+        await asyncio.sleep(0.01)
+        offered = {
+            reference["name"]: volume["metadata"]["name"]
+            for volume in (await world.client.request_json("GET", VOLUMES))["items"]
+            if (reference := volume["spec"].get("claimRef")) is not None
+        }
+        for claim in (await world.client.request_json("GET", CLAIMS))["items"]:
+            name = claim["metadata"]["name"]
+            selected = claim["metadata"].get("annotations", {}).get(SELECTED)
+            volume = offered.get(name) or (f"made-on-{selected}" if selected else None)
+            if volume and not claim["spec"].get("volumeName"):
+                await patch(world, f"{CLAIMS}/{name}", {"spec": {"volumeName": volume}})
+                await patch(world, f"{CLAIMS}/{name}/status", {"status": {"phase": "Bound"}})
+
+
+async def patch(world: World, path: str, body: dict[str, Any]) -> None:
+    """Merge a patch."""
+    content = msgspec.json.encode(body)
+    await world.client.request("PATCH", path, body=content, media_type=MediaType.MERGE_PATCH)
+
+
+def step(uid: str, **details: str) -> Preparation:
+    """The preparation of the claim `data`."""
+    return Preparation(kind=BIND_VOLUME, namespace="default", name="data", details={"claim-uid": uid, **details})
+
+
+def bind_with(uid: str, *steps: Preparation) -> Bind:
+    """Send the pod `p` to node n1."""
+    return Bind(
+        task=TaskId(uid), job=JobId("default/j"), namespace="default", name="p", node=NodeName("n1"), preparations=steps
+    )
+
+
+def preparer(world: World) -> VolumePreparer:
+    """The preparer under test."""
+    return VolumePreparer(world.client, clock=world.clock)
+
+
+async def test_a_chosen_volume_is_bound_to_the_claim_before_the_pod_is_bound(world: World) -> None:
+    """The volume carries the claim's reference, and the pod follows."""
+    claim, pod = await make_claim(world), await world.pod("p")
+    await make_volume(world)
+    world.start(controller(world))
+    bind = bind_with(pod, step(claim, volume="disk"))
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind,))
+
+    outcome = await asyncio.wait_for(ApiBinder(world.client).bind(plan), 20)
+
+    assert outcome.is_complete
+    volume = await world.client.request_json("GET", f"{VOLUMES}/disk")
+    assert volume["spec"]["claimRef"]["uid"] == claim
+    assert (await world.get_pod("p"))["spec"]["nodeName"] == "n1"
+
+
+async def test_a_claim_without_volume_is_marked_with_the_node(world: World) -> None:
+    """The provisioner learns where to make the volume."""
+    claim = await make_claim(world)
+    world.start(controller(world))
+
+    await asyncio.wait_for(
+        VolumePreparer(world.client).prepare(bind_with("u", step(claim)), step(claim, **{"selected-node": "n1"})), 20
+    )
+
+    made = await world.client.request_json("GET", f"{CLAIMS}/data")
+    assert made["metadata"]["annotations"][SELECTED] == "n1"
+
+
+async def test_a_volume_that_somebody_else_took_is_refused(world: World) -> None:
+    """The later of two schedulers loses, and says to whom."""
+    claim = await make_claim(world)
+    await make_volume(world, claim_ref={"namespace": "default", "name": "other", "uid": "x"})
+
+    with pytest.raises(ConflictError, match="taken by claim default/other"):
+        await preparer(world).prepare(bind_with("u"), step(claim, volume="disk"))
+
+
+async def test_a_claim_made_anew_is_refused(world: World) -> None:
+    """The node was chosen for another claim."""
+    await make_claim(world)
+
+    with pytest.raises(ConflictError, match="deleted and made anew"):
+        await preparer(world).prepare(bind_with("u"), step("another-uid", volume="disk"))
+
+
+async def test_waiting_ends(world: World) -> None:
+    """Nobody binds the claim: the plan fails after the timeout that the plugin gave."""
+    claim = await make_claim(world)
+    await make_volume(world)
+
+    with pytest.raises(ConflictError, match="was not bound within 5 s"):
+        await preparer(world).prepare(bind_with("u"), step(claim, volume="disk", **{"timeout-seconds": "5"}))
+
+
+@pytest.mark.parametrize("details", [{"volume": "disk"}, {"selected-node": "n1"}])
+async def test_what_a_failed_plan_began_is_withdrawn(world: World, details: dict[str, str]) -> None:
+    """The volume is free again, the annotation gone."""
+    claim = await make_claim(world)
+    await make_volume(world)
+    work, bind = step(claim, **details, **{"timeout-seconds": "1"}), bind_with("u")
+    with pytest.raises(ConflictError):
+        await preparer(world).prepare(bind, work)
+
+    await preparer(world).revert(bind, work)
+
+    volume = await world.client.request_json("GET", f"{VOLUMES}/disk")
+    left = await world.client.request_json("GET", f"{CLAIMS}/data")
+    assert volume["spec"].get("claimRef") is None
+    assert SELECTED not in left["metadata"].get("annotations", {})
