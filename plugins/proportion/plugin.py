@@ -19,9 +19,10 @@ from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
+from model.quantity import format_bytes, format_millis
 from model.queues import Queue
 from model.refusals import Refusal
-from model.resources import CPU, MEMORY, PODS, UNLIMITED
+from model.resources import CPU, MEMORY, MILLI, PODS, UNLIMITED
 from model.tasks import Task
 from plugins.proportion.books import QueueBook
 from plugins.proportion.water import deserved
@@ -189,7 +190,7 @@ class Division:
     def _words(self, amounts: Sequence[int]) -> str:
         space = self._session.resources
         return ", ".join(
-            f"{name} {amount / scale:g}"
+            f"{name} {format_bytes(amount) if name == MEMORY else format_millis(amount * MILLI // scale)}"
             for name, amount, scale in zip(space.names, amounts, space.scales, strict=True)
             if amount
         )

@@ -229,8 +229,8 @@ def opened(
     """Open a session on objects.
 
     Args:
-        objects: Nodes, pods, groups, queues and what else the books follow; the queue `default` is always there, and so
-            is the group `job` unless it is given.
+        objects: Nodes, pods, groups, queues and what else the books follow; the queue `default` is always there, and
+            the group `job` when pods name it.
         plugins: One tier, in order: names, or mappings as they stand in a configuration.
         tiers: Several tiers, in place of `plugins`.
         actions: Of the configuration.
@@ -238,9 +238,10 @@ def opened(
     """
     books = Books()
     given = {(type(each).__name__, each.metadata.name) for each in objects}
-    for default in (wire.Queue(metadata=wire.ObjectMeta(name="default", uid="default")), group("job")):
-        if (type(default).__name__, default.metadata.name) not in given:
-            books.apply(type(default).__name__, default)
+    if ("Queue", "default") not in given:
+        books.apply("Queue", queue("default"))
+    if ("PodGroup", "job") not in given and any(isinstance(each, wire.Pod) and _is_in_job(each) for each in objects):
+        books.apply("PodGroup", group("job"))
     for each in objects:
         books.apply(type(each).__name__, each)
     known = registry()
@@ -275,6 +276,10 @@ def opened(
     session.seal()
     assert session.failures == {}
     return World(session, plans)
+
+
+def _is_in_job(each: wire.Pod) -> bool:
+    return each.metadata.annotations.get("scheduling.k8s.io/group-name") == "job"
 
 
 def acted(world: World) -> World:
