@@ -76,7 +76,7 @@ def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
     tell_figures(seen, metrics)
 
     assert metrics.value("pyroclast_backlog_tasks", "q") == 3
-    assert metrics.value("pyroclast_refused_jobs", "resources", "NoNodeFits") == 1
+    assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
 
 
 def test_placements_are_timed_from_creation(seen: Seen) -> None:

@@ -28,11 +28,15 @@ class Daemon:
         async def snapshot() -> bytes:
             return b'{"kind": "List"}'
 
+        async def audit() -> list[str]:
+            return ["jobs ns/a: 1, 2"]
+
         return Inside(
             checks={"synced": lambda: self.unsynced, "configured": lambda: None},
             metrics_text=lambda: b"volcano_x 1\n",
             snapshot=snapshot,
             explain=self.explanations.get,
+            audit=audit,
         )
 
 
@@ -85,9 +89,10 @@ async def test_process_is_ready_when_all_checks_hold(endpoints: Endpoints, daemo
 
 
 async def test_metrics_and_snapshot_are_served(endpoints: Endpoints) -> None:
-    """The second listener has metrics and the dump."""
+    """The second listener has metrics, the dump, and the differences that an audit finds."""
     assert await get(endpoints, "metrics", "/metrics") == (200, "volcano_x 1\n")
     assert await get(endpoints, "metrics", "/debug/snapshot") == (200, '{"kind": "List"}')
+    assert await get(endpoints, "metrics", "/debug/audit") == (200, '{"differences": ["jobs ns/a: 1, 2"]}\n')
 
 
 async def test_explain_answers_for_known_jobs_alone(endpoints: Endpoints, daemon: Daemon) -> None:
