@@ -1,0 +1,286 @@
+"""DRF in a session: worked numbers of docs/plugins/drf.md."""
+
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from framework import points
+from framework.points import Vote
+from plugins.drf.shares import dominant
+from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
+
+HIERARCHICAL = {"name": "drf", "enableHierarchy": True}
+
+
+def held(name: str, *amounts: tuple[str, str], own: str = "default") -> list[Any]:
+    """A group with running pods of (cpu, memory)."""
+    pods = [
+        pod(f"{name}{index}", job=name, on="n", cpu=cpu, memory=memory) for index, (cpu, memory) in enumerate(amounts)
+    ]
+    return [group(name, queue=own), *pods]
+
+
+def wanted(name: str, own: str, count: int, cpu: str = "", memory: str = "") -> list[Any]:
+    """A group with pending pods."""
+    return [
+        group(name, queue=own),
+        *(pod(f"{name}-w-{index}", job=name, cpu=cpu, memory=memory) for index in range(count)),
+    ]
+
+
+def world(*objects: Any) -> World:
+    """A session with drf alone, on 10 CPU and 100 bytes of memory."""
+    return opened(node("n", cpu="10", memory="100", pods=1000), *objects, plugins=["drf"])
+
+
+# Shares ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_dominant_share_is_the_largest() -> None:
+    """3 of 10 and 10 of 100: 0.3, of the first resource; the first of equals; none of what is not offered."""
+    assert dominant([3000, 10], [10000, 100]) == (0.3, 0)
+    assert dominant([1000, 30], [10000, 100]) == (0.3, 1)
+    assert dominant([3000, 30], [10000, 100]) == (0.3, 0)
+    assert dominant([0, 0], [10000, 100]) == (0.0, -1)
+    assert dominant([5, 1], [0, 100]) == (0.01, 1)
+
+
+def test_jobs_with_smaller_shares_go_first() -> None:
+    """0.2 by memory before 0.3 by CPU."""
+    there = world(*held("rich", ("3", "5")), *held("poor", ("1", "20")))
+    jobs = sorted((there.job(name) for name in ("rich", "poor")), key=there.session.job_order_key)
+
+    assert [job.job.name for job in jobs] == ["poor", "rich"]
+
+
+def test_pods_are_a_resource_too() -> None:
+    """A job of many tiny pods has the places of pods as its dominant resource."""
+    there = opened(node("n", cpu="10", memory="100", pods=10), *held("many", *[("1m", "1")] * 5), plugins=["drf"])
+    assert there.function(points.JOB_ORDER).function(there.job("many")) == 0.5
+    there.close()
+
+    assert there.session.shares[there.job("many").id].resource == "pods"
+
+
+def test_a_share_follows_placements_evictions_and_waiting_places() -> None:
+    """Waiting tasks count as given, evicted ones as gone."""
+    there = world(*held("a", ("2", "1"), ("1", "1")), pod("p", job="a", cpu="1", memory="1"))
+    rank, job = there.function(points.JOB_ORDER).function, there.job("a")
+    assert rank(job) == 0.3
+    with there.session.statement() as statement:
+        assert statement.pipeline(job, there.tasks("p"), [0]) is None
+        assert rank(job) == 0.4
+        there.evict(statement, "a0")
+        assert rank(job) == 0.2
+
+    assert rank(job) == 0.3
+
+
+def test_shares_are_reported() -> None:
+    """As a metric and in the report, with the dominant resource."""
+    there = acted(world(*held("a", ("2", "30")), pod("p", job="a", cpu="1", memory="1")))
+    there.close()
+    (share,) = there.session.shares.values()
+
+    assert (share.resource, share.share) == ("memory", 0.31)
+    assert share.allocated == {"cpu": 3000, "memory": 31000, "pods": 2000}
+    assert there.samples("job_share") == {"ns/a": 0.31}
+
+
+# Victims --------------------------------------------------------------------------------------------------------------
+
+
+def test_jobs_that_keep_more_than_the_preemptor_would_have_give_way() -> None:
+    """The preemptor would have 0.30: left with 0.50, 0.30 and 0.40 they give, left with 0.25 it does not."""
+    there = world(
+        *held("j1", ("1", "5"), ("5", "15")),
+        *held("j2", ("1", "5"), ("3", "5")),
+        *held("j3", ("1", "10"), ("2", "40")),
+        *held("j4", ("1", "1"), ("2500m", "1")),
+        *held("mine", ("2", "5")),
+        pod("p", job="mine", cpu="1", memory="5"),
+    )
+    candidates = there.tasks("j10", "j20", "j30", "j40")
+    victims, vote = there.function(points.PREEMPTABLE).function(there.task("p"), candidates)
+
+    assert [task.name for task in victims] == ["j10", "j20", "j30"]
+    assert vote is Vote.PERMIT
+
+
+def test_candidates_of_one_job_are_counted_down() -> None:
+    """6 CPU in six pods: left with 0.5, 0.4, 0.3 they give, with 0.2 and 0.1 no more."""
+    there = world(*held("j1", *[("1", "1")] * 6), *held("mine", ("2", "1")), pod("p", job="mine", cpu="1", memory="1"))
+    candidates = there.tasks(*(f"j1{index}" for index in range(5)))
+
+    assert there.session.preemptable(there.task("p"), candidates) == candidates[:3]
+
+
+def test_one_who_stays_is_counted_down_too() -> None:
+    """The first would leave 0.2 and stays; the second is judged at 0.1 without it."""
+    there = world(
+        *held("j1", ("4", "1"), ("1", "1"), ("1", "1")),
+        *held("mine", ("2", "1")),
+        pod("p", job="mine", cpu="1", memory="1"),
+    )
+
+    assert there.session.preemptable(there.task("p"), there.tasks("j10", "j11")) == []
+    assert there.session.preemptable(there.task("p"), there.tasks("j11", "j10")) == there.tasks("j11")
+
+
+def test_a_preemptor_without_a_job_has_no_victims() -> None:
+    """There is no share to compare with."""
+    there = world(*held("a", ("5", "1")), pod("alone", job=""))
+    alone = there.session.snapshot.outsiders[0].task
+
+    assert there.function(points.PREEMPTABLE).function(alone, there.tasks("a0")) == ([], Vote.PERMIT)
+
+
+# Hierarchy ------------------------------------------------------------------------------------------------------------
+
+
+def test_without_the_flag_queues_are_not_its_business() -> None:
+    """Neither their order nor reclaim."""
+    session = world(*held("a", ("1", "1"))).session
+
+    assert session.functions(points.QUEUE_ORDER) == ()
+    assert session.functions(points.RECLAIMABLE) == ()
+
+
+def test_rescaling_end_to_end() -> None:
+    """10 CPU and 10 GB: science runs 5 pods of both, development 5 of CPU, production 5 of memory."""
+    there = acted(
+        opened(
+            node("n", cpu="10", memory="10G", pods=50),
+            queue("eng-dev", hierarchy="root/eng/dev", weights="100/50/50"),
+            queue("eng-prod", hierarchy="root/eng/prod", weights="100/50/50"),
+            queue("sci", hierarchy="root/sci", weights="100/50"),
+            *wanted("d", "eng-dev", 10, cpu="1"),
+            *wanted("m", "eng-prod", 10, memory="1G"),
+            *wanted("s", "sci", 10, cpu="1", memory="1G"),
+            plugins=["gang", HIERARCHICAL],
+            actions="allocate",
+        )
+    )
+    placed = [name[0] for name in bound(there)]
+
+    assert {name: placed.count(name) for name in "dms"} == {"d": 5, "m": 5, "s": 5}
+
+
+def test_blocked_queues_do_not_hold_back_others_end_to_end() -> None:
+    """30 CPU and 30 GB: three queues of CPU run 10 pods each, two of memory 15."""
+    there = acted(
+        opened(
+            node("n", cpu="30", memory="30G", pods=500),
+            queue("pg1", hierarchy="root/pg1", weights="100/25"),
+            queue("pg2", hierarchy="root/pg2", weights="100/25"),
+            queue("pg31", hierarchy="root/pg3/pg31", weights="100/25/50"),
+            queue("pg32", hierarchy="root/pg3/pg32", weights="100/25/50"),
+            queue("pg4", hierarchy="root/pg4", weights="100/25"),
+            *wanted("a", "pg1", 30, cpu="1"),
+            *wanted("b", "pg2", 30, cpu="1"),
+            *wanted("c", "pg31", 30, cpu="1"),
+            *wanted("d", "pg32", 30, memory="1G"),
+            *wanted("e", "pg4", 30, memory="1G"),
+            plugins=["gang", HIERARCHICAL],
+            actions="allocate",
+        )
+    )
+    placed = [name[0] for name in bound(there)]
+
+    assert {name: placed.count(name) for name in "abcde"} == {"a": 10, "b": 10, "c": 10, "d": 15, "e": 15}
+
+
+def shared() -> World:
+    """Two queues of equal weight on 10 CPU: one runs 6 pods of 1 CPU and 2 of 100m, the other wants."""
+    rich = [
+        group("r", queue="rich"),
+        *(pod(f"r{index}", job="r", on="n", cpu="1", memory="") for index in range(6)),
+        pod("big", job="r", on="n", cpu="3", memory=""),
+        pod("more", job="r", cpu="1", memory=""),
+    ]
+    poor = [group("p", queue="poor"), pod("p0", job="p", cpu="3", memory=""), pod("p1", job="p", cpu="7", memory="")]
+    return opened(
+        node("n", cpu="10", memory="10G", pods=500),
+        queue("rich", hierarchy="root/rich", weights="1/1"),
+        queue("poor", hierarchy="root/poor", weights="1/1"),
+        *rich,
+        *poor,
+        plugins=[HIERARCHICAL],
+    )
+
+
+def test_room_is_reclaimed_while_the_reclaimers_queue_would_still_go_first() -> None:
+    """With 3 CPU of its own it goes before 8 and before 6; with 7 it does not go before 6."""
+    there = shared()
+
+    assert there.session.reclaimable(there.task("p0"), there.tasks("r0", "big")) == there.tasks("r0", "big")
+    assert there.session.reclaimable(there.task("p1"), there.tasks("r0", "big")) == there.tasks("r0")
+
+
+def test_candidates_are_judged_each_for_itself() -> None:
+    """Six of them together would leave 3, but each alone leaves 8."""
+    there = shared()
+    candidates = there.tasks(*(f"r{index}" for index in range(6)))
+
+    assert there.session.reclaimable(there.task("p0"), candidates) == candidates
+
+
+def test_asking_for_victims_changes_no_share() -> None:
+    """The order of queues is what it was."""
+    there = shared()
+    queues = there.queue("rich"), there.queue("poor")
+    tree = there.function(points.RECLAIMABLE).function.__self__._tree
+    before = {name: (node.share, list(node.vector)) for name, node in tree.root.children.items()}
+    there.session.reclaimable(there.task("p1"), there.tasks("r0", "big"))
+
+    assert {name: (node.share, list(node.vector)) for name, node in tree.root.children.items()} == before
+    assert min(queues, key=there.session.queue_order_key).name == "poor"
+
+
+def test_queues_without_jobs_or_path_are_compared_as_having_nothing() -> None:
+    """Nothing fails; older ones go first among equals."""
+    there = opened(
+        node("n"),
+        queue("busy", hierarchy="root/busy", weights="1/1"),
+        queue("idle", hierarchy="root/idle", weights="1/1"),
+        queue("plain"),
+        *held("a", ("1", "1"), own="busy"),
+        pod("p", job="a"),
+        plugins=[HIERARCHICAL],
+    )
+    keys = {name: there.session.queue_order_key(there.queue(name)) for name in ("busy", "idle", "plain")}
+
+    assert keys["idle"] < keys["busy"]
+    assert not keys["plain"][0] < keys["busy"][0]
+    assert not keys["busy"][0] < keys["plain"][0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_undone_changes_leave_shares_and_tree_as_they_were(data: st.DataObject) -> None:
+    """Any mix of placements, waiting places and evictions."""
+    there = shared()
+    tree = there.function(points.RECLAIMABLE).function.__self__._tree
+    rank = there.function(points.JOB_ORDER).function
+
+    def everything() -> list[Any]:
+        nodes = [tree.root, *tree.root.children.values()]
+        shares = [rank(there.job("r")), rank(there.job("p"))]
+        return [*shares, *((node.share, list(node.vector), node.is_saturated) for node in nodes)]
+
+    before = everything()
+    with there.session.statement() as statement:
+        names = data.draw(st.permutations(["r0", "r1", "big", "more", "p0", "p1"]))
+        for name in names[: data.draw(st.integers(1, 6))]:
+            task = there.task(name)
+            job = there.session.job_of(task)
+            assert job is not None
+            if task.node is not None:
+                there.evict(statement, name)
+            elif data.draw(st.booleans()):
+                there.place(statement, name, "n")
+            else:
+                assert statement.pipeline(job, [task], [0]) is None
+
+    assert everything() == before
