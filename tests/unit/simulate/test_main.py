@@ -1,0 +1,122 @@
+"""`pyroclast simulate` as a command."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scheduler.cli import main
+from tests.unit.simulate.builders import case, group, node, pod
+
+
+def written(folder: Path, *, cpu: int = 1) -> str:
+    """Write a cluster of one node and a gang of two; return the path."""
+    pods = [pod("a", cpu=cpu, schedulerName="volcano"), pod("b", cpu=cpu, schedulerName="volcano")]
+    group_of_default = group(minimum=2)
+    group_of_default["spec"]["queue"] = "default"
+    documents = [
+        {"kind": "Node", **node("n1")},
+        {"kind": "PodGroup", **group_of_default},
+        {"kind": "List", "items": [{"kind": "Pod", **each} for each in pods]},
+    ]
+    file = folder / "objects.yaml"
+    file.write_text(yaml.safe_dump_all(documents))
+    return str(file)
+
+
+def test_a_table_tells_who_runs_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default, with the built-in configuration; the default queue is there without being written."""
+    assert main(["simulate", "-f", written(tmp_path)]) == 0
+
+    assert capsys.readouterr().out == (
+        "Placed: 2\n"
+        "  POD    GROUP   NODE\n"
+        "  ns/a   ns/g    n1\n"
+        "  ns/b   ns/g    n1\n"
+        "\n"
+        "Groups: 1\n"
+        "  GROUP   PHASE     TASKS       QUEUE\n"
+        "  ns/g    Inqueue   2 Binding   default\n"
+    )
+
+
+def test_a_table_tells_who_waits_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each pod with the reason of its group."""
+    assert main(["simulate", "-f", written(tmp_path, cpu=3)]) == 0
+
+    out = capsys.readouterr().out
+    assert "Placed: 0" in out
+    assert "Waiting: 2" in out
+    assert "Insufficient cpu" in out or "more cpu than it deserves" in out
+
+
+def test_json_is_the_answer_of_a_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`-o json`, without an id."""
+    assert main(["simulate", "-f", written(tmp_path), "--rounds", "2", "-o", "json"]) == 0
+
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["id"] is None
+    assert [each["phases"] for each in answer["rounds"]] == [{"ns/g": "Inqueue"}, {"ns/g": "Running"}]
+
+
+def test_pods_of_other_schedulers_only_take_room(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are not placed, and the room they hold is not given away."""
+    file = tmp_path / "o.yaml"
+    theirs = pod("theirs", on="n1", cpu=4, schedulerName="default-scheduler")
+    waiting = pod("waiting", schedulerName="default-scheduler")
+    ours = pod("ours", schedulerName="volcano")
+    for each in (theirs, waiting):
+        del each["metadata"]["annotations"]
+    gang = group()
+    gang["spec"]["queue"] = "default"
+    documents = [
+        {"kind": "Node", **node("n1")},
+        {"kind": "PodGroup", **gang},
+        *({"kind": "Pod", **each} for each in (theirs, waiting, ours)),
+    ]
+    file.write_text(yaml.safe_dump_all(documents))
+
+    assert main(["simulate", "-f", str(file), "-o", "json"]) == 0
+    (decided,) = json.loads(capsys.readouterr().out)["rounds"]
+    assert decided["binds"] == {}
+    assert list(decided["podRefusals"]) == ["ns/ours"]
+
+
+def test_a_batch_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One answer a line; a faulty case does not change the status."""
+    file = tmp_path / "cases.jsonl"
+    sound = case(nodes=[node("n1")], groups=[group()], pods=[pod("a")])
+    file.write_text("\n".join(json.dumps(each) for each in (sound, {"id": "bad", "rounds": -1})))
+
+    assert main(["simulate", "--batch", str(file)]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first["rounds"][0]["binds"] == {"ns/a": "n1"}
+    assert second["id"] == "bad"
+    assert second["error"]["kind"] == "case"
+
+
+@pytest.mark.parametrize("arguments", [["-f", "nowhere.yaml"], ["--batch", "nowhere.jsonl"]])
+def test_objects_that_cannot_be_read(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 1, the file is named."""
+    assert main(["simulate", *arguments]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2."""
+    config = tmp_path / "scheduler.yaml"
+    config.write_text("actions: fly, allocat\n")
+
+    assert main(["simulate", "--config", str(config), "-f", written(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert "'fly'" in err
+    assert "'allocat'" in err
+
+
+@pytest.mark.parametrize("arguments", [[], ["-f", "a", "--batch", "b"], ["-f", "a", "--rounds", "0"], ["--btach"]])
+def test_a_command_line_that_cannot_be_read(arguments: list[str]) -> None:
+    """Status 2, as usual."""
+    with pytest.raises(SystemExit) as left:
+        main(["simulate", *arguments])
+    assert left.value.code == 2
