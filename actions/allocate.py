@@ -132,7 +132,7 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
         if place_sub_jobs(session, statement, job, sheets):
-            if job.ready_count < job.min_available:
+            if job.relies_on_best_effort:
                 session.defer(job, statement)
                 return False
             placed_any = bool(statement.operations)

@@ -27,8 +27,8 @@ class Enqueue:
             refusals = [] if job.job.min_resources is None else session.job_enqueueable(job)
             if refusals:
                 for refusal in refusals:
-                    job.refuse(refusal)
-                    session.group_event(job, "Normal", "Unschedulable", refusal.message)
+                    if job.refuse(refusal):
+                        session.group_event(job, "Normal", "Unschedulable", refusal.message)
             else:
                 session.job_enqueued(job)
             order.return_queue(queue)

@@ -263,6 +263,13 @@ class Candidates:
         """Whether the standing scores tell which node is best, with nothing to rescale or ask anew."""
         return not self._normalised and self._session.takes_best_score and not self._functions.looks_beyond(task)
 
+    def is_hopeless(self, task: Task) -> bool:
+        """Whether no node has room for a task now or later in this session, so that its like need not be tried."""
+        if not self.stands_alone(task):
+            return False
+        self.refresh(task)
+        return not (self.allowed & self.fits_future).any()
+
     def nodes_for(self, task: Task, domain: BoolArray | None = None) -> BoolArray:
         """Tell which nodes could take a task, room apart, shape (N,)."""
         self.refresh(task)

@@ -61,7 +61,10 @@ class Closing:
         self.phases: dict[JobId, JobPhase] = {}
         self.queue_statuses: tuple[QueueStatus, ...] = ()
         for job in session.jobs_to_close():
-            settled.note(session.snapshot.job_table, job.job.column, is_settled=self._close_job(job))
+            table = session.snapshot.job_table
+            settled.note(table, job.job.column, is_settled=self._close_job(job))
+            settled.remember(job.job, table, job.all_refusals, job.task_refusals, misfit=job.misfit)
+        settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())
 
@@ -76,7 +79,7 @@ class Closing:
             self.group_statuses.append(status)
             self._note_event(job, phase, conditions)
         told = self._tell_tasks(job)
-        return status is None and not told and not job.touched
+        return status is None and not told
 
     def _conditions(self, job: SessionJob) -> list[Condition]:
         conditions = list(self._session.conditions.get(job.id, ()))

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
 from framework.jobs import SessionJob
-from framework.memory import Memory, Settled
+from framework.memory import Memory, Settled, Standing
 from framework.registry import Registry
 from framework.session import Session
 from model.ids import JobId, NodeName, TaskId
+from model.jobs import Job
 from model.plan import Plan
 from model.refusals import Refusal
 from model.report import CycleReport, Sample
@@ -185,7 +186,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         pod_conditions=tuple(closing.pod_conditions),
         queue_statuses=closing.queue_statuses,
         events=tuple(session.events),
-        refusals={job_id: refusals for job_id, job in known if (refusals := _refusals(job))},
+        refusals=_refusals(session),
         task_refusals=_task_refusals(session),
         vetoes={task_id: tuple(vetoes) for task_id, vetoes in sorted(session.vetoes.items())},
         shares=session.shares,
@@ -197,23 +198,35 @@ def _report(session: Session, closing: Closing) -> CycleReport:
     )
 
 
-def _refusals(job: SessionJob) -> tuple[Refusal, ...]:
-    return (*job.refusals, job.verdict) if job.verdict is not None else tuple(job.refusals)
-
-
 def _pipelined(job: SessionJob) -> dict[TaskId, NodeName]:
     if not job.counts[TaskStatus.PIPELINED]:
         return {}
     return {task.id: task.node for task in job.in_status(TaskStatus.PIPELINED) if task.node is not None}
 
 
+def _refusals(session: Session) -> dict[JobId, tuple[Refusal, ...]]:
+    refusals = {job.id: standing.refusals for job, standing in _standing(session) if standing.refusals}
+    refusals |= {job_id: told for job_id, job in session.known_jobs().items() if (told := job.all_refusals)}
+    return dict(sorted(refusals.items()))
+
+
 def _task_refusals(session: Session) -> dict[TaskId, tuple[Refusal, ...]]:
     refusals: dict[TaskId, tuple[Refusal, ...]] = {
         outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
     }
+    for _, standing in _standing(session):
+        refusals |= {task_id: (refusal,) for task_id, refusal in standing.task_refusals.items()}
     for _, job in sorted(session.known_jobs().items()):
         refusals |= {task_id: (refusal,) for task_id, refusal in job.task_refusals.items()}
     return refusals
+
+
+def _standing(session: Session) -> Iterator[tuple[Job, Standing]]:
+    """Return what those were told who were passed over because nothing changed for them."""
+    for job in session.passed_over:
+        standing = session.standing(job)
+        if standing is not None:
+            yield job, standing
 
 
 def _failure_samples(session: Session) -> Iterator[Sample]:

@@ -6,6 +6,7 @@ Counting rules are Volcano's. A job's state is changed by statements alone; plug
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from framework.memory import Standing
 from framework.sub_jobs import group_of, sub_job_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
@@ -34,8 +35,10 @@ class SessionJob:
         "counts",
         "job",
         "last_places",
+        "misfit",
         "phase",
         "refusals",
+        "standing",
         "task_refusals",
         "touched",
         "unplaceable",
@@ -43,8 +46,14 @@ class SessionJob:
         "was_broken",
     )
 
-    def __init__(self, job: Job, table: JobTable, *, was_broken: bool = False) -> None:
+    def __init__(
+        self, job: Job, table: JobTable, *, was_broken: bool = False, standing: Standing | None = None
+    ) -> None:
         self.job = job
+        self.standing = standing
+        """What it was told in the last cycle, where nothing of it changed since."""
+        self.misfit: int | None = None
+        """Number of the template of all its pending tasks, where no node has room for even one of them."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
         self.counts: list[int] = table.counts[:, job.column].tolist()
@@ -65,7 +74,7 @@ class SessionJob:
         self.verdict: Refusal | None = None
         """Why it lacks its minimum, summed up as the session closes; stands behind `refusals` in the report."""
         self.touched = False
-        """Whether this session placed, evicted, admitted or refused anything of it."""
+        """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
 
     # What it is -------------------------------------------------------------------------------------------------------
@@ -153,6 +162,11 @@ class SessionJob:
     def is_starving(self) -> bool:
         """Whether even with waiting tasks the minimum is not reached; best-effort tasks do not count."""
         return self.waiting_count + self.ready_count < self.job.min_available
+
+    @property
+    def relies_on_best_effort(self) -> bool:
+        """Whether the minimum is reached only by counting best-effort tasks that have no place yet."""
+        return self.pending_best_effort > 0 and self.ready_count < self.job.min_available
 
     @property
     def is_pending(self) -> bool:
@@ -268,11 +282,24 @@ class SessionJob:
             self.allocated = self.allocated + change * amounts
         self.touched = True
 
-    def refuse(self, refusal: Refusal) -> None:
-        """Note why the job waits; the same reason of the same plugin is noted once."""
-        self.touched = True
+    @property
+    def all_refusals(self) -> tuple[Refusal, ...]:
+        """Why the job waits, with what its gang was found to lack."""
+        return tuple(self.refusals) if self.verdict is None else (*self.refusals, self.verdict)
+
+    def refuse(self, refusal: Refusal) -> bool:
+        """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
             self.refusals.append(refusal)
+        is_news = self.standing is None or refusal not in self.standing.refusals
+        self.touched = self.touched or is_news
+        return is_news
+
+    def refuse_task(self, task: Task, refusal: Refusal) -> None:
+        """Note why a task was not placed."""
+        self.task_refusals[task.id] = refusal
+        if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
+            self.touched = True
 
 
 class SubJob:

@@ -4,15 +4,18 @@ Dropping it changes no decision: it saves work that would come to the same end, 
 beneficiary) that the cluster shows too, by nominated nodes.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from model.arrays import BoolArray, IntArray
-from model.jobs import JobTable
+from model.ids import JobId, TaskId
+from model.jobs import Job, JobTable
+from model.refusals import Refusal
 
-__all__ = ["Memory", "Settled"]
+__all__ = ["Memory", "Settled", "Standing"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -29,20 +32,31 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Generation of the configuration of that cycle."""
 
 
-class Settled:
-    """Jobs whose status was found to be written as it should be; a cache beside the memory, never serialised.
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """What a job was told, as long as nothing of it changes."""
 
-    A revision is never used twice, so a column with the revision it had needs no second look unless the session touched
-    its job.
+    revision: int
+    refusals: tuple[Refusal, ...]
+    task_refusals: Mapping[TaskId, Refusal]
+
+
+class Settled:
+    """What need not be done again; a cache beside the memory, never serialised, without which decisions are the same.
+
+    Of each job: whether its status was found to be written as it should be, and what it was told when it was refused. A
+    revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_revisions",)
+    __slots__ = ("_misfits", "_refused", "_revisions", "_standing")
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._refused: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._standing: dict[JobId, Standing] = {}
 
     def unsettled(self, table: JobTable) -> BoolArray:
-        """Tell which columns need a look, shape (J,)."""
+        """Tell which columns need a look at the end of a cycle, shape (J,)."""
         self._fit(table.revision.size)
         return table.revision != self._revisions[: table.revision.size]
 
@@ -51,7 +65,50 @@ class Settled:
         self._fit(table.revision.size)
         self._revisions[column] = table.revision[column] if is_settled else _NEVER
 
+    def standing(self, job: Job, table: JobTable) -> Standing | None:
+        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        known = self._standing.get(job.id)
+        return known if known is not None and known.revision == table.revision[job.column] else None
+
+    def remember(
+        self,
+        job: Job,
+        table: JobTable,
+        refusals: Sequence[Refusal],
+        task_refusals: Mapping[TaskId, Refusal],
+        *,
+        misfit: int | None,
+    ) -> None:
+        """Keep what a job was told.
+
+        Args:
+            job: The job.
+            table: Where its revision stands.
+            refusals: What it was told as a whole.
+            task_refusals: What its tasks were told.
+            misfit: Number of the template of all its pending tasks, where no node had room for one of them.
+        """
+        self._fit(table.revision.size)
+        revision = int(table.revision[job.column])
+        self._standing[job.id] = Standing(revision, tuple(refusals), dict(task_refusals))
+        self._refused[job.column] = revision if misfit is not None else _NEVER
+        self._misfits[job.column] = _NEVER if misfit is None else misfit
+
+    def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray]:
+        """Tell which unchanged jobs found no room in the last cycle, shape (J,), and by which template, shape (J,)."""
+        self._fit(table.revision.size)
+        columns = slice(0, table.revision.size)
+        return self._refused[columns] == table.revision, self._misfits[columns]
+
+    def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
+        """Forget what jobs were told that are no more."""
+        if len(self._standing) > len(jobs):
+            self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
+
     def _fit(self, columns: int) -> None:
-        if columns > self._revisions.size:
-            more = np.full(columns - self._revisions.size, _NEVER, dtype=np.int64)
+        missing = columns - self._revisions.size
+        if missing > 0:
+            more = np.full(missing, _NEVER, dtype=np.int64)
             self._revisions = np.append(self._revisions, more)
+            self._refused = np.append(self._refused, more)
+            self._misfits = np.append(self._misfits, more)

@@ -39,6 +39,12 @@ class Worksheet:
         return self._position < len(self._tasks)
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether all tasks are of one template, those taken included."""
+        first = self._tasks[0].template
+        return all(task.template is first for task in self._tasks)
+
+    @property
     def next_task(self) -> Task:
         """The first task that is left."""
         return self._tasks[self._position]
@@ -145,6 +151,8 @@ def _place_one(site: _Site, task: Task) -> bool:
     choice = _nominated(site, task) or site.session.candidates(task).choose(task, site.domain)
     if choice is None:
         _note(site, task, site.session.explain(task, site.domain))
+        if site.worksheet.is_uniform and site.session.candidates(task).is_hopeless(task):
+            site.job.misfit = task.template.number
         return False
     place = site.statement.allocate if choice.is_idle else site.statement.pipeline
     refusal = place(site.job, [task], [choice.column])
@@ -168,8 +176,7 @@ def _nominated(site: _Site, task: Task) -> Choice | None:
 
 
 def _note(site: _Site, task: Task, refusal: Refusal) -> None:
-    site.job.task_refusals[task.id] = refusal
-    site.job.touched = True
+    site.job.refuse_task(task, refusal)
 
 
 def _role_has_failed(site: _Site, task: Task) -> bool:
@@ -227,9 +234,8 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
             refusal = session.explain(task)
     if refusal is None:
         return True
-    job.task_refusals[task.id] = refusal
+    job.refuse_task(task, refusal)
     job.unplaceable.add(task.id)
-    job.touched = True
     return False
 
 
@@ -245,7 +251,7 @@ def complete(session: Session, job: SessionJob) -> None:
             statement.merge(deferred)
         for task in [each for each in session.pending_tasks(job) if job.counts_as_placed(each) and not each.gated]:
             place_best_effort(session, statement, job, task)
-            if job.ready_count >= job.min_available and session.job_ready(job):
+            if session.job_ready(job) and not job.relies_on_best_effort:
                 statement.commit()
 
 

@@ -16,7 +16,7 @@ from framework.configuration import PluginOption, Profile
 from framework.explaining import explain
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Ledger, Verb
-from framework.memory import Settled
+from framework.memory import Settled, Standing
 from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Locality, Point, Registered
 from framework.statement import Operation, Statement
@@ -82,6 +82,8 @@ class Session:
         self.vetoes: dict[TaskId, list[tuple[TaskId, Refusal]]] = {}
         self.nominated: set[TaskId] = set()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
+        self.passed_over: Sequence[Job] = ()
+        """Jobs that are not tried again because nothing changed for them."""
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
         self._committed = committed
@@ -304,8 +306,30 @@ class Session:
         return (self._session_job(job) for job in self.snapshot.jobs.values())
 
     def jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
-        """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids."""
-        return self._looked_at(self.snapshot.job_table.counts[TaskStatus.PENDING] > 0)
+        """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids.
+
+        Jobs that found no room in the last cycle are passed over while nothing of them changed and no node has room for
+        any of their tasks: trying them would come to the same end, and what they were told stands.
+        """
+        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        return self._looked_at(pending & ~self._still_misfits())
+
+    def _still_misfits(self) -> BoolArray:
+        table = self.snapshot.job_table
+        mask, templates = self._settled.misfits(table)
+        mask = mask & (table.counts[TaskStatus.PENDING] > 0)
+        for number in np.unique(templates[mask]).tolist():
+            columns = mask & (templates == number)
+            job = table.jobs[int(np.flatnonzero(columns)[0])]
+            task = None if job is None else next(t for t in job.tasks.values() if t.template.number == number)
+            if task is None or not self.candidates(task).is_hopeless(task):
+                mask &= ~columns
+        self.passed_over = table.select(mask)
+        return mask
+
+    def standing(self, job: Job) -> Standing | None:
+        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        return self._settled.standing(job, self.snapshot.job_table)
 
     def jobs_at_the_gate(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
@@ -319,7 +343,13 @@ class Session:
     def _session_job(self, job: Job) -> SessionJob:
         known = self._jobs.get(job.id)
         if known is None:
-            known = self._jobs[job.id] = SessionJob(job, self.snapshot.job_table)
+            table = self.snapshot.job_table
+            known = self._jobs[job.id] = SessionJob(
+                job,
+                table,
+                was_broken=job.id in self.snapshot.broken_gangs,
+                standing=self._settled.standing(job, table),
+            )
         return known
 
     @property
