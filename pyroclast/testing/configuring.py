@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from framework.configuration import Configuration, parse
+from framework.configuration import Parsed, parse
 from framework.registry import Registry, name_of
 from model.errors import ConfigError
 from scheduler.registry import load_registry
@@ -16,8 +16,8 @@ PluginChoice = str | Mapping[str, Any] | Any
 
 def configured(
     actions: Sequence[str], plugins: Sequence[PluginChoice], arguments: Mapping[str, Mapping[str, Any]]
-) -> tuple[Configuration, Registry]:
-    """Return a configuration, and a registry that knows the plugins given as classes and objects.
+) -> tuple[Parsed, Registry]:
+    """Return a configuration with its warnings, and a registry that knows the plugins given as classes and objects.
 
     Raises:
         ConfigError: A plugin or an action is unknown, or an argument cannot be used.
@@ -41,7 +41,7 @@ def configured(
         argument_types=registry.argument_types(),
         action_argument_types=registry.action_argument_types(),
     )
-    return parsed.configuration, registry
+    return parsed, registry
 
 
 def _tiers(plugins: Sequence[PluginChoice]) -> list[Sequence[PluginChoice]]:

@@ -41,7 +41,8 @@ def open_session(
     Raises:
         ConfigError: A plugin or an action is unknown, or an argument cannot be used.
     """
-    configuration, registry = configured(actions, plugins, arguments or {})
+    parsed, registry = configured(actions, plugins, arguments or {})
+    configuration = parsed.configuration
     cluster = cluster_of(scenario.objects, shard_mode=scenario.shard_mode, shard=scenario.shard, warnings=[])
     profile = configuration.profiles[0]
     session = Session(

@@ -27,11 +27,11 @@ def run(
     shard: str,
 ) -> Outcome:
     """Run cycles; the arguments are those of `Scenario.run`."""
-    configuration, registry = configured(actions, plugins, arguments)
-    warnings: list[str] = []
+    parsed, registry = configured(actions, plugins, arguments)
+    warnings = list(parsed.warnings)
     rounds = run_rounds(
         cluster_of(objects, shard_mode=shard_mode, shard=shard, warnings=warnings),
-        configuration,
+        parsed.configuration,
         registry,
         rounds=cycles,
         now=moment_after(objects) if now is None else now,
