@@ -58,7 +58,8 @@ class Settled:
     def unsettled(self, table: JobTable) -> BoolArray:
         """Tell which columns need a look at the end of a cycle, shape (J,)."""
         self._fit(table.revision.size)
-        return table.revision != self._revisions[: table.revision.size]
+        mask: BoolArray = table.revision != self._revisions[: table.revision.size]
+        return mask
 
     def note(self, table: JobTable, column: int, *, is_settled: bool) -> None:
         """Note whether a job's status is as it should be."""

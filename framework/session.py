@@ -316,8 +316,8 @@ class Session:
 
     def _still_misfits(self) -> BoolArray:
         table = self.snapshot.job_table
-        mask, templates = self._settled.misfits(table)
-        mask = mask & (table.counts[TaskStatus.PENDING] > 0)
+        unchanged, templates = self._settled.misfits(table)
+        mask: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
         for number in np.unique(templates[mask]).tolist():
             columns = mask & (templates == number)
             job = table.jobs[int(np.flatnonzero(columns)[0])]
