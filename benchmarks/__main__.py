@@ -7,28 +7,31 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import cycles
+from benchmarks import cycles, snapshot
 from benchmarks.results import Result, describe_machine, draw, table
 
+BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, "b6": snapshot.b6}.items()))
 RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
     """Measure each in a process of its own, so that none inherits another's memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which: {', '.join(cycles.BENCHMARKS)}; all where none is given")
+    parser.add_argument("names", nargs="*", help=f"which: {', '.join(BENCHMARKS)}; all where none is given")
     parser.add_argument("--runs", type=int, default=3, help="cycles to run, of which the median counts")
     parser.add_argument("--write-case", type=Path, metavar="FILE", help="write the input as a simulate case instead")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    names = arguments.names or list(cycles.BENCHMARKS)
-    unknown = sorted(set(names) - set(cycles.BENCHMARKS))
+    names = arguments.names or list(BENCHMARKS)
+    unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(cycles.BENCHMARKS)}")
+        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}")
     if arguments.write_case:
+        if names[0] not in cycles.INPUTS:
+            parser.error(f"only {', '.join(cycles.INPUTS)} can be written as a case")
         cycles.input_of(names[0], arguments.write_case)
     elif arguments.alone:
-        print(json.dumps(asdict(cycles.BENCHMARKS[names[0]](arguments.runs))))
+        print(json.dumps(asdict(BENCHMARKS[names[0]](arguments.runs))))
     else:
         report([measured_apart(name, arguments.runs) for name in names])
 

@@ -24,7 +24,7 @@ from model.plan import Plan
 from model.report import CycleReport
 from plugins.registry import register_built_in as register_plugins
 
-__all__ = ["BENCHMARKS", "input_of"]
+__all__ = ["BENCHMARKS", "INPUTS", "input_of"]
 
 Object = dict[str, Any]
 
@@ -319,7 +319,7 @@ def b9(runs: int) -> Result:
 
 BENCHMARKS: dict[str, Callable[[int], Result]] = {"b1": b1, "b4": b4, "b5": b5, "b7": b7, "b9": b9}
 
-_INPUTS: dict[str, Callable[[], Iterator[Object]]] = {
+INPUTS: dict[str, Callable[[], Iterator[Object]]] = {
     "b1": pending_mix,
     "b4": one_impossible,
     "b5": lambda: beside_running(100_000),
@@ -331,7 +331,7 @@ def input_of(name: str, path: Path) -> None:
     """Write the input of a benchmark as one `simulate` case, a line of JSON."""
     fields = {"Queue": "queues", "Node": "nodes", "PodGroup": "podGroups", "Pod": "pods"}
     objects: dict[str, list[Object]] = {field_: [] for field_ in fields.values()}
-    for each in _INPUTS[name]():
+    for each in INPUTS[name]():
         objects[fields[each["kind"]]].append(each)
     case = {"id": name, "config": DEFAULT, "objects": objects}
     path.write_text(json.dumps(case) + "\n")

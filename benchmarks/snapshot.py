@@ -1,17 +1,12 @@
-"""B6: how long a snapshot takes, beside the time to take over the changes before it.
-
-    python benchmarks/snapshot.py [--nodes 4000] [--pods 140000] [--changed 0.01] [--rounds 20]
+"""B6: how long a snapshot takes after one pod in a hundred changed.
 
 Input: nodes of 64 CPU and 256 GiB with eight labels; running pods of 1 CPU and 2 GiB spread over them in turn, half of
 them in gangs of 100, half single pods with a group each, four queues, two hundred templates. Each round changes the
-phase of one pod in a hundred, drawn with seed 0, then takes a snapshot. Times are of the wall; times of the processor
-stand in brackets, for machines that do other work too.
+phase of one pod in a hundred, drawn with seed 0, then takes a snapshot.
 """
 
-import argparse
 import gc
 import random
-import resource
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from benchmarks.results import Result
 from cache.books import Books
 from model import wire
 from model.arrays import FloatArray
@@ -26,34 +22,32 @@ from model.arrays import FloatArray
 GANG = 100
 QUEUES = 4
 TEMPLATES = 200
+NODES = 4000
+PODS = 140_000
+CHANGED = 0.01
+ROUNDS = 20
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=4000)
-    parser.add_argument("--pods", type=int, default=140_000)
-    parser.add_argument("--changed", type=float, default=0.01)
-    parser.add_argument("--rounds", type=int, default=20)
-    arguments = parser.parse_args()
-    books, pods = Books(), list(running_pods(arguments.pods, arguments.nodes))
-    begun = time.perf_counter()
-    for kind, each in surroundings(arguments.pods, arguments.nodes):
+def b6(runs: int) -> Result:
+    """Time of a snapshot, median over rounds."""
+    books, pods = Books(), list(running_pods(PODS, NODES))
+    for kind, each in surroundings(PODS, NODES):
         books.apply(kind, each)
     for pod in pods:
         books.apply("Pod", pod)
-    filled = time.perf_counter() - begun
-    begun = time.perf_counter()
-    first = books.snapshot()
-    first_seconds = time.perf_counter() - begun
+    books.snapshot()
     gc.collect()
     gc.freeze()
-    applied, taken = measured(books, pods, arguments)
-    print(f"input: {len(first.nodes)} nodes, {len(pods)} pods, {len(first.jobs)} jobs, {arguments.changed:.0%} changed")
-    print(f"take over everything: {filled:.2f} s, first snapshot: {first_seconds * 1000:.0f} ms")
-    print(f"take over the changes: {told(applied)}")
-    print(f"snapshot: {told(taken)}")
-    print(f"memory at its highest: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    applied, taken = measured(books, pods, max(ROUNDS, runs))
+    milliseconds = float(np.median(taken, axis=0)[0])
+    return Result(
+        "B6",
+        "snapshot of 4,000 nodes and 140,000 pods, 1 % of them changed",
+        f"{milliseconds:.0f} ms",
+        "< 50 ms",
+        milliseconds < 50,
+        note=f"snapshot {told(taken)}; taking over the changes before it {told(applied)}",
+    )
 
 
 def moment() -> FloatArray:
@@ -67,15 +61,13 @@ def told(spans: list[FloatArray]) -> str:
     return f"{wall:.1f} ms median ({processor:.1f}), {np.max(spans, axis=0)[0]:.1f} ms worst of {len(spans)}"
 
 
-def measured(
-    books: Books, pods: list[wire.Pod], arguments: argparse.Namespace
-) -> tuple[list[FloatArray], list[FloatArray]]:
+def measured(books: Books, pods: list[wire.Pod], rounds: int) -> tuple[list[FloatArray], list[FloatArray]]:
     """Change pods and take snapshots; return the time of each."""
     draw = random.Random(0)
     applied, taken = [], []
     gc.disable()
-    for round_number in range(arguments.rounds):
-        positions = draw.sample(range(len(pods)), int(len(pods) * arguments.changed))
+    for round_number in range(rounds):
+        positions = draw.sample(range(len(pods)), int(len(pods) * CHANGED))
         for position in positions:
             pods[position] = changed(pods[position], round_number)
         begun = moment()
@@ -169,7 +161,3 @@ def group_of(number: int, pods: int) -> str:
 def hash_of(group: str) -> int:
     """Return a number that is the same in every run."""
     return int(group.rsplit("-", 1)[1])
-
-
-if __name__ == "__main__":
-    main()
