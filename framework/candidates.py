@@ -37,7 +37,7 @@ _LEVELS: Final = 8
 class NodeFunctions:
     """The functions of all plugins about nodes, sorted by what their answers depend on; one per session."""
 
-    __slots__ = ("global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
+    __slots__ = ("_cares", "global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
 
     def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
         self.predicates = tuple(predicates)
@@ -54,12 +54,14 @@ class NodeFunctions:
         )
         self.global_scores = tuple(each for each in scores if each.locality is Locality.GLOBAL)
         self.pair_scores = tuple(each for each in scores if each.locality is None)
+        self._cares = tuple(each.cares for each in (*self.verdicts[Locality.GLOBAL], *self.global_scores))
 
     def looks_beyond(self, task: Task) -> bool:
         """Whether something that depends on more than the node has a say about this task."""
-        return any(
-            each.cares is None or each.cares(task) for each in (*self.verdicts[Locality.GLOBAL], *self.global_scores)
-        )
+        for cares in self._cares:  # a plain loop: this is asked for every task
+            if cares is None or cares(task):
+                return True
+        return False
 
 
 class Choice:
