@@ -58,7 +58,7 @@ class NodeFunctions:
 
     def looks_beyond(self, task: Task) -> bool:
         """Whether something that depends on more than the node has a say about this task."""
-        for cares in self._cares:  # a plain loop: this is asked for every task
+        for cares in self._cares:  # noqa: SIM110  # asked for every task: a generator would cost more than the questions
             if cares is None or cares(task):
                 return True
         return False
