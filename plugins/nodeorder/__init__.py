@@ -1,7 +1,7 @@
 """Node order: the scores of kube-scheduler, weighted and added up.
 
-`amounts` has the scores by requests and room, `facts` those by labels, taints and images, `pods` those by other pods,
-`plugin` the arguments and extension points.
+`amounts` has the scores by requests and room, `single` the same for one node, `facts` those by labels, taints and
+images, `pods` those by other pods, `plugin` the arguments and extension points.
 """
 
 from plugins.nodeorder.plugin import NodeOrder

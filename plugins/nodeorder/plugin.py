@@ -20,6 +20,7 @@ from model.tasks import Task
 from plugins.nodeorder.amounts import balanced, least_allocated, most_allocated
 from plugins.nodeorder.facts import affinity_weights, avoided_taints, image_scores, normalised, reversed_normalised
 from plugins.nodeorder.pods import PreferredAffinity, PreferredSpread, spread_to_range
+from plugins.nodeorder.single import balanced_one, least_one, most_one
 
 __all__ = ["NodeOrder", "NodeOrderArgs"]
 
@@ -140,41 +141,61 @@ class AmountScores:
 
     def __init__(self, session: Session, args: NodeOrderArgs) -> None:
         self._args = args
+        self._looks_back = args.balanced_formula == CURRENT_FORMULA
         self._resources = session.resources
-        self._rows: dict[int, tuple[IntArray, IntArray]] = {}
+        self._asked: dict[int, tuple[list[int], list[int]]] = {}
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray:
         """Add up the weighted scores, shape (columns,)."""
+        if len(columns) == 1:
+            return np.array([float(self._score_of_one(task, columns))])
         args, template = self._args, task.template
-        total: IntArray | None = None
+        total: IntArray = np.zeros(len(columns), dtype=np.int64)
         if args.least_requested or args.most_requested:
             scored = columns.scored + np.array([[template.scored_cpu_millis], [template.scored_memory_bytes]])
             capacity = columns.reported[:2]
             if args.least_requested:
-                total = args.least_requested * least_allocated(scored, capacity)
+                total = total + args.least_requested * least_allocated(scored, capacity)
             if args.most_requested:
-                most = args.most_requested * most_allocated(scored, capacity)
-                total = most if total is None else total + most
+                total = total + args.most_requested * most_allocated(scored, capacity)
         if args.balanced_resource:
             rows, request = self._balanced(task)
-            if rows.size:
-                even = args.balanced_resource * balanced(
-                    columns.viewed[rows],
-                    request,
-                    columns.reported[rows],
-                    looks_back=args.balanced_formula == CURRENT_FORMULA,
-                )
-                total = even if total is None else total + even
-        return np.zeros(len(columns)) if total is None else total.astype(np.float64)
+            if rows:
+                used, capacity = columns.viewed[rows], columns.reported[rows]
+                wanted = np.array(request)[:, None]
+                total = total + args.balanced_resource * balanced(used, wanted, capacity, looks_back=self._looks_back)
+        return total.astype(np.float64)
 
-    def _balanced(self, task: Task) -> tuple[IntArray, IntArray]:
-        """Return the rows that count for a task and its requests, shapes (k,) and (k, 1); none if it asks for none."""
+    def _score_of_one(self, task: Task, columns: NodeColumns) -> int:
+        args, template = self._args, task.template
+        capacity: list[int] = columns.reported[:, 0].tolist()
+        total = 0
+        if args.least_requested or args.most_requested:
+            cpu, memory = columns.scored[:, 0].tolist()
+            requested = (cpu + template.scored_cpu_millis, memory + template.scored_memory_bytes)
+            if args.least_requested:
+                total += args.least_requested * least_one(requested, capacity)
+            if args.most_requested:
+                total += args.most_requested * most_one(requested, capacity)
+        if args.balanced_resource:
+            rows, request = self._balanced(task)
+            if rows:
+                used: list[int] = columns.viewed[:, 0].tolist()
+                total += args.balanced_resource * balanced_one(
+                    [used[row] for row in rows],
+                    request,
+                    [capacity[row] for row in rows],
+                    looks_back=self._looks_back,
+                )
+        return total
+
+    def _balanced(self, task: Task) -> tuple[list[int], list[int]]:
+        """Return the rows that count for a task and what it asks for in them; none where it asks for none of them."""
         template = task.template
-        known = self._rows.get(template.number)
+        known = self._asked.get(template.number)
         if known is None:
             asked = [name for name in BALANCED_RESOURCES if template.request.get(name, 0) > 0]
             names = [*BALANCED_RESOURCES[:2], *(name for name in asked if name not in BALANCED_RESOURCES[:2])]
-            vector = self._resources.vector(template.request)
-            rows = np.array([self._resources.rows[name] for name in names] if asked else [], dtype=np.int64)
-            known = self._rows[template.number] = (rows, vector[rows][:, None])
+            rows = [self._resources.rows[name] for name in names] if asked else []
+            known = self._asked[template.number] = (rows, self._resources.vector(template.request)[rows].tolist())
         return known

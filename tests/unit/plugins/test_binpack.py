@@ -9,7 +9,7 @@ from hypothesis import given
 
 from framework import points
 from framework.arguments import decode
-from plugins.binpack import BinpackArgs, fullness_after
+from plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
 from tests.unit.plugins.policies import World, node, opened, pod
 
 WEIGHTS = {
@@ -138,8 +138,10 @@ def test_equal_nodes_score_equal_to_the_last_bit(data: st.DataObject) -> None:
     weights = data.draw(st.lists(st.integers(0, 99), min_size=rows, max_size=rows))
 
     together = fullness_after(request, used, offered, weights).tolist()
-
-    assert together == [
-        float(fullness_after(request, used[:, [at]], offered[:, [at]], weights)[0]) for at in range(count)
+    apart = [float(fullness_after(request, used[:, [at]], offered[:, [at]], weights)[0]) for at in range(count)]
+    plainly = [
+        fullness_of_one(request.tolist(), used[:, at].tolist(), offered[:, at].tolist(), weights) for at in range(count)
     ]
+
+    assert together == apart == plainly
     assert all(0 <= score <= 100.000001 for score in together)

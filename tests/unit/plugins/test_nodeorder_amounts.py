@@ -1,5 +1,6 @@
 """Scores by requests and room: worked numbers of docs/plugins/nodeorder.md."""
 
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis.strategies as st
@@ -9,6 +10,7 @@ from hypothesis import given
 
 from model.arrays import IntArray
 from plugins.nodeorder.amounts import balance, balanced, least_allocated, most_allocated
+from plugins.nodeorder.single import balanced_one, least_one, most_one
 from tests.unit.plugins.policies import GIB, MIB, World, node, opened, pod
 
 WEIGHTS = (
@@ -162,7 +164,7 @@ def test_oversubscription_does_not_count_as_capacity() -> None:
 @pytest.mark.parametrize("looks_back", [True, False])
 @given(data=st.data())
 def test_scores_of_many_nodes_are_those_of_each(data: st.DataObject, looks_back: bool) -> None:
-    """Asked for all nodes or for one, a node scores the same, to the last bit."""
+    """Asked for all nodes or for one, as array or as plain numbers, a node scores the same, to the last bit."""
     amounts = st.integers(0, 64 * GIB)
     count = data.draw(st.integers(1, 12))
     rows = data.draw(st.integers(2, 3))
@@ -170,16 +172,21 @@ def test_scores_of_many_nodes_are_those_of_each(data: st.DataObject, looks_back:
     used = np.array(data.draw(st.lists(amounts, min_size=rows * count, max_size=rows * count))).reshape(rows, -1)
     request = np.array(data.draw(st.lists(amounts, min_size=rows, max_size=rows)))[:, None]
 
-    together = balanced(used, request, capacity, looks_back=looks_back)
-    apart = [int(balanced(used[:, [at]], request, capacity[:, [at]], looks_back=looks_back)[0]) for at in range(count)]
-    least = least_allocated(used[:2] + request[:2], capacity[:2])
-    most = most_allocated(used[:2] + request[:2], capacity[:2])
+    def each(many: Callable[[IntArray, IntArray], IntArray]) -> list[int]:
+        return [int(many(used[:, [at]], capacity[:, [at]])[0]) for at in range(count)]
 
-    assert together.tolist() == apart
-    assert all(0 <= score <= 100 for score in (*apart, *least.tolist(), *most.tolist()))
-    assert [int(least_allocated(used[:2, [at]] + request[:2], capacity[:2, [at]])[0]) for at in range(count)] == (
-        least.tolist()
-    )
+    def plainly(one: Callable[[list[int], list[int]], int]) -> list[int]:
+        return [one(used[:, at].tolist(), capacity[:, at].tolist()) for at in range(count)]
+
+    even = balanced(used, request, capacity, looks_back=looks_back).tolist()
+    wanted = request[:, 0].tolist()
+    assert even == each(lambda there, offered: balanced(there, request, offered, looks_back=looks_back))
+    assert even == plainly(lambda there, offered: balanced_one(there, wanted, offered, looks_back=looks_back))
+    for many, one in ((least_allocated, least_one), (most_allocated, most_one)):
+        scores = many(used[:2], capacity[:2]).tolist()
+        assert scores == each(lambda there, offered, many=many: many(there[:2], offered[:2]))  # type: ignore[misc]
+        assert scores == plainly(lambda there, offered, one=one: one(there[:2], offered[:2]))  # type: ignore[misc]
+        assert all(0 <= score <= 100 for score in (*even, *scores))
 
 
 def test_assumed_requests_count_for_pods_on_nodes_too() -> None:
