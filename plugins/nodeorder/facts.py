@@ -42,13 +42,14 @@ def avoided_taints(facts: NodeFacts, spec: PodSpec) -> IntArray:
 def normalised(raw: FloatArray) -> FloatArray:
     """Scale so that the highest of the candidates has 100; all 0 where none has anything."""
     highest = raw.max(initial=0.0)
-    return np.zeros(raw.shape) if highest == 0 else MAX_SCORE * raw // highest
+    # whole numbers far below 2**53: the floor of their rounded quotient is exact, and quicker than `//` of floats
+    return np.zeros(raw.shape) if highest == 0 else np.floor(MAX_SCORE * raw / highest)
 
 
 def reversed_normalised(raw: FloatArray) -> FloatArray:
     """Scale so that the highest of the candidates has 0 and what has nothing has 100."""
     highest = raw.max(initial=0.0)
-    return np.full(raw.shape, float(MAX_SCORE)) if highest == 0 else MAX_SCORE - MAX_SCORE * raw // highest
+    return np.full(raw.shape, float(MAX_SCORE)) if highest == 0 else MAX_SCORE - np.floor(MAX_SCORE * raw / highest)
 
 
 def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
