@@ -8,6 +8,7 @@ path              listener             answer
 /metrics          --listen-address     Prometheus' text
 /debug/snapshot   --listen-address     the cluster as seen, a List of objects that `pyroclast simulate` reads
 /debug/explain    --listen-address     `?job=namespace/name`: why a job waits, from the last cycle
+/debug/audit      --listen-address     where the books differ from a rebuild, made now; nowhere, if all is well
 ================  ===================  ==========================================================================
 """
 
@@ -48,6 +49,8 @@ class Inside:
     """The cluster as seen, JSON."""
     explain: Callable[[str], Mapping[str, Any] | None]
     """What the last cycle said of a job `namespace/name`; None for a job it did not see."""
+    audit: Callable[[], Awaitable[list[str]]]
+    """What differs between the running books and a rebuild."""
 
 
 class Endpoints:
@@ -100,6 +103,7 @@ class Endpoints:
         if self._options.enable_pprof:
             application.router.add_get("/debug/snapshot", self._snapshot)
             application.router.add_get("/debug/explain", self._explain)
+            application.router.add_get("/debug/audit", self._audit)
         return application
 
     async def _metrics(self, _: web.Request) -> web.Response:
@@ -108,6 +112,10 @@ class Endpoints:
 
     async def _snapshot(self, _: web.Request) -> web.Response:
         return web.Response(body=await self._inside.snapshot(), content_type="application/json")
+
+    async def _audit(self, _: web.Request) -> web.Response:
+        differences = await self._inside.audit()
+        return web.Response(text=json.dumps({"differences": differences}) + "\n", content_type="application/json")
 
     async def _explain(self, request: web.Request) -> web.Response:
         job = request.query.get("job", "")

@@ -49,7 +49,9 @@ class Options:
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
     enable_healthz: bool = flag(FlagKind.BOOLEAN, default=False, help="Serve the probes.")
     enable_metrics: bool = flag(FlagKind.BOOLEAN, default=False, help="Serve /metrics.")
-    enable_pprof: bool = flag(FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot and /debug/explain.")
+    enable_pprof: bool = flag(
+        FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
+    )
     node_selector: tuple[str, ...] = flag(
         FlagKind.LIST, (), "Only nodes with one of these labels, `key:value`; none: all nodes."
     )

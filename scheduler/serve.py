@@ -170,9 +170,9 @@ class _Process:
             self._gates.start()
         try:
             async with asyncio.TaskGroup() as beside:
-                queues = beside.create_task(self._make_queues())
+                beginning = beside.create_task(self._take_over())
                 await self._daemon.run()
-                queues.cancel()
+                beginning.cancel()
             await self._daemon.drain(_PLANS_SECONDS)
             await self._flush()
         finally:
@@ -181,9 +181,9 @@ class _Process:
             if self._gates is not None:
                 await self._gates.stop()
 
-    async def _make_queues(self) -> None:
-        """Make the first queues, however long the server lacks their definition; cycles do not wait for it."""
-        while not await self._cache.make_first_queues():
+    async def _take_over(self) -> None:
+        """Begin to lead; the first queues are made however long the server lacks their definition, beside cycles."""
+        while not await self._cache.take_over():
             _log.error("first_queues_missing", default_queue=self._options.default_queue)
 
     async def _flush(self) -> None:
@@ -239,6 +239,7 @@ class _Process:
             metrics_text=self._metrics.text,
             snapshot=snapshot,
             explain=explain,
+            audit=self._cache.audit,
         )
 
     def _why_unsynced(self) -> str | None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sysconfig
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,8 @@ class Cluster:
     """Kubeconfig of the administrator."""
     start_controllers: Callable[[], object]
     """See to garbage collection, namespace termination and disruption budgets from here on."""
+    away: Callable[[], AbstractContextManager[None]]
+    """For the length of a block the API server answers nobody, though connections to it stand."""
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - named as in `subprocess`
         """Run one command and return what it printed.

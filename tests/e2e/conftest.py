@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
-from tests.e2e.emulatorprocess import running_emulator
+from tests.e2e.emulatorprocess import running_emulator, tell_faults
 
 CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 
@@ -54,7 +54,13 @@ def emulated(folder: Path) -> Iterator[Cluster]:
     """Run an emulator."""
     with running_emulator(folder) as (url, kubeconfig):
         # The emulator is its own controller manager.
-        yield Cluster(kind="emulator", url=url, kubeconfig=kubeconfig, start_controllers=lambda: None)
+        yield Cluster(
+            kind="emulator",
+            url=url,
+            kubeconfig=kubeconfig,
+            start_controllers=lambda: None,
+            away=lambda: paused(url),
+        )
 
 
 @contextmanager
@@ -66,4 +72,15 @@ def real(folder: Path, assets: Path) -> Iterator[Cluster]:
             url=plane.url,
             kubeconfig=plane.kubeconfig,
             start_controllers=cache(plane.start_controller_manager),
+            away=plane.api_server.stopped,
         )
+
+
+@contextmanager
+def paused(url: str) -> Iterator[None]:
+    """Let an emulator hold all requests, for the length of a block."""
+    tell_faults(url, {"pause": True})
+    try:
+        yield
+    finally:
+        tell_faults(url, {"pause": False})

@@ -126,7 +126,7 @@ class ControlPlane:
 
     def _start_api_server(self) -> None:
         files = self.certificates
-        server = self.start(
+        self.api_server = server = self.start(
             "kube-apiserver",
             f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
             f"--secure-port={self._port}",

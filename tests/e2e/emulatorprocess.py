@@ -1,6 +1,8 @@
 """The emulator as a process of its own, so that a test meets it as it meets a real server: through its port."""
 
+import json
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,7 @@ import yaml
 from tests.e2e.probes import answers_ok
 from tests.e2e.processes import ServerProcess, wait_until
 
-__all__ = ["running_emulator"]
+__all__ = ["clear_faults", "running_emulator", "tell_faults"]
 
 READY_SECONDS = 60.0
 """Longest wait for the emulator; a second is usual."""
@@ -30,6 +32,23 @@ def running_emulator(folder: Path) -> Iterator[tuple[str, Path]]:
         yield url, kubeconfig
     finally:
         server.stop()
+
+
+def tell_faults(url: str, *words: dict[str, object]) -> None:
+    """Arm faults of an emulator, in the words of `emulator.faults`."""
+    request = urllib.request.Request(f"{url}/emulator/faults", data=json.dumps(list(words)).encode(), method="POST")
+    ask(request)
+
+
+def clear_faults(url: str) -> None:
+    """Disarm all faults."""
+    ask(urllib.request.Request(f"{url}/emulator/faults", method="DELETE"))
+
+
+def ask(request: urllib.request.Request) -> None:
+    """Send a request past the proxies of the environment."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=READY_SECONDS):
+        pass
 
 
 def address_in(kubeconfig: Path) -> str | None:

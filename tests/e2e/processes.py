@@ -1,10 +1,12 @@
 """Server processes of a test: started with a log each, watched while they come up, stopped without a trace."""
 
+import os
+import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 __all__ = ["ServerError", "ServerProcess", "free_ports", "wait_until"]
@@ -23,23 +25,48 @@ class ServerError(RuntimeError):
 class ServerProcess:
     """One server, from start to `stop`; standard output and error go to a file."""
 
-    def __init__(self, arguments: Sequence[str | Path], *, log: Path) -> None:
+    def __init__(
+        self, arguments: Sequence[str | Path], *, log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         """Start the server.
 
         Args:
             arguments: Program and flags.
             log: File its output is written to.
+            environment: Variables it sees beside those of the tests.
         """
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [str(argument) for argument in arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                [str(argument) for argument in arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, **(environment or {})},
             )
 
     @property
     def pid(self) -> int:
         """Process id, for tests that signal the server."""
         return self._process.pid
+
+    def exit_status(self, seconds: float = STOP_SECONDS) -> int:
+        """Wait until the server has ended by itself, and return its status."""
+        return self._process.wait(seconds)
+
+    def kill(self) -> None:
+        """End the server as `kill -9` does, and wait until it is gone."""
+        self._process.kill()
+        self._process.wait()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Keep the server from running, for the length of a block."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def check(self) -> None:
         """Raise `ServerError` when the server has ended."""
