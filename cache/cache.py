@@ -16,7 +16,7 @@ from cache.audit import differences
 from cache.books import Books
 from cache.carrying import carry_out
 from cache.dump import Dump, take_dump
-from cache.following import FOLLOWED, Feeder
+from cache.following import FOLLOWED, Arrivals, Feeder
 from cache.hands import Hands
 from cache.options import BooksOptions
 from cache.queues import make_first_queues
@@ -28,6 +28,7 @@ from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
 from kube.reflector import Reflector
 from kube.resources import PODS, Resource
+from model import wire
 from model.errors import ObjectError, PyroclastError
 from model.ids import TaskId
 from model.plan import Plan
@@ -56,6 +57,7 @@ class SchedulerCache:
         audit_seconds: float = 300.0,
         on_audit: Callable[[list[str]], None] = lambda _: None,
         on_fault: Callable[[ObjectError], None] = lambda _: None,
+        on_waiting_pod: Callable[[wire.Pod], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Prepare to follow a cluster.
@@ -69,6 +71,7 @@ class SchedulerCache:
             audit_seconds: Time between audits; 0 for none.
             on_audit: Is told the differences that each audit found.
             on_fault: Is told of each broken object and field.
+            on_waiting_pod: Is told of each new pod without a node, after the first lists.
             clock: For waiting and deadlines.
         """
         self.books = Books(options, on_fault)
@@ -81,11 +84,19 @@ class SchedulerCache:
         self._on_audit = on_audit
         self._clock = clock or SystemClock()
         self.reflectors = {
-            each.kind: Reflector(client, each, [Feeder(each.kind, self.books)], on_broken=on_fault, clock=self._clock)
+            each.kind: Reflector(
+                client, each, self._handlers(each, on_waiting_pod), on_broken=on_fault, clock=self._clock
+            )
             for each in kinds
         }
         """By kind."""
         self._running: set[asyncio.Task[Any]] = set()
+
+    def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
+        feeder = Feeder(resource.kind, self.books)
+        if resource is not PODS or on_waiting_pod is None:
+            return [feeder]
+        return [feeder, Arrivals(self.synced, on_waiting_pod)]
 
     async def start(self, *, patience_seconds: float = 0.0) -> bool:
         """Begin to follow, and wait until the first lists are in the books.

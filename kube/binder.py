@@ -61,6 +61,8 @@ class PlanOutcome:
 
     plan: Plan
     binds: tuple[BindOutcome, ...]
+    prepared_seconds: float | None = None
+    """How long the preparations took; None where they failed, or where the plan had none."""
 
     @property
     def is_complete(self) -> bool:
@@ -139,14 +141,16 @@ class ApiBinder:
     async def bind(self, plan: Plan) -> PlanOutcome:
         """Prepare everything, then bind."""
         prepared: list[_Prepared] = []
+        begun = self._clock.monotonic()
         failure = await self._prepare_all(plan, prepared)
+        prepared_seconds = self._clock.monotonic() - begun if prepared else None
         if failure is not None:
             await self._revert(prepared)
             return PlanOutcome(plan=plan, binds=tuple(_refused(bind, *failure) for bind in plan.binds))
         outcomes = await asyncio.gather(*(self._bind_in_turn(bind) for bind in plan.binds))
         in_vain = {id(outcome.bind) for outcome in outcomes if not outcome.is_bound}
         await self._revert([done for done in prepared if id(done.bind) in in_vain])
-        return PlanOutcome(plan=plan, binds=tuple(outcomes))
+        return PlanOutcome(plan=plan, binds=tuple(outcomes), prepared_seconds=prepared_seconds)
 
     async def _prepare_all(self, plan: Plan, prepared: list[_Prepared]) -> tuple[str, str] | None:
         """Do all preparations: in order for each pod, pods side by side; return the first failure."""

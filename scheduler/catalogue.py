@@ -71,7 +71,10 @@ VOLCANO: Final[Mapping[str, Shape]] = {
         spread(50, 60_000, 30),
     ),
     "scheduling_stage_duration_milliseconds": Shape(
-        "histogram", ("stage",), "Stages `Predicate`, `Scoring`, `PreBind`, `Bind`.", spread(0.1, 500, 20)
+        "histogram",
+        ("stage",),
+        "Stages `PreBind` and `Bind`; `Predicate` and `Scoring` have no time of their own here.",
+        spread(0.1, 500, 20),
     ),
     "schedule_attempts_total": Shape(
         "counter", ("result",), "Tries to place a pod: `scheduled`, `unschedulable`, `error`."

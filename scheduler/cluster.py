@@ -1,5 +1,6 @@
 """The daemon's cache and hands, made as the flags say."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from kube.events import EventRecorder
 from kube.resources import Discovery, Resource
 from kube.status import StatusWriter
 from kube.traffic import Traffic
+from model import wire
 from model.errors import ObjectError
 from model.ids import QueueName, TaskId
 from scheduler.counting import CountingBinder, CountingEvictor, Rate
@@ -60,8 +62,19 @@ def make_cache(
         may_write=is_leader,
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
         on_fault=_Faults(metrics),
+        on_waiting_pod=lambda pod: _watched(pod, metrics),
     )
     return cache, hands
+
+
+def _watched(pod: wire.Pod, metrics: Metrics) -> None:
+    """Observe how long after its creation a pod was seen."""
+    try:
+        created = wire.unix_seconds(pod.metadata.creation_timestamp)
+    except ValueError:
+        return  # told as a fault of the object by whoever translates it
+    waited = max(time.time() - created, 0.0) * 1000
+    metrics.observe("volcano_task_scheduling_latency_milliseconds", waited, "Watched")
 
 
 def books_options(options: Options) -> BooksOptions:

@@ -54,6 +54,28 @@ async def test_each_outcome_of_a_bind_is_counted() -> None:
     assert rate.per_second() == 0.1
 
 
+class PreparingBinder:
+    """Binds everything after half a second of preparation, of which its answer tells."""
+
+    async def bind(self, plan: Plan) -> PlanOutcome:
+        """Return the outcomes."""
+        binds = tuple(BindOutcome(bind=each, is_bound=True) for each in plan.binds)
+        return PlanOutcome(plan=plan, binds=binds, prepared_seconds=0.5)
+
+
+async def test_preparing_is_told_from_binding() -> None:
+    """Half a second of preparation is the stage PreBind, and each pod was PreBound before it was Bound."""
+    metrics = Metrics()
+    binder = CountingBinder(PreparingBinder(), metrics, Rate(), created=lambda _: 100.0, wall=lambda: 102.0)
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind("a"),))
+
+    await binder.bind(plan)
+
+    text = metrics.text().decode()
+    assert 'volcano_scheduling_stage_duration_milliseconds_sum{stage="PreBind"} 500.0' in text
+    assert 'volcano_task_scheduling_latency_milliseconds_count{stage="PreBound"} 1.0' in text
+
+
 def test_rate_forgets_what_is_long_ago() -> None:
     """Only the last seconds count."""
     now = [0.0]
