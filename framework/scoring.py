@@ -5,7 +5,7 @@ one node; otherwise `framework.candidates` takes the best of its standing scores
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,10 +98,25 @@ class ScoredNodes:
 
     def _ask_choosers(self, choosers: Sequence[Registered[Any]]) -> int | None:
         by_score: dict[float, list[NodeView]] = {}
+        columns: dict[NodeName, int] = {}
         for column, score in zip(self._columns.tolist(), self.scores.tolist(), strict=True):
-            by_score.setdefault(score, []).append(self._session.nodes.view(column))
+            view = self._session.nodes.view(column)
+            by_score.setdefault(score, []).append(view)
+            columns[view.name] = column
         for each in choosers:
-            name = self._session.ask_or(each, None, self._task, by_score)
+            name = self._session.ask_or(_among(each, columns), None, self._task, by_score)
             if name is not None:
-                return self._session.nodes.table.column[name]
+                return columns[name]
         return None
+
+
+def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registered[Any]:
+    """Let naming a node that is no candidate count as a failure: it may not even have room."""
+
+    def choose(task: Task, by_score: Mapping[float, Sequence[NodeView]]) -> NodeName | None:
+        name: NodeName | None = chooser.function(task, by_score)
+        if name is not None and name not in columns:
+            raise ValueError(f"{name!r} is none of the candidates")
+        return name
+
+    return Registered(chooser.plugin, choose)

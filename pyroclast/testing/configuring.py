@@ -11,7 +11,8 @@ from scheduler.registry import load_registry
 __all__ = ["PluginChoice", "configured"]
 
 PluginChoice = str | Mapping[str, Any] | Any
-"""A name, an entry of the configuration file, a plugin's class, a plugin; or a sequence of them, which makes a tier."""
+"""A name, a plugin's class, a plugin; an entry of the configuration file, whose `name` may be any of these; or a
+sequence of all that, which makes a tier."""
 
 
 def configured(
@@ -58,7 +59,8 @@ def _tiers(plugins: Sequence[PluginChoice]) -> list[Sequence[PluginChoice]]:
 
 
 def _entry(choice: PluginChoice, registry: Registry, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    entry = dict(choice) if isinstance(choice, Mapping) else {"name": _name(choice, registry)}
+    entry = dict(choice) if isinstance(choice, Mapping) else {"name": choice}
+    entry["name"] = _name(entry.get("name"), registry)
     given = arguments.get(entry.get("instance", entry["name"])) or arguments.get(entry["name"])
     return entry if given is None else {**entry, "arguments": given}
 

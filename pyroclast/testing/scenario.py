@@ -259,8 +259,9 @@ class Scenario:
 
         Args:
             *actions: Names of the actions of a cycle, in order.
-            plugins: Each a name, an entry of the configuration file (`{"name": "drf", "enableHierarchy": True}`), a
-                plugin's class, or a plugin; a sequence of these makes a tier, and all others make one tier together.
+            plugins: Each a name, a plugin's class, a plugin, or an entry of the configuration file whose `name` is one
+                of these (`{"name": "drf", "enableHierarchy": True}`); a sequence of these makes a tier, and all others
+                make one tier together.
             cycles: Number of cycles. Between two of them bound pods start, evicted ones are gone, and a second passes.
             seed: Of everything that is chosen by chance.
             now: The moment of the first cycle, seconds since 1970; where None, long after all objects were made.
