@@ -17,6 +17,7 @@ from framework.statement import Statement
 from model.arrays import BoolArray
 from model.ids import NodeName
 from model.refusals import Refusal
+from model.resources import PODS
 from model.tasks import Task, TaskStatus
 
 __all__ = ["Worksheet", "complete", "complete_deferred", "place_best_effort", "place_tasks"]
@@ -224,7 +225,7 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
     refusal = session.pre_predicate(task)
     if refusal is None:
         candidates = session.candidates(task)
-        permitted = candidates.nodes_for(task)
+        permitted = candidates.nodes_for(task) & _has_place_for_a_pod(session)
         for group in session.shard_groups(permitted):
             column = candidates.best_among(task, group)
             if column is not None:
@@ -237,6 +238,12 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
     job.refuse_task(task, refusal)
     job.unplaceable.add(task.id)
     return False
+
+
+def _has_place_for_a_pod(session: Session) -> BoolArray:
+    """Tell which nodes can take one pod more, shape (N,), whatever else they lack: the task asks for nothing else."""
+    free: BoolArray = session.nodes.columns().idle[session.resources.rows[PODS]] > 0
+    return free
 
 
 def complete(session: Session, job: SessionJob) -> None:

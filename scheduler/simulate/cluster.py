@@ -5,13 +5,13 @@ what the cycle wrote stands in the objects. The books hear of it exactly as they
 is assumed, then the changed objects come in.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from cache.books import Books
-from cache.objects import decoded
+from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
 from model import wire
 from model.errors import ObjectError
@@ -52,7 +52,7 @@ class SimulatedCluster:
         """By kind, then by UID for pods and by key for others."""
         self._first_pods: dict[str, wire.Pod] = {}
         """Pods as they were given, by key: what they are made anew from."""
-        for kind, each in decoded(objects, report=report, note=note):
+        for kind, each in decoded(_within_bounds(objects, report), report=report, note=note):
             self._set(kind, each)
             if kind == "Pod":
                 self._first_pods[each.metadata.key] = each
@@ -215,6 +215,26 @@ class SimulatedCluster:
                 status=replace(claim.status, phase="Bound"),
             ),
         )
+
+
+def _within_bounds(
+    objects: Iterable[Mapping[str, Any]], report: Callable[[ObjectError], None]
+) -> Iterator[Mapping[str, Any]]:
+    """Leave out objects with whole numbers that no API server would take: a file can hold them, books cannot."""
+    for each in unfolded(objects):
+        if _fits_64_bits(each):
+            yield each
+        else:
+            name = each["metadata"].get("name", "") if isinstance(each.get("metadata"), Mapping) else ""
+            report(ObjectError(str(each.get("kind")), str(name), "(whole object)", "a whole number beyond 64 bits"))
+
+
+def _fits_64_bits(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_fits_64_bits, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_fits_64_bits, value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _with(conditions: tuple[wire.Condition, ...], written: tuple[wire.Condition, ...]) -> tuple[wire.Condition, ...]:

@@ -95,6 +95,14 @@ def test_a_broken_object_is_named_and_the_rest_is_served() -> None:
     assert any("ns/broken" in warning for warning in answer["warnings"])
 
 
+def test_a_number_beyond_64_bits_is_a_broken_object() -> None:
+    """A file can hold one, though no API server would."""
+    (answer,) = answers(case(nodes=[node("n1")], groups=[group()], pods=[pod("a"), pod("huge", cpu=10**30)]))
+
+    assert only(answer)["binds"] == {"ns/a": "n1"}
+    assert any("huge" in warning and "64 bits" in warning for warning in answer["warnings"])
+
+
 def test_scheduler_names_are_not_looked_at() -> None:
     """Pods with the group annotation join their group."""
     (answer,) = answers(case(nodes=[node("n1")], groups=[group()], pods=[pod("a", schedulerName="another")]))
