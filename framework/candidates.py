@@ -125,7 +125,7 @@ class Candidates:
         self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
         """Permitted by all that depends on the node alone, room apart, shape (N,)."""
         self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
-        """The request fits room that is free now, shape (N,)."""
+        """The request fits room that is free now and held for nobody, shape (N,)."""
         self.fits_future: BoolArray = np.zeros(count, dtype=np.bool_)
         """The request fits room that is free or being released, shape (N,)."""
         self.scores: FloatArray = np.zeros(count)
@@ -209,7 +209,8 @@ class Candidates:
         free += columns.releasing
         free -= columns.pipelined
         future: BoolArray = np.logical_and.reduce(need <= free, axis=0)
-        return idle, future
+        # room that is free but held for waiting tasks is nobody else's
+        return idle & future, future
 
     def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
         """Return the functions that have a say about this template: None over all nodes means never."""
@@ -382,7 +383,7 @@ class Candidates:
         for_amounts = self._sum(self._amount_scores, task, columns)
         if for_amounts is not None:
             ranks = ranks + for_amounts
-        fits: BoolArray = np.logical_and.reduce(self._needs.thresholds <= columns.idle, axis=0)
+        fits, _ = self._fits(columns)
         by_amounts = self._permitted(self._amount_verdicts, task, columns)
         if by_amounts is not None:
             fits = fits & by_amounts

@@ -89,3 +89,19 @@ def assert_sums_hold(session: Session) -> None:
         name: each.tolist() for name, each in by_queue.items()
     }
     assert session.nodes.columns().used.tolist() == used.tolist()
+
+
+@LAWS
+@given(clusters(), st.integers(0, 2**32), st.integers(0, 6))
+def test_explanations_count_every_node_once(scenario: Scenario, seed: int, steps: int) -> None:
+    """A task that no node takes has each node counted, under one reason; whoever has a place is not explained away."""
+    session = opened(scenario)
+    statement = session.statement()
+    act_at_random(session, statement, random.Random(seed), steps)
+    for job in session.jobs():
+        for task in session.pending_tasks(job):
+            refusal = session.explain(task)
+            if session.candidates(task).choose(task) is None:
+                assert sum(refusal.counts.values()) == len(session.nodes)
+            else:
+                assert sum(refusal.counts.values()) < len(session.nodes)

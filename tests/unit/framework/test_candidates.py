@@ -131,3 +131,19 @@ def test_free_room_comes_before_room_that_is_being_released() -> None:
         choice = session.candidates(second).choose(second)
         assert choice is not None
         assert (choice.column, choice.is_idle) == (0, False)
+
+
+def test_free_room_that_is_held_is_not_given_away() -> None:
+    """A task waits for one CPU that is free and one that is being released; the free one is not taken from under it."""
+    leaving = {
+        "kind": "Pod",
+        "metadata": {"name": "leaving", "namespace": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}}]},
+        "status": {"phase": "Running"},
+    }
+    held = Scenario().node("n1", cpu=2).add(leaving).job("big", cpu=2).job("small", cpu=1)
+
+    for plugins in (("gang",), ("gang", "predicates", "nodeorder")):
+        outcome = held.run("allocate", plugins=plugins)
+        assert outcome.pipelined == {"big-0": "n1"}
+        assert outcome.bindings == {}

@@ -1,0 +1,79 @@
+"""What is remembered between cycles saves work and changes nothing."""
+
+import random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from framework.cycle import run_cycle
+from framework.memory import Settled
+from model.plan import Plan
+from model.report import CycleReport
+from model.tasks import TaskStatus
+from pyroclast.testing import Scenario
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+from scheduler.simulate.case import moment_after
+from scheduler.simulate.cluster import SimulatedCluster
+from tests.laws.clusters import ACTIONS, PLUGINS, clusters
+
+CYCLES = 5
+
+
+class Taking:
+    """An observer that assumes plans, as the daemon does."""
+
+    def __init__(self, cluster: SimulatedCluster, now: float) -> None:
+        self._cluster, self._now = cluster, now
+
+    def committed(self, plan: Plan) -> None:
+        """Assume a plan."""
+        assert self._cluster.assume(plan, self._now) == []
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Take no notice."""
+
+
+def end_one_pod(cluster: SimulatedCluster, now: float, chance: random.Random) -> None:
+    """Delete a pod that runs, so that room comes free between two cycles."""
+    running = [
+        task.id
+        for job in cluster.snapshot().jobs.values()
+        for task in job.tasks.values()
+        if task.status is TaskStatus.RUNNING
+    ]
+    if running:
+        cluster._delete(chance.choice(sorted(running)), now, recreate=False)
+
+
+def said(report: CycleReport) -> tuple[object, ...]:
+    """Return what a cycle decided and wants written."""
+    return (report.plans, report.group_statuses, report.pod_conditions, report.queue_statuses, report.events)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(clusters(), st.integers(0, 2**32))
+def test_forgetting_changes_no_decision(scenario: Scenario, seed: int) -> None:
+    """A cycle that remembers decides, tells and writes what one that has just begun does, while pods end."""
+    parsed, registry = configured(ACTIONS, PLUGINS, {})
+    configuration = parsed.configuration
+    cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
+    chance, kept, memory = random.Random(seed), Settled(), None
+    begin = moment_after(scenario.objects)
+    for cycle in range(CYCLES):
+        now, snapshot = begin + cycle, cluster.snapshot()
+        fresh, _ = run_cycle(snapshot, configuration, registry=registry, now=now, memory=memory, settled=Settled())
+        report, memory = run_cycle(
+            snapshot,
+            configuration,
+            registry=registry,
+            now=now,
+            memory=memory,
+            settled=kept,
+            observer=Taking(cluster, now),
+        )
+
+        assert said(report) == said(fresh)
+        cluster.settle(report.plans, report, now=now + 0.5, recreate_evicted=False)
+        if chance.random() < 0.7:
+            end_one_pod(cluster, now + 0.6, chance)
