@@ -3,6 +3,8 @@
 Shared by the plugins that vote on admission.
 """
 
+from typing import Final
+
 import numpy as np
 
 from framework.jobs import SessionJob
@@ -12,6 +14,9 @@ from model.jobs import JobTable
 from model.tasks import TaskStatus
 
 __all__ = ["holds_reservation", "reserved", "ungated"]
+
+_SOME_ARE_GATED: Final = "some tasks are gated"
+"""Key of the session's scratch: in most clusters nobody is, and then nothing need be subtracted."""
 
 
 def reserved(table: JobTable) -> IntArray:
@@ -34,5 +39,10 @@ def holds_reservation(table: JobTable) -> BoolArray:
 
 def ungated(session: Session, job: SessionJob, amounts: IntArray) -> IntArray:
     """Return amounts less the requests of a job's gated tasks, not below 0, shape (R,)."""
+    some_are_gated = session.scratch.get(_SOME_ARE_GATED)
+    if some_are_gated is None:
+        some_are_gated = session.scratch[_SOME_ARE_GATED] = bool(session.snapshot.job_table.gated.any())
+    if not some_are_gated:
+        return amounts
     lessened: IntArray = np.maximum(amounts - session.snapshot.job_table.gated[:, job.job.column], 0)
     return lessened
