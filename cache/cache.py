@@ -58,6 +58,7 @@ class SchedulerCache:
         on_audit: Callable[[list[str]], None] = lambda _: None,
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
+        make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], Books] = Books,
         clock: Clock | None = None,
     ) -> None:
         """Prepare to follow a cluster.
@@ -72,9 +73,10 @@ class SchedulerCache:
             on_audit: Is told the differences that each audit found.
             on_fault: Is told of each broken object and field.
             on_waiting_pod: Is told of each new pod without a node, after the first lists.
+            make_books: Makes the books; another kind of them may note what they are told.
             clock: For waiting and deadlines.
         """
-        self.books = Books(options, on_fault)
+        self.books = make_books(options, on_fault)
         self.synced = asyncio.Event()
         """The first lists of all kinds are in the books."""
         self._client = client

@@ -14,7 +14,7 @@ from cache.options import BooksOptions
 from model import wire
 from model.errors import ObjectError
 
-__all__ = ["KINDS", "books_from_objects", "decoded", "unfolded"]
+__all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 
 _STRUCTS: Final[Mapping[str, type[wire.Wire]]] = {
     "Namespace": wire.Namespace,
@@ -74,6 +74,11 @@ _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
     kind: wire.Decoder(kind, struct) for kind, struct in _STRUCTS.items()
 }
 _ORDER: Final = {kind: position for position, kind in enumerate(_STRUCTS)}
+
+
+def decoder_of(kind: str) -> wire.Decoder[Any]:
+    """Return what decodes objects of a kind that the books follow."""
+    return _DECODERS[kind]
 
 
 def books_from_objects(

@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "demo": Command(about="watch gangs being placed on an emulated cluster", module="scheduler.commands.demo"),
     "simulate": Command(about="decide for objects from files, without a cluster", module="scheduler.simulate.main"),
+    "replay": Command(about="decide the cycles of a record again, and compare", module="scheduler.commands.replay"),
     "config": Command(about="look a configuration file over: config check FILE", module="scheduler.commands.config"),
     "version": Command(about="print the version", module="scheduler.commands.version"),
 }

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
+from cache.books import Books
 from cache.cache import SchedulerCache
 from cache.following import FOLLOWED
 from cache.hands import Hands
@@ -25,6 +27,7 @@ from model.ids import QueueName, TaskId
 from scheduler.counting import CountingBinder, CountingEvictor, Rate
 from scheduler.metrics import Metrics
 from scheduler.options import Options
+from scheduler.recording import RecordedBooks, Recorder
 
 __all__ = ["ESSENTIAL", "books_options", "followed", "make_cache"]
 
@@ -38,9 +41,15 @@ _log = structlog.get_logger(__name__)
 
 
 def make_cache(
-    client: Client, options: Options, metrics: Metrics, rate: Rate, *, is_leader: Callable[[], bool]
+    client: Client,
+    options: Options,
+    metrics: Metrics,
+    rate: Rate,
+    *,
+    is_leader: Callable[[], bool],
+    recorder: Recorder | None = None,
 ) -> tuple[SchedulerCache, Hands]:
-    """Make the cache of one API server, and the hands that act for it."""
+    """Make the cache of one API server, and the hands that act for it; a recorder notes what its books are told."""
     traffic, discovery = Traffic(), Discovery(client)
 
     def created(task: TaskId) -> float | None:
@@ -63,6 +72,7 @@ def make_cache(
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
         on_fault=_Faults(metrics),
         on_waiting_pod=lambda pod: _watched(pod, metrics),
+        make_books=Books if recorder is None else partial(RecordedBooks, recorder),
     )
     return cache, hands
 

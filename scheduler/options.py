@@ -87,6 +87,10 @@ class Options:
         FlagKind.TEXT, "wait", "Pods without a PodGroup: wait, or run as gangs of one.", choices=("wait", "single")
     )
 
+    record: str = flag(
+        FlagKind.TEXT, "", "File that `pyroclast replay` decides again from; empty: nothing is recorded."
+    )
+
     features: Features = field(default_factory=lambda: Features({}))
     """Feature gates as read from `feature_gates`."""
     environment: Environment = field(default_factory=Environment)

@@ -43,6 +43,7 @@ from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.metrics import Metrics
 from scheduler.options import Options
+from scheduler.recording import Recorder
 from scheduler.registry import load_registry
 from scheduler.settings import Settings
 from scheduler.version import own_version
@@ -95,8 +96,14 @@ class _Process:
         self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
         self._leadership = leadership = self._elector or Alone()
         self._settled = Settled()
+        self._recorder = Recorder(Path(options.record), options) if options.record else None
         self._cache, self._hands = make_cache(
-            client, options, self._metrics, self._rate, is_leader=lambda: leadership.is_leader
+            client,
+            options,
+            self._metrics,
+            self._rate,
+            is_leader=lambda: leadership.is_leader,
+            recorder=self._recorder,
         )
         self._settings = Settings(
             options.scheduler_conf,
@@ -113,7 +120,7 @@ class _Process:
             cluster=self._cache,
             leadership=self._leadership,
             configuration=self._settings.current,
-            decide=self._decide,
+            decide=self._decide if self._recorder is None else self._recorder.watching(self._decide, self._settings),
             metrics=self._metrics,
             period=options.schedule_period,
             after_cycle=self._after_cycle,
@@ -128,6 +135,8 @@ class _Process:
         stack.push_async_callback(socket.stop)
         await socket.start()
         self._follow_signals(stack)
+        if self._recorder is not None:
+            stack.callback(self._recorder.close)
         stack.push_async_callback(self._cache.stop)
         figures = asyncio.create_task(self._watch_figures())
         stack.callback(figures.cancel)

@@ -15,7 +15,7 @@ from scheduler.data import default_configuration
 from scheduler.metrics import Metrics
 from scheduler.reload import ConfigFile, Reload
 
-__all__ = ["Settings", "read_configuration"]
+__all__ = ["Settings", "profile_for", "read_configuration"]
 
 _log = structlog.get_logger(__name__)
 
@@ -52,10 +52,12 @@ class Settings:
             ConfigError: With every fault of the file.
         """
         self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
+        self._text = ""
 
         def read(text: str, generation: int) -> Parsed:
             parsed = read_configuration(text, registry, strict=strict, generation=generation)
             self._profile(parsed.configuration)
+            self._text = text
             return parsed
 
         self._file = ConfigFile(Path(path) if path else default_configuration(), read)
@@ -68,6 +70,11 @@ class Settings:
     def faults(self) -> tuple[str, ...]:
         """What is wrong with the file as it stands; empty when nothing is."""
         return self._file.faults
+
+    @property
+    def text(self) -> str:
+        """The text of the configuration in force."""
+        return self._text
 
     def current(self) -> Configuration:
         """Return the configuration for the next cycle, with our profile alone; reads the file."""
@@ -105,15 +112,24 @@ class Settings:
         Raises:
             ConfigError: There is none.
         """
-        found = [configuration.profile(name) for name in self._names]
-        if found[0] is None:
-            raise ConfigError(f"profiles: none for the scheduler name {self._names[0]!r}")
-        if any(profile is not found[0] for profile in found):
-            _log.warning("profiles_differ", used=self._names[0], scheduler_names=self._names)
-        return found[0]
+        return profile_for(configuration, self._names)
 
     def _choose(self, configuration: Configuration) -> Configuration:
         return replace(configuration, profiles=(self._profile(configuration),))
+
+
+def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Profile:
+    """Return the profile of scheduler names; the first name's, where they differ.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    found = [configuration.profile(name) for name in scheduler_names]
+    if found[0] is None:
+        raise ConfigError(f"profiles: none for the scheduler name {scheduler_names[0]!r}")
+    if any(profile is not found[0] for profile in found):
+        _log.warning("profiles_differ", used=scheduler_names[0], scheduler_names=scheduler_names)
+    return found[0]
 
 
 def read_configuration(

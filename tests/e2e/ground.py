@@ -17,10 +17,11 @@ from tests.e2e.daemon import PATIENCE, Daemon
 from tests.e2e.processes import ServerProcess, wait_until
 from tests.e2e.rawhttp import Client
 
-__all__ = ["GROUP_API", "Ground", "standing_on"]
+__all__ = ["GROUP_API", "LABEL", "Ground", "standing_on"]
 
 GROUP_API = "/apis/scheduling.volcano.sh/v1beta1"
 LABEL = "pyroclast.test/ground"
+AT_ONCE = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
 
 Object = dict[str, Any]
 
@@ -174,12 +175,15 @@ class Ground:
             self.client.send("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
         self.client.send("DELETE", f"{GROUP_API}/namespaces/{self.name}/podgroups/{gang}")
 
-    def clear(self) -> None:
-        """Delete all that is left here: what a queue holds, other daemons count against theirs."""
-        at_once = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0}
+    def clear_workload(self) -> None:
+        """Delete all pods and groups: what a queue holds, other daemons count against theirs."""
         for path in (f"/api/v1/namespaces/{self.name}/pods", f"{GROUP_API}/namespaces/{self.name}/podgroups"):
-            self.client.send("DELETE", path, at_once)
-        self.client.send("DELETE", f"/api/v1/nodes?labelSelector={LABEL}%3D{self.name}", at_once)
+            self.client.send("DELETE", path, AT_ONCE)
+
+    def clear(self) -> None:
+        """Delete the nodes too."""
+        self.clear_workload()
+        self.client.send("DELETE", f"/api/v1/nodes?labelSelector={LABEL}%3D{self.name}", AT_ONCE)
 
 
 @contextmanager

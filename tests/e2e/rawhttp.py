@@ -58,6 +58,11 @@ class Client:
             events = [json.loads(line) for line in stream]
         return [(event["type"], event["object"]) for event in events]
 
+    def open(self, path: str) -> Any:
+        """Open a stream, to be read line by line and closed; an address of another server is taken as it is."""
+        url = path if path.startswith("http") else self._url + path
+        return self._opener.open(url, timeout=REQUEST_SECONDS)
+
     def send(self, method: str, path: str, body: object = None, *, as_type: str = "application/json") -> Answer:
         """Send one request; answers that refuse are answers too."""
         request = urllib.request.Request(

@@ -1,0 +1,289 @@
+"""Recording: everything that decisions depend on, a line of JSON each, so that they can be made again.
+
+    header      flags and surroundings of the daemon
+    apply, remove, assume, forget, extend, half-bound       what the books were told, in order
+    snapshot    a snapshot was taken of them
+    configuration   the text in force from here on
+    cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
+
+Objects are recorded as they came, at the start and whenever they change, never the snapshot itself: what a snapshot
+holds follows from them. A record ends where its daemon did, perhaps in the middle of a line.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+
+from cache.books import Books
+from cache.options import BooksOptions
+from framework.configuration import Configuration
+from framework.cycle import Observer
+from framework.memory import Memory
+from model.errors import ConfigError, ObjectError
+from model.ids import TaskId
+from model.plan import Plan
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from scheduler.flags import flags_of
+from scheduler.options import Options
+from scheduler.version import own_version
+
+__all__ = [
+    "Applied",
+    "Assumed",
+    "Configured",
+    "Cycle",
+    "Entry",
+    "Extended",
+    "Forgotten",
+    "HalfBoundMarked",
+    "Header",
+    "RecordedBooks",
+    "Recorder",
+    "Removed",
+    "SnapshotTaken",
+    "encode",
+]
+
+FORMAT: Final = 1
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header", tag_field="do"):
+    """Who recorded."""
+
+    format: int = FORMAT
+    version: str
+    flags: Mapping[str, Any]
+    """Values of all flags, by the names of their fields."""
+    environment: Mapping[str, Any]
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="apply", tag_field="do"):
+    """An object is there, new or changed."""
+
+    kind: str
+    object: msgspec.Raw
+
+
+class Removed(msgspec.Struct, frozen=True, kw_only=True, tag="remove", tag_field="do"):
+    """An object is gone."""
+
+    kind: str
+    object: msgspec.Raw
+
+
+class Assumed(msgspec.Struct, frozen=True, kw_only=True, tag="assume", tag_field="do"):
+    """A plan was offered to the books; they alone say whether they took it."""
+
+    plan: Plan
+    now: float
+
+
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True, tag="forget", tag_field="do"):
+    """What was assumed of a task was dropped."""
+
+    task: TaskId
+    failed: bool
+
+
+class Extended(msgspec.Struct, frozen=True, kw_only=True, tag="extend", tag_field="do"):
+    """The echo of a task was given more time."""
+
+    task: TaskId
+    now: float
+
+
+class HalfBoundMarked(msgspec.Struct, frozen=True, kw_only=True, tag="half-bound", tag_field="do"):
+    """Half-bound gangs were marked."""
+
+
+class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot", tag_field="do"):
+    """The first snapshot of a generation was taken."""
+
+
+class Configured(msgspec.Struct, frozen=True, kw_only=True, tag="configuration", tag_field="do"):
+    """A configuration came into force."""
+
+    generation: int
+    text: str
+
+
+class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="do"):
+    """One cycle."""
+
+    snapshot: int
+    """Generation of its snapshot."""
+    configuration: int
+    """Generation of its configuration."""
+    now: float
+    memory: Memory
+    """What it was given."""
+    outside: Mapping[str, Any] = {}
+    report: msgspec.Raw
+    """What it said; null when it failed."""
+    left: Memory | None
+    """What it left for the next; None when it failed."""
+
+
+Entry = (
+    Header | Applied | Removed | Assumed | Forgotten | Extended | HalfBoundMarked | SnapshotTaken | Configured | Cycle
+)
+
+
+def encode(value: Any) -> bytes:
+    """Encode what a record holds; equal values give equal bytes, mappings in their own order."""
+    return _ENCODER.encode(value)
+
+
+def _plain(value: Any) -> Any:
+    """Turn what JSON does not know into what it knows."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"{type(value).__name__} cannot be recorded")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
+
+
+class Decide(Protocol):
+    """A cycle, with registry and seed bound."""
+
+    def __call__(
+        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        """Decide once."""
+        ...
+
+
+class Text(Protocol):
+    """Who knows the text of the configuration in force."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        ...
+
+
+class Recorder:
+    """Writes a record; may be called from several threads."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        """Begin a record; one that is there is replaced.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
+        try:
+            self._file = path.open("wb")
+        except OSError as error:
+            raise ConfigError(f"--record: {path}: {error.strerror or error}") from error
+        self._lock = threading.Lock()
+        self._configuration = -1
+        flags = {name.replace("-", "_") for name in flags_of(Options)}
+        self.write(
+            Header(
+                version=own_version(),
+                flags={name: getattr(options, name) for name in sorted(flags)},
+                environment=asdict(options.environment),
+            )
+        )
+
+    def write(self, entry: Entry) -> None:
+        """Add a line."""
+        line = encode(entry) + b"\n"
+        with self._lock:
+            self._file.write(line)
+
+    def close(self) -> None:
+        """End the record."""
+        with self._lock:
+            self._file.close()
+
+    def watching(self, decide: Decide, settings: Text) -> Decide:
+        """Return the same cycle, recorded."""
+
+        def decide_and_record(
+            snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+        ) -> tuple[CycleReport, Memory]:
+            if configuration.generation != self._configuration:
+                self._configuration = configuration.generation
+                self.write(Configured(generation=configuration.generation, text=settings.text))
+            report, left = None, None
+            try:
+                report, left = decide(snapshot, configuration, now=now, memory=memory, observer=observer)
+            finally:
+                self.write(
+                    Cycle(
+                        snapshot=snapshot.generation,
+                        configuration=configuration.generation,
+                        now=now,
+                        memory=memory,
+                        report=msgspec.Raw(encode(report)),
+                        left=left,
+                    )
+                )
+                with self._lock:
+                    self._file.flush()
+            return report, left
+
+        return decide_and_record
+
+
+class RecordedBooks(Books):
+    """Books that write down what they are told before they do it."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        options: BooksOptions | None = None,
+        report: Callable[[ObjectError], None] | None = None,
+    ) -> None:
+        """Start with an empty cluster; `report` is told of each broken field."""
+        super().__init__(options, report)
+        self._recorder = recorder
+        self._recorded = -1
+        """Generation of the last snapshot recorded."""
+
+    def apply(self, kind: str, new: Any) -> None:
+        """Take over an object of the cluster."""
+        self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(new))))
+        super().apply(kind, new)
+
+    def remove(self, kind: str, old: Any) -> None:
+        """Forget an object that left the cluster."""
+        self._recorder.write(Removed(kind=kind, object=msgspec.Raw(encode(old))))
+        super().remove(kind, old)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        if self.generation != self._recorded:
+            self._recorded = self.generation
+            self._recorder.write(SnapshotTaken())
+        return super().snapshot()
+
+    def assume(self, plan: Plan, now: float) -> list[str]:
+        """Take all of a plan as done, or none of it."""
+        self._recorder.write(Assumed(plan=plan, now=now))
+        return super().assume(plan, now)
+
+    def forget(self, task: TaskId, *, failed: bool = False) -> bool:
+        """Drop what was assumed of a task."""
+        self._recorder.write(Forgotten(task=task, failed=failed))
+        return super().forget(task, failed=failed)
+
+    def extend(self, task: TaskId, now: float) -> None:
+        """Give the echo of a task more time."""
+        self._recorder.write(Extended(task=task, now=now))
+        super().extend(task, now)
+
+    def mark_half_bound(self) -> None:
+        """Rank what half-bound gangs lack first."""
+        self._recorder.write(HalfBoundMarked())
+        super().mark_half_bound()

@@ -1,0 +1,170 @@
+"""Replay: the cycles of a record, decided again from it alone and compared byte for byte."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from cache.books import Books
+from cache.objects import decoder_of
+from framework.configuration import Configuration
+from framework.cycle import run_cycle
+from framework.memory import Settled
+from framework.registry import Registry
+from model.errors import PyroclastError
+from model.snapshot import Snapshot
+from scheduler.cluster import books_options
+from scheduler.environment import Environment
+from scheduler.features import read_gates
+from scheduler.options import Options
+from scheduler.recording import (
+    FORMAT,
+    Applied,
+    Assumed,
+    Configured,
+    Cycle,
+    Entry,
+    Extended,
+    Forgotten,
+    HalfBoundMarked,
+    Header,
+    Removed,
+    SnapshotTaken,
+    encode,
+)
+from scheduler.registry import load_registry
+from scheduler.settings import profile_for, read_configuration
+
+__all__ = ["RecordError", "Replay", "Replayed", "replay"]
+
+_DECODER: Final = msgspec.json.Decoder(Entry)
+
+
+class RecordError(PyroclastError):
+    """A record cannot be read: take another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One cycle, decided again."""
+
+    cycle: int
+    recorded: bytes
+    """The report of the record, JSON; `null` where the cycle failed."""
+    decided: bytes
+    """The report of now."""
+    is_same: bool
+    """Report and memory are the same, byte for byte."""
+    was_quiet: bool
+    """Nothing had changed, so there was nothing to decide."""
+
+
+def replay(lines: Iterable[bytes]) -> Iterator[Replayed]:
+    """Decide the cycles of a record again, one after the other.
+
+    Raises:
+        RecordError: It is no record, or breaks off elsewhere than in its last line.
+    """
+    entries = _entries(lines)
+    first = next(entries, None)
+    if not isinstance(first, Header) or first.format != FORMAT:
+        raise RecordError(f"not a record of format {FORMAT}: it begins with {type(first).__name__}")
+    running = Replay(first)
+    for entry in entries:
+        if isinstance(entry, Cycle):
+            yield running.cycle(entry)
+        else:
+            running.follow(entry)
+
+
+def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+    cut = ""
+    for number, line in enumerate(lines, start=1):
+        if cut:
+            raise RecordError(cut)
+        try:
+            yield _DECODER.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            cut = f"line {number}: {error}"  # forgiven in the last line, which a killed daemon leaves unfinished
+
+
+class Replay:
+    """A daemon's books and settings, made anew from its record."""
+
+    def __init__(self, header: Header) -> None:
+        """Stand where the daemon stood at its start."""
+        features, _, _ = read_gates(header.flags["feature_gates"])
+        flags: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in header.flags.items()
+        }
+        self._options = Options(**flags, features=features, environment=Environment(**header.environment))
+        self._registry: Registry = load_registry(self._options.plugins_dir)
+        self._books = Books(books_options(self._options))
+        self._snapshots: dict[int, Snapshot] = {}
+        self._configuration: Configuration | None = None
+        self._settled = Settled()
+
+    def follow(self, entry: Entry) -> None:
+        """Do what is recorded between cycles."""
+        books = self._books
+        match entry:
+            case Applied(kind=kind, object=raw):
+                books.apply(kind, decoder_of(kind).decode(bytes(raw)))
+            case Removed(kind=kind, object=raw):
+                books.remove(kind, decoder_of(kind).decode(bytes(raw)))
+            case Assumed(plan=plan, now=now):
+                books.assume(plan, now)
+            case Forgotten(task=task, failed=failed):
+                books.forget(task, failed=failed)
+            case Extended(task=task, now=now):
+                books.extend(task, now)
+            case HalfBoundMarked():
+                books.mark_half_bound()
+            case SnapshotTaken():
+                # Not when a cycle needs it: taking it is itself a step that later ones build on.
+                self._snapshots[books.generation] = books.snapshot()
+            case Configured(generation=generation, text=text):
+                self._configure(text, generation)
+            case Header() | Cycle():
+                raise RecordError("two records in one file")
+
+    def _configure(self, text: str, generation: int) -> None:
+        options = self._options
+        parsed = read_configuration(text, self._registry, strict=options.strict, generation=generation)
+        profile = profile_for(parsed.configuration, options.scheduler_name)
+        self._configuration = replace(parsed.configuration, profiles=(profile,))
+
+    def cycle(self, entry: Cycle) -> Replayed:
+        """Decide a cycle again.
+
+        Raises:
+            RecordError: Its snapshot or its configuration is not in the record.
+        """
+        snapshot = self._snapshots.get(entry.snapshot)
+        if snapshot is None or self._configuration is None:
+            raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
+        self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
+        seen = (entry.memory.quiet_snapshot, entry.memory.quiet_configuration)
+        report, left = None, None
+        try:
+            report, left = run_cycle(
+                snapshot,
+                self._configuration,
+                registry=self._registry,
+                seed=self._options.seed,
+                now=entry.now,
+                memory=entry.memory,
+                outside=entry.outside,
+                settled=self._settled,
+            )
+        except Exception:  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
+            self._settled = Settled()
+        decided = encode(report)
+        return Replayed(
+            cycle=entry.memory.cycle + 1,
+            recorded=bytes(entry.report),
+            decided=decided,
+            is_same=decided == bytes(entry.report) and left == entry.left,
+            was_quiet=seen == (entry.snapshot, entry.configuration),
+        )

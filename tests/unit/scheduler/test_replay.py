@@ -1,0 +1,134 @@
+"""Records: what they hold is decided again; what is no record is refused with its line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cache.objects import decoded
+from framework.cycle import Silent, run_cycle
+from framework.memory import Memory
+from model.plan import Plan
+from scheduler.cluster import books_options
+from scheduler.commands.replay import main
+from scheduler.options import parse_options
+from scheduler.recording import RecordedBooks, Recorder
+from scheduler.registry import load_registry
+from scheduler.replay import RecordError, replay
+from scheduler.settings import read_configuration
+
+TEXT = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n"
+NOW = 1_800_000_000.0
+
+
+class Settings:
+    """The text in force."""
+
+    text = TEXT
+
+
+def objects() -> Iterator[dict[str, Any]]:
+    """A queue, two nodes, and a gang of two."""
+    group = "scheduling.volcano.sh/v1beta1"
+    yield {"apiVersion": group, "kind": "Queue", "metadata": {"name": "default"}, "spec": {"weight": 1}}
+    for name in ("n1", "n2"):
+        amounts = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name},
+            "status": {"allocatable": amounts, "capacity": amounts},
+        }
+    yield {"apiVersion": group, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"minMember": 2}}
+    for number in range(2):
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{number}", "annotations": {"scheduling.k8s.io/group-name": "g"}},
+            "spec": {
+                "schedulerName": "volcano",
+                "containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}],
+            },
+            "status": {"phase": "Pending"},
+        }
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    """Three cycles of a small cluster: one that places the gang, one after it, one in which nothing changed."""
+    options = parse_options([f"--record={tmp_path / 'record'}"], {}).options
+    registry = load_registry("")
+    configuration = read_configuration(TEXT, registry).configuration
+    recorder = Recorder(Path(options.record), options)
+    books = RecordedBooks(recorder, books_options(options))
+    for kind, each in decoded(objects()):
+        books.apply(kind, each)
+    plans: list[Plan] = []
+
+    class Taking(Silent):
+        def committed(self, plan: Plan) -> None:
+            plans.append(plan)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    watched = recorder.watching(decide, Settings())
+    memory = Memory()
+    for second in range(3):
+        _, memory = watched(books.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
+        while plans:
+            assert books.assume(plans.pop(), 1.0) == []
+    recorder.close()
+    return tmp_path / "record"
+
+
+def test_a_record_is_decided_again(record: Path) -> None:
+    """Every cycle comes to the same report and leaves the same memory."""
+    with record.open("rb") as lines:
+        cycles = list(replay(lines))
+
+    assert [cycle.cycle for cycle in cycles] == [1, 2, 3]
+    assert all(cycle.is_same for cycle in cycles)
+    assert len(json.loads(cycles[0].decided)["plans"][0]["binds"]) == 2
+
+
+def test_a_record_that_says_something_else_is_told(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command names the cycle and the place where the reports part."""
+    record.write_bytes(record.read_bytes().replace(b'"node":"n2"', b'"node":"n3"'))
+
+    assert main([str(record)]) == 1
+    assert "cycle 1 was decided in another way" in capsys.readouterr().out
+
+
+def test_a_record_that_holds_tells_its_cycles(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command counts."""
+    assert main([str(record)]) == 0
+    assert capsys.readouterr().out.startswith("3 cycles")
+
+
+def test_the_end_of_a_killed_daemon_is_forgiven(record: Path) -> None:
+    """A last line that breaks off is left out."""
+    record.write_bytes(record.read_bytes()[:-20])
+    with record.open("rb") as lines:
+        assert len(list(replay(lines))) == 2
+
+
+def test_a_hole_in_a_record_is_refused(record: Path) -> None:
+    """A line that breaks off in the middle of the file makes what follows worthless."""
+    lines = record.read_bytes().splitlines()
+    lines[2] = lines[2][:10]
+
+    with pytest.raises(RecordError, match="line 3"):
+        list(replay(lines))
+
+
+@pytest.mark.parametrize("text", [b"", b"{}\n{}\n", b'{"do": "snapshot"}\n'])
+def test_what_is_no_record_is_refused(tmp_path: Path, text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 2, with the file's name."""
+    file = tmp_path / "file"
+    file.write_bytes(text)
+
+    assert main([str(file)]) == 2
+    assert str(file) in capsys.readouterr().err
