@@ -1,8 +1,8 @@
 """Plain requests to an API server, for answers that kubectl does not show word for word."""
 
+import http.client
 import json
 import ssl
-import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
@@ -35,6 +35,14 @@ class Answer:
         return self.code, self.body["reason"], self.body["message"]
 
 
+def connection(url: str, tls: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    """Return a connection that opens when it is used."""
+    address = urllib.parse.urlsplit(url).netloc
+    if tls is None:
+        return http.client.HTTPConnection(address, timeout=REQUEST_SECONDS)
+    return http.client.HTTPSConnection(address, timeout=REQUEST_SECONDS, context=tls)
+
+
 class Client:
     """The administrator of a cluster, speaking JSON."""
 
@@ -47,6 +55,8 @@ class Client:
             tls = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
             user = config["users"][0]["user"]
             tls.load_cert_chain(user["client-certificate"], user["client-key"])
+        self._connection = connection(self._url, tls)
+        """Kept open: a handshake costs the server more than most requests."""
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls)
         )
@@ -65,15 +75,16 @@ class Client:
 
     def send(self, method: str, path: str, body: object = None, *, as_type: str = "application/json") -> Answer:
         """Send one request; answers that refuse are answers too."""
-        request = urllib.request.Request(
-            self._url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Accept": "application/json", "Content-Type": as_type},
-        )
-        try:
-            with self._opener.open(request, timeout=REQUEST_SECONDS) as answer:
+        text = None if body is None else json.dumps(body).encode()
+        headers = {"Accept": "application/json", "Content-Type": as_type}
+        for is_last in (False, True):
+            try:
+                self._connection.request(method, path, body=text, headers=headers)
+                answer = self._connection.getresponse()
                 return Answer(code=answer.status, body=json.load(answer))
-        except urllib.error.HTTPError as refused:
-            with refused:
-                return Answer(code=refused.code, body=json.load(refused))
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                # The server closed the connection since the last request.
+                self._connection.close()
+                if is_last:
+                    raise
+        raise AssertionError("the loop returns or raises")
