@@ -9,7 +9,7 @@ is committed when those are placed too: by backfill, or at the end of this actio
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
@@ -97,18 +97,18 @@ def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:
 
 
 def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
-    """Return the tasks to be placed by sub-job: those the job needs for its minimum first, then by order."""
+    """Return the tasks to be placed, by sub-job; `place_parts` says in which order sub-jobs are taken."""
     waiting = [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
     if not job.has_sub_group_policy:
         return [Worksheet(part, waiting) for part in job.sub_jobs.values()]
     required = required_sub_jobs(session, job)
     sheets = []
-    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
+    for part in job.sub_jobs.values():
         members = part.tasks
         tasks = [task for task in waiting if task.id in members]
         if tasks:
-            sheets.append(Worksheet(part, tasks))
-    return sorted(sheets, key=lambda sheet: sheet.sub_job.id not in required)
+            sheets.append(Worksheet(part, tasks, is_required=part.id in required))
+    return sheets
 
 
 def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
@@ -131,32 +131,43 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        if place_sub_jobs(session, statement, job, sheets):
+        if job.has_sub_group_policy:
+            place_parts(session, statement, job, sheets)
+        else:
+            place_tasks(session, statement, job, sheets[0])
+        if session.job_ready(job):
             if job.relies_on_best_effort:
                 session.defer(job, statement)
                 return False
-            placed_any = bool(statement.operations)
             statement.commit()
-            return placed_any and any(sheets)
+            return any(sheets)
         if session.job_pipelined(job):
             statement.hold()
     return False
 
 
-def place_sub_jobs(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of the sub-jobs in turn until the job is ready, and tell whether it is.
+def place_parts(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> None:
+    """Place tasks of the sub-jobs until the job is ready.
 
-    What does not serve its sub-job is undone, so that the siblings find the room.
+    Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
+    a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
+    the siblings find the room, and that sub-job gets no other turn.
     """
+
+    def rank(sheet: Worksheet) -> tuple[Any, ...]:
+        return (not sheet.is_required, session.sub_job_order_key(sheet.sub_job))
+
     for sheet in sheets:
-        if not sheet:
-            continue
+        sheet.failed_roles.clear()  # each attempt begins without memories
+    waiting = [sheet for sheet in sheets if sheet]
+    while waiting:
+        sheet = min(waiting, key=rank)
         before = len(statement.operations)
-        part_is_ready = place_tasks(session, statement, job, sheet)
-        if not job.has_sub_group_policy:
-            return part_is_ready
-        if not (part_is_ready or session.sub_job_pipelined(sheet.sub_job)):
+        if not (place_tasks(session, statement, job, sheet) or session.sub_job_pipelined(sheet.sub_job)):
             statement.undo_to(before)
-        if session.job_ready(job):
-            return True
-    return session.job_ready(job)
+        if len(statement.operations) == before:
+            sheet.drop_rest()
+        elif session.job_ready(job):
+            return
+        if not sheet:
+            waiting.remove(sheet)

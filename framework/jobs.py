@@ -12,7 +12,7 @@ from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
 from model.refusals import Refusal
-from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from model.wire import SubGroupPolicy
 
 __all__ = ["SessionJob", "SubJob"]
@@ -295,6 +295,14 @@ class SessionJob:
         self.touched = self.touched or is_news
         return is_news
 
+    def note_misfit(self, template: TaskTemplate) -> None:
+        """Note that no node has room for a task of the one template of all tasks that `allocate` places.
+
+        It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time.
+        """
+        if not (self._pending_best_effort or self.has_sub_group_policy):
+            self.misfit = template.number
+
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
         """Note why a task was not placed."""
         self.task_refusals[task.id] = refusal
@@ -325,15 +333,24 @@ class SubJob:
         return {task_id: self.job.tasks[task_id] for task_id in self._members}
 
     @property
+    def size(self) -> int:
+        """Number of its tasks."""
+        return len(self.job.tasks if self._members is None else self._members)
+
+    @property
+    def missing(self) -> int:
+        """Placements that its minimum lacks, pending best-effort tasks counting as placed; may be negative."""
+        return self.min_available - self._count(READY_STATUSES)
+
+    @property
     def is_ready(self) -> bool:
         """Whether its minimum is reached, pending best-effort tasks counting as placed."""
-        return self._reaches(READY_STATUSES)
+        return self.missing <= 0
 
     @property
     def is_pipelined(self) -> bool:
         """Whether its minimum is reached when waiting tasks count too."""
-        return self._reaches(READY_STATUSES | {TaskStatus.PIPELINED})
+        return self._count(READY_STATUSES | {TaskStatus.PIPELINED}) >= self.min_available
 
-    def _reaches(self, statuses: frozenset[TaskStatus]) -> bool:
-        placed = sum(task.status in statuses or self.job.counts_as_placed(task) for task in self.tasks.values())
-        return placed >= self.min_available
+    def _count(self, statuses: frozenset[TaskStatus]) -> int:
+        return sum(task.status in statuses or self.job.counts_as_placed(task) for task in self.tasks.values())

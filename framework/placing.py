@@ -4,8 +4,9 @@ Shared by the actions that place tasks. What is tried happens inside the caller'
 is noted on its job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -28,22 +29,22 @@ _PLACED_ROLE: Final = "SameRoleFailed"
 class Worksheet:
     """Tasks of one sub-job still to be placed, first to be placed first."""
 
-    __slots__ = ("_position", "_tasks", "sub_job")
+    __slots__ = ("_position", "_tasks", "failed_roles", "is_required", "is_uniform", "sub_job")
 
-    def __init__(self, sub_job: SubJob, tasks: Sequence[Task]) -> None:
+    def __init__(self, sub_job: SubJob, tasks: Sequence[Task], *, is_required: bool = False) -> None:
         self.sub_job = sub_job
+        self.is_required = is_required
+        """Whether the minimum number of sub-jobs needed this one when the worksheet was made."""
         self._tasks = tasks
         self._position = 0
+        self.failed_roles: dict[str, Refusal] = {}
+        """Roles of which some task found no node, with what it was told; tasks whose queue had no room do not count."""
+        self.is_uniform = len({task.template.number for task in tasks}) <= 1
+        """Whether all tasks are of one template, those taken included."""
 
     def __bool__(self) -> bool:
         """Tell whether any task is left."""
         return self._position < len(self._tasks)
-
-    @property
-    def is_uniform(self) -> bool:
-        """Whether all tasks are of one template, those taken included."""
-        first = self._tasks[0].template
-        return all(task.template is first for task in self._tasks)
 
     @property
     def next_task(self) -> Task:
@@ -56,17 +57,26 @@ class Worksheet:
         return self._position
 
     def take(self, count: int = 1) -> Sequence[Task]:
-        """Take the next tasks."""
+        """Take the next tasks; a negative count gives the last ones back."""
         taken = self._tasks[self._position : self._position + count]
         self._position += count
         return taken
 
-    def run_length(self, most: int) -> int:
-        """Count the equal tasks that come next, at most `most`."""
+    def drop_rest(self) -> None:
+        """Give up what is left."""
+        self._position = len(self._tasks)
+
+    def run_length(self, most: int, stands_alone: Callable[[Task], bool]) -> int:
+        """Count the tasks that come next and can be placed like the first of them, at most `most`, at least 1.
+
+        Args:
+            most: Where to stop counting.
+            stands_alone: Whether nothing is to be asked about a task but what is known of its template.
+        """
         begin, template = self._position, self.next_task.template
         end = min(begin + most, len(self._tasks))
         position = begin + 1
-        while position < end and self._tasks[position].template is template:
+        while position < end and self._tasks[position].template is template and stands_alone(self._tasks[position]):
             position += 1
         return position - begin
 
@@ -103,13 +113,15 @@ def place_tasks(
         task = worksheet.next_task
         refusal = session.allocatable(queue, task)
         if refusal is not None:
-            _note(site, task, refusal)
+            job.refuse_task(task, refusal)
             worksheet.take()
             continue
         if _role_has_failed(site, task):
             worksheet.take()
             continue
-        most = min(session.missing(job, _MANY), session.headroom(queue, task, _MANY)) if domain is None else 1
+        most = 1
+        if domain is None:
+            most = min(session.missing(worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
         if _place_run(site, most) or _place_one(site, task):
             if session.sub_job_ready(worksheet.sub_job):
                 return True
@@ -123,44 +135,71 @@ _MANY: Final = 1 << 30
 
 def _place_run(site: _Site, most: int) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
-    task = site.worksheet.next_task
-    if most <= 1 or task.pod.status.nominated_node_name:
+    if most <= 1:
         return False
-    candidates = site.session.candidates(task)
-    length = site.worksheet.run_length(most) if candidates.can_look_ahead(task) else 1
-    if length == 1 or site.session.pre_predicate(task) is not None:
+    task, session = site.worksheet.next_task, site.session
+    candidates = session.candidates(task)
+    if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
-    columns = candidates.run(task, length)
+    length = site.worksheet.run_length(most, partial(_stands_alone, site))
+    columns = candidates.run(task, length) if length > 1 else []
     if not columns:
         return False
-    position = site.worksheet.position
     tasks = site.worksheet.take(len(columns))
     if site.statement.allocate(site.job, tasks, columns) is None:
         return True
     # some ledger refused the run as a whole: place its tasks one by one and let each hear its own answer
-    site.worksheet.take(position - site.worksheet.position)
+    site.worksheet.take(-len(columns))
     return False
+
+
+def _stands_alone(site: _Site, task: Task) -> bool:
+    """Whether a task goes where any of its template goes; labels and claims are not part of the template."""
+    session = site.session
+    return not (
+        task.pod.status.nominated_node_name
+        or session.node_functions.looks_beyond(task)
+        or session.pre_predicate(task) is not None
+    )
 
 
 def _place_one(site: _Site, task: Task) -> bool:
     """Place one task; False where no node takes it, which is noted."""
-    site.worksheet.take()
     refusal = site.session.pre_predicate(task)
-    if refusal is not None:
-        _note(site, task, refusal)
-        return False
-    choice = _nominated(site, task) or site.session.candidates(task).choose(task, site.domain)
+    choice = None
+    if refusal is None:
+        candidates = site.session.candidates(task)
+        choice = _nominated(site, task) or candidates.choose(task, site.domain)
+        if choice is None:
+            refusal = site.session.explain(task, site.domain)
+            if site.domain is None and candidates.is_hopeless(task):
+                _fail_alike(site, refusal)
     if choice is None:
-        _note(site, task, site.session.explain(task, site.domain))
-        if site.worksheet.is_uniform and site.session.candidates(task).is_hopeless(task):
-            site.job.misfit = task.template.number
+        assert refusal is not None, "a task without a place was refused"
+        _fail(site, site.worksheet.take(), refusal)
         return False
+    site.worksheet.take()
     place = site.statement.allocate if choice.is_idle else site.statement.pipeline
     refusal = place(site.job, [task], [choice.column])
     if refusal is not None:
-        _note(site, task, refusal)
+        site.job.refuse_task(task, refusal)
     # a placement that a ledger refused is no reason to stop: the next task may be counted elsewhere
     return True
+
+
+def _fail_alike(site: _Site, refusal: Refusal) -> None:
+    """Refuse what comes next and is equal to a task that no node has room for, but for one, with the same words."""
+    if site.worksheet.is_uniform:
+        site.job.note_misfit(site.worksheet.next_task.template)
+    alike = site.worksheet.run_length(_MANY, partial(_stands_alone, site))
+    _fail(site, site.worksheet.take(alike - 1), refusal)
+
+
+def _fail(site: _Site, tasks: Sequence[Task], refusal: Refusal) -> None:
+    """Note that no node takes tasks."""
+    for task in tasks:
+        site.worksheet.failed_roles.setdefault(task.role, refusal)
+        site.job.refuse_task(task, refusal)
 
 
 def _nominated(site: _Site, task: Task) -> Choice | None:
@@ -176,47 +215,35 @@ def _nominated(site: _Site, task: Task) -> Choice | None:
     return site.session.candidates(task).choose(task, only)
 
 
-def _note(site: _Site, task: Task, refusal: Refusal) -> None:
-    site.job.refuse_task(task, refusal)
-
-
 def _role_has_failed(site: _Site, task: Task) -> bool:
     """Skip a task when another of its role found no node, and say so."""
-    if not task.role:
+    first = site.worksheet.failed_roles.get(task.role) if task.role else None
+    if first is None:
         return False
-    failed = site.job.task_refusals
-    if not any(task_id in failed and each.role == task.role for task_id, each in site.worksheet.sub_job.tasks.items()):
-        return False
-    first = next(
-        failed[each.id]
-        for each in site.worksheet.sub_job.tasks.values()
-        if each.id in failed and each.role == task.role
+    refusal = Refusal(
+        plugin=first.plugin,
+        reason=_PLACED_ROLE,
+        message=f"another task of role {task.role} was refused: {first.message}",
+        counts=first.counts,
+        resolvable=first.resolvable,
     )
-    message = f"another task of role {task.role} was refused: {first.message}"
-    _note(
-        site,
-        task,
-        Refusal(
-            plugin=first.plugin, reason=_PLACED_ROLE, message=message, counts=first.counts, resolvable=first.resolvable
-        ),
-    )
+    site.job.refuse_task(task, refusal)
     return True
 
 
 def _goes_on(site: _Site) -> bool:
     """Tell whether placing further tasks of the sub-job can still make the job ready after one found no node."""
-    job, sub_job = site.job, site.worksheet.sub_job
-    if job.min_available == len(job.tasks) or sub_job.min_available >= len(sub_job.tasks):
+    job, sub_job, failed_roles = site.job, site.worksheet.sub_job, site.worksheet.failed_roles
+    if job.min_available == len(job.tasks) or sub_job.min_available >= sub_job.size:
         return False
     if job.has_sub_group_policy:
         return True
-    failed_roles = {each.role for each in sub_job.tasks.values() if each.id in job.task_refusals}
-    if job.min_available < sum(job.job.min_by_role.values()):
+    minimums = job.job.min_by_role
+    if job.min_available < sum(minimums.values()):
         left = sum(
             task.status is TaskStatus.PENDING and task.role not in failed_roles for task in sub_job.tasks.values()
         )
         return job.ready_count + left >= job.min_available
-    minimums = job.job.min_by_role
     return all(job.role_count(role) >= minimums[role] for role in failed_roles if minimums.get(role, 0) > 0)
 
 

@@ -114,7 +114,7 @@ class Session:
         normalise: Callable[[FloatArray], FloatArray] | None = None,
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
-        missing: Callable[[SessionJob], int] | None = None,
+        missing: Callable[[Any], int] | None = None,
         part: str = "",
     ) -> None:
         """Let a plugin answer at a point, for as long as the session is open.
@@ -131,7 +131,7 @@ class Session:
             cares: For locality `GLOBAL`: whether a task is any concern of the function.
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
                 tasks need not ask one by one.
-            missing: For `JOB_READY`: how many more placements are needed at least.
+            missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
@@ -454,12 +454,13 @@ class Session:
         """Tell whether a job's places may be committed."""
         return all(self.ask_or(each, False, job) for each in self.functions(points.JOB_READY))
 
-    def missing(self, job: SessionJob, most: int) -> int:
-        """Count how many placements can be made before anybody need be asked whether the job is ready, at least 1."""
+    def missing(self, sub_job: SubJob, most: int) -> int:
+        """Count how many placements can be made before anybody need be asked whether a sub-job is ready, at least 1."""
+        is_part = sub_job.job.has_sub_group_policy
         least = 1
-        for each in self.functions(points.JOB_READY):
+        for each in self.functions(points.SUB_JOB_READY if is_part else points.JOB_READY):
             if each.missing is not None:
-                least = max(least, each.missing(job))
+                least = max(least, each.missing(sub_job if is_part else sub_job.job))
         return min(least, most)
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:

@@ -45,7 +45,7 @@ class Gang:
         session.register(points.JOB_ORDER, self.name, rank)
         session.register(points.SUB_JOB_ORDER, self.name, is_sub_job_ready)
         session.register(points.JOB_READY, self.name, has_minimum, missing=missing_tasks)
-        session.register(points.SUB_JOB_READY, self.name, is_sub_job_ready)
+        session.register(points.SUB_JOB_READY, self.name, is_sub_job_ready, missing=missing_in_part)
         session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
         session.register(points.SUB_JOB_PIPELINED, self.name, sub_job_pipelined_vote)
         session.register(points.JOB_STARVING, self.name, is_starving)
@@ -109,6 +109,11 @@ def has_minimum(job: SessionJob) -> bool:
 def missing_tasks(job: SessionJob) -> int:
     """Count placements that are needed at least before `has_minimum` can hold."""
     return job.min_available - job.ready_count - job.pending_best_effort
+
+
+def missing_in_part(sub_job: SubJob) -> int:
+    """Count placements that are needed at least before `is_sub_job_ready` can hold."""
+    return sub_job.missing
 
 
 def pipelined_vote(job: SessionJob) -> Vote:

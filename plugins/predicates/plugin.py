@@ -4,7 +4,6 @@ Points: pre-predicate, predicate, node order (volume score, off by default); led
 and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rules: docs/plugins/predicates.md.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -27,7 +26,6 @@ from plugins.predicates.arguments import PredicatesArgs
 from plugins.predicates.faults import Faults
 from plugins.predicates.pod_affinity import PodAffinity
 from plugins.predicates.ports import HostPorts
-from plugins.predicates.singly import Singly
 from plugins.predicates.topology_spread import TopologySpread
 from plugins.predicates.volume_binding import VolumeBinding
 from plugins.predicates.volume_limits import VolumeLimits
@@ -55,15 +53,16 @@ class Predicates:
         self._register_node_facts(session, faults)
         if self.args.node_ports:
             self._register_ports(session)
-        filters: list[tuple[bool, Callable[[Session, Faults], Callable[[Task], bool]]]] = [
-            (self.args.pod_affinity, self._register_pod_affinity),
-            (self.args.volume_limits, self._register_volume_limits),
-            (self.args.volume_zone, self._register_volume_zone),
-            (self.args.topology_spread, self._register_topology_spread),
-            (self.args.volume_binding, self._register_volume_binding),
-        ]
-        cares = [register(session, faults) for is_on, register in filters if is_on]
-        session.register_ledger(self.name, Singly(self.name, cares))
+        if self.args.pod_affinity:
+            self._register_pod_affinity(session)
+        if self.args.volume_limits:
+            self._register_volume_limits(session, faults)
+        if self.args.volume_zone:
+            self._register_volume_zone(session, faults)
+        if self.args.topology_spread:
+            self._register_topology_spread(session)
+        if self.args.volume_binding:
+            self._register_volume_binding(session, faults)
 
     def _register_node_facts(self, session: Session, faults: Faults) -> None:
         session.register(
@@ -95,7 +94,7 @@ class Predicates:
             part="NodePorts",
         )
 
-    def _register_pod_affinity(self, session: Session, _: Faults) -> Callable[[Task], bool]:
+    def _register_pod_affinity(self, session: Session) -> None:
         affinity = PodAffinity(session, session_pods(session))
         session.register(
             points.PREDICATE,
@@ -106,9 +105,8 @@ class Predicates:
             cares=affinity.cares,
             part="InterPodAffinity",
         )
-        return affinity.cares
 
-    def _register_volume_limits(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
+    def _register_volume_limits(self, session: Session, faults: Faults) -> None:
         limits = VolumeLimits(session)
         session.register_ledger(self.name, limits)
         faults.of_volumes("NodeVolumeLimits", limits.fault)
@@ -121,9 +119,8 @@ class Predicates:
             cares=limits.cares,
             part="NodeVolumeLimits",
         )
-        return limits.cares
 
-    def _register_volume_zone(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
+    def _register_volume_zone(self, session: Session, faults: Faults) -> None:
         zone = VolumeZone(session)
         faults.of_volumes("VolumeZone", zone.fault)
         session.register(
@@ -135,9 +132,8 @@ class Predicates:
             cares=zone.cares,
             part="VolumeZone",
         )
-        return zone.cares
 
-    def _register_topology_spread(self, session: Session, _: Faults) -> Callable[[Task], bool]:
+    def _register_topology_spread(self, session: Session) -> None:
         spread = TopologySpread(session, session_pods(session))
         session.register(
             points.PREDICATE,
@@ -148,9 +144,8 @@ class Predicates:
             cares=spread.cares,
             part="PodTopologySpread",
         )
-        return spread.cares
 
-    def _register_volume_binding(self, session: Session, faults: Faults) -> Callable[[Task], bool]:
+    def _register_volume_binding(self, session: Session, faults: Faults) -> None:
         binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
         session.register_ledger(self.name, binding)
         session.register_preparations(self.name, binding.preparations)
@@ -174,7 +169,6 @@ class Predicates:
                 cares=binding.cares,
                 part="volumes",
             )
-        return binding.cares
 
 
 def names_fault(task: Task) -> str:

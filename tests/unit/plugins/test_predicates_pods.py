@@ -203,21 +203,6 @@ def test_evicted_pods_are_gone() -> None:
     assert (cluster.fits("p"), cluster.fits("q")) == (["n3"], ["n3"])
 
 
-def test_run_of_equal_tasks_is_refused_when_somebody_minds_one_of_them() -> None:
-    """Tasks of one template may differ in labels that pods on nodes shun: they are placed one by one."""
-    cluster = opened(*ZONES, pod("a", on="n1", affinity=apart(term("web", HOST))), pod("p"), pod("q", labels=WEB))
-    first, second = cluster.task("p"), cluster.task("q")
-    job = cluster.session.job_of(first)
-    assert job is not None
-    assert first.template is second.template
-    statement = cluster.session.statement()
-
-    refusal = statement.allocate(job, [first, second], [0, 0])
-    assert refusal is not None
-    assert refusal.reason == "PlaceSingly"
-    assert statement.allocate(job, [first], [0]) is None
-
-
 def test_pod_affinity_can_be_switched_off() -> None:
     """Without the filter no term counts."""
     objects = *ZONES, pod("p", affinity=beside(term("web")))

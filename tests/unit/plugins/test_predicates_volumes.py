@@ -271,17 +271,14 @@ def test_claims_of_one_pod_get_different_volumes() -> None:
     assert prepared(cluster, statement) == [(step("big", volume="v2"), step("small", volume="v1"))]
 
 
-def test_run_with_claims_is_placed_one_by_one() -> None:
-    """Tasks of one template with claims of their own do not go as a run."""
+def test_equal_tasks_with_claims_stand_not_alone() -> None:
+    """Tasks of one template have claims of their own, so the framework asks about each, and each takes its volume."""
     claims = claim("c"), claim("d")
     volumes = volume("v", "n1"), volume("w", "n1")
     cluster = opened(*NODES, storage(), *claims, *volumes, pod("p", claims=["c"]), pod("q", claims=["d"]))
-    first, second = cluster.task("p"), cluster.task("q")
-    job = cluster.session.job_of(first)
-    assert job is not None
     statement = cluster.session.statement()
 
-    assert statement.allocate(job, [first, second], [0, 0]) is not None
+    assert cluster.session.node_functions.looks_beyond(cluster.task("q"))
     assert cluster.place(statement, "p", "n1") is None
     assert cluster.place(statement, "q", "n1") is None
     assert prepared(cluster, statement) == [(step("c", volume="v"),), (step("d", volume="w"),)]
