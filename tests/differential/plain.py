@@ -1,0 +1,456 @@
+"""A plain scheduler: enqueue, allocate and backfill as the rules are written, pod by pod and node by node.
+
+Slow and obvious on purpose. It is written from Volcano's documented behaviour and this project's decisions
+(docs/compatibility.md), shares no code with the product, and gives the plans that the product must give.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.differential.cluster import READY, Cluster, Group, Node, Pod
+from tests.differential.filters import Filters, selects
+from tests.differential.scores import SCORES, used
+from tests.differential.shares import NEVER, Shares
+
+Key = tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class Part:
+    """A sub-job: a part of a group with a minimum of its own, and its pods still to be placed."""
+
+    group: Group
+    id: str
+    policy: str
+    minimum: int
+    members: list[Pod]
+    left: list[Pod] = field(default_factory=list)
+    is_required: bool = False
+    failed: set[str] = field(default_factory=set)
+    """Pods that found no node."""
+
+    def reaches(self, *more: str) -> bool:
+        """Whether its minimum is placed."""
+        placed = sum(pod.status in READY or pod.status in more or self.group.counts(pod) for pod in self.members)
+        return placed >= self.minimum
+
+
+class Plain:
+    """One cycle."""
+
+    def __init__(self, objects: Iterable[Mapping[str, Any]], tiers: Sequence[Sequence[str]], now: float) -> None:
+        self.cluster = Cluster(list(objects))
+        self.tiers = tiers
+        self.now = now
+        self.filters = Filters(self.cluster)
+        self.shares = Shares(self.cluster)
+        self.plans: list[list[tuple[str, str]]] = []
+        self.waiting: dict[str, list[Pod]] = {}
+        """Places kept until best-effort pods of their group have some too, by group."""
+
+    def has(self, plugin: str) -> bool:
+        """Whether a plugin is configured."""
+        return any(plugin in tier for tier in self.tiers)
+
+    def run(self, actions: Sequence[str]) -> None:
+        """Run actions in order."""
+        for action in actions:
+            getattr(self, action)(actions)
+
+    # Orders
+
+    def job_key(self, group: Group) -> Key:
+        """Jobs: by the plugins in their order, then age."""
+        keys: list[Any] = []
+        for plugin in (plugin for tier in self.tiers for plugin in tier):
+            if plugin == "priority":
+                keys.append(-group.priority)
+            elif plugin == "gang":
+                keys.append(group.ready + group.light >= group.minimum)
+            elif plugin == "drf":
+                keys.append(self.shares.job_share(group))
+            elif plugin == "sla":
+                keys.append(self.deadline(group))
+        return (*keys, group.created, group.key)
+
+    def pod_key(self, pod: Pod) -> Key:
+        """Pods of a job: by priority, then the index in the name, then age."""
+        pieces = pod.name.split("-")
+        index = int(pieces[-1]) if len(pieces) > 2 else 0
+        return (-pod.priority if self.has("priority") else 0, index, pod.created)
+
+    def queue_key(self, name: str) -> Key:
+        """Queues: by priority and share, then age."""
+        queue = self.cluster.queues[name]
+        own = (-queue.priority, self.shares.queue_share(name)) if self.has("proportion") else ()
+        return (*own, queue.created, name)
+
+    def part_key(self, part: Part) -> Key:
+        """Parts of a job: required ones first, then by the plugins, then by name."""
+        keys: list[Any] = [not part.is_required]
+        for plugin in (plugin for tier in self.tiers for plugin in tier):
+            if plugin == "priority":
+                keys.append(-max(0, *(pod.priority for pod in part.members)))
+            elif plugin == "gang":
+                keys.append(part.reaches())
+        return (*keys, part.id)
+
+    def deadline(self, group: Group) -> float:
+        """When a job has waited long enough."""
+        return NEVER if group.waits is None else _seconds(group.created) + group.waits
+
+    # Questions
+
+    def vote(self, votes: Mapping[str, Any], group: Group) -> bool:
+        """Ask the tiers."""
+        for tier in self.tiers:
+            answers = [votes[plugin](group) for plugin in tier if plugin in votes]
+            if -1 in answers:
+                return False
+            if 1 in answers:
+                return True
+        return True
+
+    def patience(self, group: Group) -> int:
+        """Vote of sla."""
+        return 1 if self.deadline(group) <= self.now else 0
+
+    def role_count(self, group: Group, role: str, *more: str) -> int:
+        """Count the placed pods of a role."""
+        return sum(
+            pod.role == role and (pod.status in READY or pod.status in more or group.counts(pod)) for pod in group.pods
+        )
+
+    def roles(self, group: Group, *more: str) -> bool:
+        """Whether each role has its minimum."""
+        if group.minimum < sum(group.by_role.values()):
+            return True
+        return all(self.role_count(group, role, *more) >= least for role, least in group.by_role.items() if least)
+
+    def valid(self, group: Group) -> bool:
+        """Whether a job can ever have its minimum."""
+        if not self.has("gang"):
+            return True
+        possible = READY | {"Pipelined", "Pending"}
+        if group.minimum >= sum(group.by_role.values()):
+            for role, least in group.by_role.items():
+                if least and sum(pod.role == role and pod.status in possible for pod in group.pods) < least:
+                    return False
+        existing = self.parts(group)
+        for policy in group.policies:
+            if sum(part.policy == policy["name"] for part in existing) < policy.get("minSubGroups", 0):
+                return False
+        return group.count(*possible) >= group.minimum
+
+    def ready(self, group: Group) -> bool:
+        """Whether a job has its minimum."""
+        return not self.has("gang") or (
+            group.ready + group.light >= group.minimum and self.roles(group) and self.enough_parts(group)
+        )
+
+    def enough_parts(self, group: Group, *more: str) -> bool:
+        """Whether enough parts of each policy have theirs."""
+        parts = self.parts(group) if group.policies else []
+        return all(
+            sum(part.policy == policy["name"] and part.reaches(*more) for part in parts)
+            >= policy.get("minSubGroups", 0)
+            for policy in group.policies
+        )
+
+    def part_ready(self, part: Part) -> bool:
+        """Whether a part has its minimum; the whole job where nothing divides it."""
+        if not part.group.policies:
+            return self.ready(part.group)
+        return not self.has("gang") or part.reaches()
+
+    def pipelined(self, group: Group) -> bool:
+        """Whether the places of a job may be held."""
+
+        def gang(group: Group) -> int:
+            enough = group.ready + group.light + group.count("Pipelined") >= group.minimum
+            return 1 if enough and self.roles(group, "Pipelined") and self.enough_parts(group, "Pipelined") else -1
+
+        return self.vote({"gang": gang, "sla": self.patience}, group)
+
+    def part_pipelined(self, part: Part) -> bool:
+        """Whether the places of a part may be held."""
+        return not self.has("gang") or part.reaches("Pipelined")
+
+    def relies_on_light(self, group: Group) -> bool:
+        """Whether best-effort pods without a place are needed for the minimum."""
+        return bool(group.light) and group.ready < group.minimum
+
+    # Enqueue
+
+    def enqueue(self, _: Sequence[str]) -> None:
+        """Let jobs pass the gates of their queues, queues in turn."""
+        votes = {"sla": self.patience, "overcommit": self.shares.cluster_takes, "proportion": self.shares.queue_takes}
+        work = self.by_queue(group for group in self.cluster.groups.values() if group.phase in ("", "Pending"))
+        while work:
+            name = min(work, key=self.queue_key)
+            if not work[name]:
+                del work[name]
+                continue
+            _, group = work[name].pop(0)
+            if group.reserves is None or self.vote(votes, group):
+                group.phase = "Inqueue"
+                self.shares.admit(group)
+
+    def by_queue(self, groups: Iterable[Group]) -> dict[str, list[tuple[Key, Group]]]:
+        """Sort jobs by queue, best first."""
+        work: dict[str, list[tuple[Key, Group]]] = {}
+        for group in groups:
+            if group.queue in self.cluster.queues:
+                work.setdefault(group.queue, []).append((self.job_key(group), group))
+        return {name: sorted(jobs, key=lambda each: each[0]) for name, jobs in work.items()}
+
+    # Allocate
+
+    def allocate(self, actions: Sequence[str]) -> None:
+        """Offer free room to jobs, queues in turn."""
+        for group in self.cluster.groups.values():
+            if group.phase in ("", "Pending") and "enqueue" not in actions and group.count("Pending"):
+                group.phase = "Inqueue"
+        willing = [group for group in self.cluster.groups.values() if group.phase not in ("", "Pending")]
+        work = self.by_queue(group for group in willing if group.count("Pending") and self.valid(group))
+        sheets = {group.key: self.worksheet(group) for jobs in work.values() for _, group in jobs}
+        while work:
+            name = min(work, key=self.queue_key)
+            if not work[name] or (self.has("proportion") and self.shares.overused(name)):
+                del work[name]
+                continue
+            _, group = work[name].pop(0)
+            parts = sheets[group.key]
+            if any(part.left for part in parts) and self.offer(group, parts) and any(part.left for part in parts):
+                work[name] = sorted([*work[name], (self.job_key(group), group)], key=lambda each: each[0])
+        if "backfill" not in actions:
+            self.complete_rest()
+
+    def parts(self, group: Group) -> list[Part]:
+        """Divide a job."""
+        if not group.policies:
+            return [Part(group, group.key, "", group.minimum, group.pods)]
+        found: dict[str, Part] = {}
+        for pod in group.pods:
+            name, policy, minimum = group.key, "", 1
+            for each in group.policies:
+                keys = each.get("matchLabelKeys", [])
+                values = [pod.labels.get(key, "") for key in keys]
+                selector = each.get("labelSelector")
+                if (selector is None or selects(selector, pod.labels)) and all(values) and (keys or selector):
+                    policy, minimum = each["name"], each.get("subGroupSize") or 1
+                    name = f"{group.key}/{policy}" + (f"-{'-'.join(values)}" if values else "")
+                    break
+            found.setdefault(name, Part(group, name, policy, minimum, [])).members.append(pod)
+        return list(found.values())
+
+    def worksheet(self, group: Group) -> list[Part]:
+        """List what a job has to place, by part."""
+        parts = self.parts(group)
+        for part in parts:
+            waiting = [pod for pod in part.members if pod.status == "Pending" and not (pod.gated or pod.best_effort)]
+            part.left = sorted(waiting, key=self.pod_key)
+        needed = {policy["name"]: policy.get("minSubGroups", 0) for policy in group.policies}
+        for part in parts:
+            if self.part_ready(part):
+                needed[part.policy] = needed.get(part.policy, 0) - 1
+        for part in sorted(parts, key=self.part_key):
+            if not self.part_ready(part) and needed.get(part.policy, 0) > 0:
+                needed[part.policy] -= 1
+                part.is_required = True
+        return [part for part in parts if part.left]
+
+    def offer(self, group: Group, parts: list[Part]) -> bool:
+        """Place pods of a job and keep what is worth keeping; True where places were committed."""
+        placed: list[Pod] = []
+        if group.policies:
+            open_parts = [part for part in parts if part.left]
+            while open_parts:
+                part = min(open_parts, key=self.part_key)
+                begun = len(placed)
+                kept = self.place(part, placed)
+                if not (kept and len(placed) > begun):
+                    part.left = []  # a part that comes to nothing gets no other turn
+                if not part.left:
+                    open_parts.remove(part)
+                if kept and len(placed) > begun and self.ready(group):
+                    break
+        else:
+            self.place(parts[0], placed)
+        if self.ready(group):
+            if self.relies_on_light(group):
+                self.waiting[group.key] = placed
+                return False
+            self.commit(placed)
+            return True
+        if not self.pipelined(group):
+            self.undo(placed, 0)
+        return False
+
+    def place(self, part: Part, placed: list[Pod]) -> bool:
+        """Place the pods of a part until it is ready; False where nothing of it was worth keeping."""
+        begun = len(placed)
+        if part.group.policies:
+            part.failed.clear()  # every attempt at a part begins without memories
+        while part.left:
+            pod = part.left.pop(0)
+            if self.has("proportion") and not self.shares.allocatable(part.group.queue, pod):
+                continue
+            if pod.role and any(other.role == pod.role and other.key in part.failed for other in part.members):
+                part.failed.add(pod.key)
+                continue
+            choice = self.choose(pod)
+            if choice is None:
+                part.failed.add(pod.key)
+                if not self.goes_on(part):
+                    break
+                continue
+            node, is_idle = choice
+            self.put(pod, node, "Allocated" if is_idle else "Pipelined")
+            placed.append(pod)
+            if self.part_ready(part):
+                break
+        if self.part_ready(part) or (self.part_pipelined(part) if part.group.policies else self.pipelined(part.group)):
+            return True
+        self.undo(placed, begun)
+        return False
+
+    def goes_on(self, part: Part) -> bool:
+        """Whether placing more pods can make sense after one found no node."""
+        group = part.group
+        if group.minimum == len(group.pods) or part.minimum >= len(part.members):
+            return False
+        if group.policies:
+            return True
+        roles = {pod.role for pod in part.members if pod.key in part.failed}
+        if group.minimum < sum(group.by_role.values()):
+            left = sum(pod.status == "Pending" and pod.role not in roles for pod in part.members)
+            return group.ready + left >= group.minimum
+        return all(self.role_count(group, role) >= group.by_role[role] for role in roles if group.by_role.get(role))
+
+    def choose(self, pod: Pod) -> tuple[Node, bool] | None:
+        """Find the best node: free room before room being released, then by score, then by name."""
+        nodes = [node for node in self.cluster.nodes if self.fits(pod, node, later=True) and self.permits(pod, node)]
+        for is_idle in (True, False):
+            group = [node for node in nodes if self.fits(pod, node, later=False) is is_idle]
+            if group:
+                return self.best(pod, group), is_idle
+        return None
+
+    def permits(self, pod: Pod, node: Node) -> bool:
+        """Ask the filters."""
+        return not self.has("predicates") or self.filters.permit(pod, node)
+
+    def fits(self, pod: Pod, node: Node, *, later: bool) -> bool:
+        """Whether a pod fits free room, or the room that will be free."""
+        for name in {"cpu", "memory", "pods"} | set(pod.request):
+            room = node.offers.get(name, 0) - used(self.filters, node, name, viewed=False)
+            if later:
+                there = self.filters.on(node)
+                room += sum(other.request.get(name, 0) for other in there if other.status == "Releasing")
+                room -= sum(other.request.get(name, 0) for other in there if other.status == "Pipelined")
+            if pod.request.get(name, 0) > room:
+                return False
+        return True
+
+    def takes_a_pod(self, node: Node) -> bool:
+        """Whether a node takes one pod more, whoever else counts them."""
+        return node.offers["pods"] > used(self.filters, node, "pods", viewed=False)
+
+    def best(self, pod: Pod, nodes: Sequence[Node]) -> Node:
+        """Take the highest score, the lowest name among equals."""
+        total = dict.fromkeys((node.name for node in nodes), 0.0)
+        for plugin, scores in SCORES.items():
+            if self.has(plugin):
+                for name, score in scores(self.filters, pod, nodes).items():
+                    total[name] += score
+        return max(nodes, key=lambda node: (total[node.name], _reversed(node.name)))
+
+    def put(self, pod: Pod, node: Node, status: str) -> None:
+        """Put a pod on a node."""
+        pod.status, pod.node = status, node.name
+        self.cluster.placed.append(pod)
+
+    def undo(self, placed: list[Pod], begun: int) -> None:
+        """Take pods off their nodes again."""
+        for pod in placed[begun:]:
+            pod.status, pod.node = "Pending", ""
+            self.cluster.placed.remove(pod)
+        del placed[begun:]
+
+    def commit(self, placed: list[Pod]) -> None:
+        """Bind what was placed on free room, as one plan."""
+        bound = [pod for pod in placed if pod.status == "Allocated"]
+        for pod in bound:
+            pod.status = "Binding"
+        if bound:
+            self.plans.append([(pod.key, pod.node) for pod in bound])
+
+    # Backfill
+
+    def backfill(self, _: Sequence[str]) -> None:
+        """Place pods that ask for nothing, queue by queue and job by job."""
+        willing = [group for group in self.cluster.groups.values() if group.phase not in ("", "Pending")]
+        work = self.by_queue(group for group in willing if group.light and self.valid(group))
+        while work:
+            name = min(work, key=self.queue_key)
+            for _, group in work.pop(name):
+                self.complete(group)
+        self.complete_rest()
+
+    def complete_rest(self) -> None:
+        """Complete or undo what still waits for best-effort pods."""
+        for key in list(self.waiting):
+            self.complete(self.cluster.groups[key])
+
+    def complete(self, group: Group) -> None:
+        """Place a job's best-effort pods; from its minimum on each counts for itself, below it nothing counts."""
+        placed = self.waiting.pop(group.key, [])
+        waiting = [pod for pod in group.pods if group.counts(pod) and not pod.gated]
+        for pod in sorted(waiting, key=self.pod_key):
+            nodes = [node for node in self.cluster.nodes if self.permits(pod, node) and self.takes_a_pod(node)]
+            if nodes:
+                self.put(pod, self.best(pod, nodes), "Allocated")
+                placed.append(pod)
+            else:
+                group.nowhere.add(pod.key)
+            if self.ready(group) and not self.relies_on_light(group):
+                self.commit(placed)
+                placed = []
+        if not (self.ready(group) and not self.relies_on_light(group)):
+            self.undo(placed, 0)
+
+    # Outcome
+
+    @property
+    def held(self) -> dict[str, str]:
+        """Places that wait for room being released."""
+        return {pod.key: pod.node for pod in self.cluster.placed if pod.status == "Pipelined"}
+
+    @property
+    def phases(self) -> dict[str, str]:
+        """Phases at the end, of jobs that are not found unschedulable while some of their pods run."""
+        return {group.key: self.phase(group) for group in self.cluster.groups.values()}
+
+    def phase(self, group: Group) -> str:
+        """Phase of one job."""
+        leaving = sum(pod.status == "Releasing" and bool(pod.node) for pod in group.pods)
+        finished = group.count("Succeeded", "Failed")
+        scheduled = group.count("Running", "Bound") + finished + leaving
+        lacks = group.ready + group.light < group.minimum and self.has("gang") and bool(group.pods)
+        only_leaving = leaving and not group.count("Pending", "Pipelined") and scheduled >= group.minimum
+        if group.count("Running") and lacks and not only_leaving:
+            return "Unknown"
+        if scheduled >= group.minimum and (scheduled or group.minimum):
+            return "Completed" if scheduled == finished else "Running"
+        return "Inqueue" if group.phase == "Inqueue" else "Pending"
+
+
+def _reversed(name: str) -> list[int]:
+    return [-ord(letter) for letter in name]
+
+
+def _seconds(created: str) -> float:
+    return datetime.fromisoformat(created).timestamp()
