@@ -7,10 +7,10 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from benchmarks import cycles, snapshot
+from benchmarks import cycles, endtoend, snapshot
 from benchmarks.results import Result, describe_machine, draw, speed_now, table
 
-BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, "b6": snapshot.b6}.items()))
+BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, "b6": snapshot.b6, "b8": endtoend.b8}.items()))
 RESULTS = Path(__file__).parent / "results"
 
 

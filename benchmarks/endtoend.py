@@ -1,0 +1,273 @@
+"""B8: binds a second through a real kube-apiserver, ours against a bare client's, in turns on one server.
+
+A round makes 5,000 pods in gangs of 100 beside 1,000 nodes that are objects alone, then lets one of the two begin, and
+counts bound pods on a watch. Ours is the daemon with the default plugins: while the pods are made it runs without an
+action, and a new configuration file is its signal; its time runs from there, deciding included. The bare client only
+binds, to nodes in turn, while it holds a pod watch. Events queue behind binds: what they take to drain is noted.
+"""
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+
+from benchmarks import clusters
+from benchmarks.cycles import DEFAULT
+from benchmarks.results import Result
+from kube.client import Client
+from kube.configuration import ClusterOptions, connect
+from kube.resources import NODES, POD_GROUPS, PODS, QUEUES
+from scheduler.data import custom_resource_definitions
+from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
+
+__all__ = ["b8"]
+
+NODE_COUNT, POD_COUNT, GANG = 1000, 5000, 100
+NOTHING = "actions: backfill\ntiers: []\n"
+FLAGS = (
+    "--enable-priority-and-fairness=false",
+    "--max-requests-inflight=3000",
+    "--max-mutating-requests-inflight=3000",
+)
+BUDGET = 0.75
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+EVENTS = f"/api/v1/namespaces/{clusters.NAMESPACE}/events"
+WAIT_SECONDS = 300.0
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round came to."""
+
+    binds_per_second: float
+    drain_seconds: float = 0.0
+    """From the last bind to the last event."""
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: _Pod
+
+
+class _Count(msgspec.Struct, rename="camel"):
+    remaining_item_count: int = 0
+    resource_version: str = ""
+
+
+class _Page(msgspec.Struct):
+    metadata: _Count
+    items: list[msgspec.Raw]
+
+
+class Ground:
+    """A control plane with nodes, seen by the one who measures."""
+
+    def __init__(self, client: Client, kubeconfig: Path, folder: Path) -> None:
+        self._client, self._kubeconfig, self._folder = client, kubeconfig, folder
+
+    async def prepare(self) -> None:
+        """Make the definitions, the namespace, the queues and the nodes."""
+        await self._create((DEFINITIONS, each) for each in custom_resource_definitions())
+        namespace = {"metadata": {"name": clusters.NAMESPACE}}
+        await self._create([("/api/v1/namespaces", namespace)])
+        await self._wait(lambda: self._is_served(QUEUES.collection()))
+        await self._wait(lambda: self._is_served(POD_GROUPS.collection()))
+        await self._create((QUEUES.collection(), each) for each in clusters.queues())
+        await self._create((NODES.collection(), each) for each in clusters.nodes(NODE_COUNT))
+
+    async def round(self, begin: Callable[[], Awaitable[None]]) -> float:
+        """Count binds from the signal to the last one."""
+        page = await self._page(PODS.collection(clusters.NAMESPACE))
+        begun, bound = 0.0, set[str]()
+        decode = msgspec.json.Decoder(_Event).decode
+        params = {"watch": "1", "resourceVersion": page.metadata.resource_version}
+        path = PODS.collection(clusters.NAMESPACE)
+        async with self._client.stream(path, params=params, silence_seconds=WAIT_SECONDS) as lines:
+            begun = time.perf_counter()
+            await begin()
+            while len(bound) < POD_COUNT:
+                event = decode(await lines.readline())
+                if event.object.spec.node_name:
+                    bound.add(event.object.metadata.name)
+        return POD_COUNT / (time.perf_counter() - begun)
+
+    async def make_pods(self) -> None:
+        """Make the gangs."""
+        made = [
+            each
+            for number in range(POD_COUNT // GANG)
+            for each in clusters.gang(f"gang-{number}", f"queue-{number % 4 + 1}", members=GANG, second=number)
+        ]
+        for kind, resource in (("PodGroup", POD_GROUPS), ("Pod", PODS)):
+            await self._create((resource.collection(clusters.NAMESPACE), each) for each in made if each["kind"] == kind)
+
+    async def clear(self) -> None:
+        """Delete pods, groups and events."""
+        at_once = msgspec.json.encode({"gracePeriodSeconds": 0})
+        for path in (PODS.collection(clusters.NAMESPACE), POD_GROUPS.collection(clusters.NAMESPACE), EVENTS):
+            await self._client.request("DELETE", path, body=at_once, timeout=WAIT_SECONDS)
+
+    async def count(self, path: str) -> int:
+        """Count the objects of a kind."""
+        page = await self._page(path, limit="1")
+        return page.metadata.remaining_item_count + len(page.items)
+
+    async def _page(self, path: str, **params: str) -> _Page:
+        return msgspec.json.decode(await self._client.request("GET", path, params=params), type=_Page)
+
+    async def _is_served(self, path: str) -> bool:
+        with suppress(Exception):
+            await self._page(path, limit="1")
+            return True
+        return False
+
+    async def _create(self, objects: Iterable[tuple[str, Object]]) -> None:
+        waiting = iter(objects)
+
+        async def work() -> None:
+            for path, each in waiting:
+                each["metadata"].pop("uid", None)
+                await self._client.request("POST", path, body=msgspec.json.encode(each), timeout=WAIT_SECONDS)
+
+        await asyncio.gather(*(work() for _ in range(32)))
+
+    @staticmethod
+    async def _wait(holds: Callable[[], Awaitable[bool]]) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not await holds():  # noqa: ASYNC110  # it stands on a server, which tells nobody
+                await asyncio.sleep(0.1)
+
+    async def ours(self) -> Round:
+        """Let the daemon bind."""
+        settings, log = self._folder / "scheduler.yaml", self._folder / "ours.log"
+        settings.write_text(NOTHING)
+        await self.make_pods()
+        with log.open("wb") as output:
+            daemon = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
+                *("--leader-elect=false", f"--scheduler-conf={settings}", "--schedule-period=100ms"),
+                stderr=output,
+                stdout=output,
+            )
+        try:
+            await self._wait(lambda: _says(log, b'"synced"'))
+            await asyncio.sleep(1.0)  # its lists, collected and put aside, are no part of the round
+
+            async def begin() -> None:
+                settings.write_text(DEFAULT)
+
+            rate = await self.round(begin)
+            last = time.perf_counter()
+            await self._wait(self._is_drained)
+            return Round(rate, time.perf_counter() - last)
+        finally:
+            daemon.terminate()
+            await daemon.wait()
+            await self.clear()
+
+    async def _is_drained(self) -> bool:
+        return await self.count(EVENTS) >= POD_COUNT
+
+    async def bare(self) -> Round:
+        """Let the bare client bind."""
+        await self.make_pods()
+        command = [sys.executable, "-m", "benchmarks.bareclient", str(self._kubeconfig), clusters.NAMESPACE]
+        client = await asyncio.create_subprocess_exec(
+            *command, str(NODE_COUNT), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert client.stdin is not None
+        assert client.stdout is not None
+        try:
+            await client.stdout.readline()
+            await asyncio.sleep(1.0)
+
+            async def begin() -> None:
+                assert client.stdin is not None
+                client.stdin.write(b"go\n")
+                await client.stdin.drain()
+
+            return Round(await self.round(begin))
+        finally:
+            with suppress(ProcessLookupError):
+                client.terminate()
+            await client.wait()
+            await self.clear()
+
+
+async def _says(log: Path, word: bytes) -> bool:
+    return word in await asyncio.to_thread(log.read_bytes)
+
+
+@asynccontextmanager
+async def standing(folder: Path) -> AsyncIterator[Ground]:
+    """Start a control plane with nodes."""
+    with ControlPlane(folder, flags=FLAGS) as plane:
+        cluster = await connect(ClusterOptions(kubeconfig=str(plane.kubeconfig)))
+        async with Client(cluster, component="benchmark", timeout=WAIT_SECONDS) as client:
+            ground = Ground(client, plane.kubeconfig, folder)
+            await ground.prepare()
+            yield ground
+
+
+async def measure(rounds: int) -> tuple[list[Round], list[Round]]:
+    """Measure ours and the bare client in turns."""
+    ours, bare = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        async with standing(Path(folder)) as ground:
+            for _ in range(rounds):
+                ours.append(await ground.ours())
+                bare.append(await ground.bare())
+                print(
+                    json.dumps({"ours": ours[-1].binds_per_second, "bare": bare[-1].binds_per_second}), file=sys.stderr
+                )
+    return ours, bare
+
+
+def b8(runs: int) -> Result:
+    """Binds a second end to end, against a bare client."""
+    work = "5,000 pods in gangs of 100 through a real kube-apiserver, 1,000 nodes, against a bare client in turns"
+    if missing := missing_binaries(assets_folder()):
+        return Result("B8", work, "not measured", "≥ 75 %", is_met=False, note=f"no {', '.join(missing)}")
+    ours, bare = uvloop.run(measure(max(runs, 2)))
+    ratio = statistics.median(
+        one.binds_per_second / other.binds_per_second for one, other in zip(ours, bare, strict=True)
+    )
+    drain = statistics.median(each.drain_seconds for each in ours)
+    rates = ", ".join(
+        f"{one.binds_per_second:,.0f}/{other.binds_per_second:,.0f}" for one, other in zip(ours, bare, strict=True)
+    )
+    return Result(
+        "B8",
+        work,
+        f"{ratio:.0%}",
+        "≥ 75 %",
+        ratio >= BUDGET,
+        note=f"binds/s ours/bare: {rates}; 5,000 events drained {drain:.1f} s after the last bind; "
+        f"{len(os.sched_getaffinity(0))} cores shared by server and client",
+    )
