@@ -21,7 +21,7 @@ from model.arrays import BoolArray, FloatArray, IntArray
 from model.tasks import Task, TaskTemplate
 
 if TYPE_CHECKING:
-    from framework.session import Session
+    from framework.node_questions import NodeQuestions
 
 __all__ = ["Candidates", "Choice", "NodeFunctions"]
 
@@ -58,9 +58,12 @@ class NodeFunctions:
 
     def looks_beyond(self, task: Task) -> bool:
         """Whether something that depends on more than the node has a say about this task."""
-        for cares in self._cares:  # noqa: SIM110  # asked for every task: a generator would cost more than the questions
-            if cares is None or cares(task):
-                return True
+        try:
+            for cares in self._cares:  # asked for every task: a generator would cost more
+                if cares is None or cares(task):
+                    return True
+        except Exception:  # noqa: BLE001  # who is asked next in this plugin's name notes its failure
+            return True
         return False
 
 
@@ -101,7 +104,7 @@ class Candidates:
         "template",
     )
 
-    def __init__(self, session: "Session", task: Task) -> None:
+    def __init__(self, session: "NodeQuestions", task: Task) -> None:
         self._session = session
         self.template: TaskTemplate = task.template
         self._functions = session.node_functions
@@ -219,7 +222,7 @@ class Candidates:
     def _permitted(self, functions: Functions, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
         for each in functions:
-            if each.cares is not None and not each.cares(task):
+            if each.cares is not None and not self._session.cares(each, task):
                 continue
             verdicts = self._session.ask_verdicts(each, task, columns)
             if verdicts is not None:

@@ -128,7 +128,7 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
             with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
                 session.open_plugin(option, plugin.on_session_open)
             closing = getattr(plugin, "on_session_close", None)
-            if closing is not None:
+            if closing is not None and option.instance not in session.failures:
                 session.on_close(option.instance, partial(closing, session))
         session.seal()
     return watches_clock

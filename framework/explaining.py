@@ -15,7 +15,7 @@ from model.refusals import Reason, Refusal
 from model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.session import Session
+    from framework.node_questions import NodeQuestions
 
 __all__ = ["NO_NODE_FITS", "explain"]
 
@@ -26,7 +26,7 @@ _ROOM = "resources"
 """Whose rule room is: no plugin's."""
 
 
-def explain(session: "Session", task: Task, domain: BoolArray | None) -> Refusal:
+def explain(session: "NodeQuestions", task: Task, domain: BoolArray | None) -> Refusal:
     """Count the nodes of a domain (all where None) by the first rule that refuses a task."""
     everywhere = np.ones(len(session.nodes), dtype=np.bool_) if domain is None else domain
     tally = _Tally(session, task, np.flatnonzero(everywhere))
@@ -43,7 +43,7 @@ def explain(session: "Session", task: Task, domain: BoolArray | None) -> Refusal
 class _Tally:
     """Nodes not yet refused, and the counts of those that were."""
 
-    def __init__(self, session: "Session", task: Task, open_columns: IntArray) -> None:
+    def __init__(self, session: "NodeQuestions", task: Task, open_columns: IntArray) -> None:
         self._session = session
         self._task = task
         self.open = open_columns
@@ -67,7 +67,7 @@ class _Tally:
         """Refuse nodes that a predicate refuses."""
         if each.locality is None:
             self._ask_pairs(each)
-        elif each.cares is None or each.cares(self._task):
+        elif self._session.cares(each, self._task):
             columns = self._session.nodes.columns(self.open)
             verdicts = self._session.ask_verdicts(each, self._task, columns)
             if verdicts is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from framework.memory import Standing
-from framework.sub_jobs import group_of, sub_job_of
+from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
@@ -246,10 +246,11 @@ class SessionJob:
         policies = self.job.group.spec.sub_group_policy
         if not policies:
             return {whole: SubJob(self, whole, group=self.id, min_available=self.min_available, members=None)}
+        division = Division(self.id, policies)
         members: dict[SubJobId, list[TaskId]] = {}
         made_by: dict[SubJobId, SubGroupPolicy | None] = {}
         for task in self._tasks.values():
-            part, policy = sub_job_of(self.id, policies, task)
+            part, policy = division.place_of(task)
             members.setdefault(part, []).append(task.id)
             made_by[part] = policy
         return {

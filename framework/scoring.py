@@ -19,7 +19,7 @@ from model.tasks import Task
 
 if TYPE_CHECKING:
     from framework.candidates import Candidates
-    from framework.session import Session
+    from framework.node_questions import NodeQuestions
 
 __all__ = ["ScoredNodes"]
 
@@ -31,7 +31,7 @@ class ScoredNodes:
 
     def __init__(
         self,
-        session: "Session",
+        session: "NodeQuestions",
         candidates: "Candidates",
         task: Task,
         columns: IntArray,
@@ -57,20 +57,18 @@ class ScoredNodes:
 
     def _add_normalised(self, normalised: Sequence[tuple[Registered[Any], FloatArray]]) -> None:
         for each, raw in normalised:
-            assert each.normalise is not None
-            self.scores += each.normalise(raw[self._columns])
+            self.scores += self._session.normalised(each, raw[self._columns])
 
     def _add_global(self) -> None:
-        concerned = [
-            each for each in self._session.node_functions.global_scores if each.cares is None or each.cares(self._task)
-        ]
+        functions = self._session.node_functions.global_scores
+        concerned = [each for each in functions if self._session.cares(each, self._task)]
         if not concerned:
             return
         columns = self._session.nodes.columns(self._columns)
         for each in concerned:
             scores = self._session.ask_scores(each, self._task, columns)
             if scores is not None:
-                self.scores += scores if each.normalise is None else each.normalise(scores)
+                self.scores += scores if each.normalise is None else self._session.normalised(each, scores)
 
     def _add_pairs(self) -> None:
         session = self._session
@@ -82,8 +80,7 @@ class ScoredNodes:
         for each in session.node_functions.pair_scores:
             self.scores += np.array([session.ask_pair_score(each, self._task, view) for view in views])
         for each in batches:
-            by_name = session.ask_or(each, {}, self._task, views)
-            self.scores += np.array([float(by_name.get(view.name, 0.0)) for view in views])
+            self.scores += self._numbers(each, session.ask_or(each, {}, self._task, views), views)
         reducers = {each.plugin: each for each in session.functions(points.NODE_REDUCE)}
         for each in maps:
             if each.plugin in reducers:
@@ -91,10 +88,18 @@ class ScoredNodes:
 
     def _add_reduced(self, mapper: Registered[Any], reducer: Registered[Any], views: Sequence[NodeView]) -> None:
         raw: dict[NodeName, float] = {
-            view.name: float(math.floor(self._session.ask_pair_score(mapper, self._task, view))) for view in views
+            view.name: _floored(self._session.ask_pair_score(mapper, self._task, view)) for view in views
         }
         self._session.ask_or(reducer, None, self._task, raw)
-        self.scores += np.array([float(raw.get(view.name, 0.0)) for view in views])
+        self.scores += self._numbers(reducer, raw, views)
+
+    def _numbers(self, each: Registered[Any], by_name: Any, views: Sequence[NodeView]) -> FloatArray | float:
+        """Read scores by node as an array; an answer of another kind adds nothing."""
+        try:
+            return np.array([float(by_name.get(view.name, 0.0)) for view in views])
+        except Exception as error:  # noqa: BLE001  # what a plugin gave is its failure
+            self._session.note_failure(each.plugin, error)
+            return 0.0
 
     def _ask_choosers(self, choosers: Sequence[Registered[Any]]) -> int | None:
         by_score: dict[float, list[NodeView]] = {}
@@ -108,6 +113,10 @@ class ScoredNodes:
             if name is not None:
                 return columns[name]
         return None
+
+
+def _floored(score: float) -> float:
+    return float(math.floor(score)) if math.isfinite(score) else 0.0
 
 
 def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registered[Any]:

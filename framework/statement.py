@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from framework.ledgers import Change, Verb
-from framework.votes import failure_of
 from model.ids import TaskId
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
@@ -98,14 +97,21 @@ class Statement:
             try:
                 refusal = ledger.apply(operation.change)
             except Exception as error:  # noqa: BLE001  # a plugin that fails refuses; a ledger must not count then
-                refusal = failure_of(plugin, error)
+                refusal = session.note_failure(plugin, error)
             if refusal is not None:
-                for _, applied in reversed(session.ledgers[:done]):
-                    applied.revert(operation.change)
+                self._revert(operation.change, done)
                 session.retract(operation)
                 return refusal
         self.operations.append(operation)
         return None
+
+    def _revert(self, change: Change, applied: int) -> None:
+        """Let the first ledgers, as many as applied a change, undo it in reverse order."""
+        for plugin, ledger in reversed(self._session.ledgers[:applied]):
+            try:
+                ledger.revert(change)
+            except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+                self._session.note_failure(plugin, error)
 
     def undo(self) -> None:
         """Undo all operations in reverse, remembering for messages where tasks had been placed."""
@@ -117,8 +123,7 @@ class Statement:
         while len(self.operations) > length:
             operation = self.operations.pop()
             change = operation.change
-            for _, ledger in reversed(self._session.ledgers):
-                ledger.revert(change)
+            self._revert(change, len(self._session.ledgers))
             self._session.retract(operation)
             if change.verb is not Verb.EVICT:
                 change.job.last_places.update((task.id, task) for task in change.tasks)
@@ -134,11 +139,17 @@ class Statement:
         self.is_settled = True
 
     def commit(self) -> None:
-        """Hand the operations on as one plan; allocated tasks are binding from now on."""
+        """Hand the operations on as one plan; allocated tasks are binding from now on.
+
+        Where a plugin fails that prepares the bindings, everything is undone and the jobs are told.
+        """
         self.is_settled = True
-        if self.operations:
-            self._session.commit(self.operations)
-            self.operations = []
+        refusal = self._session.commit(self.operations) if self.operations else None
+        if refusal is not None:
+            for job in {operation.change.job.id: operation.change.job for operation in self.operations}.values():
+                job.refuse(refusal)
+            self.undo()
+        self.operations = []
 
     @property
     def has_evictions(self) -> bool:

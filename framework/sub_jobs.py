@@ -5,14 +5,15 @@ the values make the sub-group. A policy with a selector alone makes one sub-grou
 policy form the rest, named like the job.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Final
 
 from model.ids import JobId, SubJobId
+from model.matching.selectors import Selector
 from model.tasks import Task
-from model.wire import LabelSelector, SubGroupPolicy
+from model.wire import SubGroupPolicy
 
-__all__ = ["group_of", "sub_job_of"]
+__all__ = ["Division", "group_of"]
 
 _LONGEST_VALUES: Final = 128
 _FNV_OFFSET: Final = 0x811C9DC5
@@ -24,41 +25,32 @@ def group_of(job: JobId, policy: SubGroupPolicy) -> str:
     return f"{job}/{policy.name}"
 
 
-def sub_job_of(job: JobId, policies: tuple[SubGroupPolicy, ...], task: Task) -> tuple[SubJobId, SubGroupPolicy | None]:
-    """Return the sub-job that a task belongs to, and the policy that made it (None for the rest)."""
-    labels = task.pod.metadata.labels
-    for policy in policies:
-        if policy.label_selector is not None and not selects(policy.label_selector, labels):
-            continue
-        values = [labels.get(key, "") for key in policy.match_label_keys]
-        if not all(values) or (not values and policy.label_selector is None):
-            continue
-        joined = "-".join(values)
-        if len(joined) > _LONGEST_VALUES:
-            joined = f"{_fnv32a(joined):08x}"
-        return SubJobId(f"{job}/{policy.name}-{joined}" if joined else f"{job}/{policy.name}"), policy
-    return SubJobId(job), None
+class Division:
+    """How the policies of one PodGroup divide its tasks."""
 
+    __slots__ = ("_job", "_policies")
 
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Tell whether a label selector matches; one that cannot be understood matches nothing."""
-    if any(labels.get(key) != value for key, value in selector.match_labels.items()):
-        return False
-    return all(_holds(each.operator, labels.get(each.key), each.values) for each in selector.match_expressions)
+    def __init__(self, job: JobId, policies: Sequence[SubGroupPolicy]) -> None:
+        self._job = job
+        self._policies = [
+            (policy, None if policy.label_selector is None else Selector.of(policy.label_selector))
+            for policy in policies
+        ]
 
-
-def _holds(operator: str, value: str | None, values: tuple[str, ...]) -> bool:
-    match operator:
-        case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return value is None or value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+    def place_of(self, task: Task) -> tuple[SubJobId, SubGroupPolicy | None]:
+        """Return the sub-job that a task belongs to, and the policy that made it (None for the rest)."""
+        labels = task.pod.metadata.labels
+        for policy, selector in self._policies:
+            if selector is not None and not selector.matches(labels):
+                continue
+            values = [labels.get(key, "") for key in policy.match_label_keys]
+            if not all(values) or (not values and selector is None):
+                continue
+            joined = "-".join(values)
+            if len(joined) > _LONGEST_VALUES:
+                joined = f"{_fnv32a(joined):08x}"
+            return SubJobId(f"{self._job}/{policy.name}-{joined}" if joined else f"{self._job}/{policy.name}"), policy
+        return SubJobId(self._job), None
 
 
 def _fnv32a(text: str) -> int:

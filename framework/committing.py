@@ -1,0 +1,80 @@
+"""Committing: the operations of a statement as a plan for others to carry out."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from framework.ledgers import Verb
+from framework.statement import Operation
+from model.plan import Bind, Eviction, Nomination, Plan
+from model.tasks import TaskStatus
+
+if TYPE_CHECKING:
+    from framework.session import Session
+
+__all__ = ["begin_binding", "plan_of"]
+
+
+def plan_of(session: "Session", operations: Sequence[Operation]) -> Plan:
+    """Return operations as a plan, changing nothing; raises `BindingRefused` where a plugin fails that prepares one."""
+    placed = next((op.change.job for op in operations if op.change.verb is not Verb.EVICT), None)
+    return Plan(
+        number=len(session.plans),
+        cycle=session.cycle,
+        configuration=session.generation,
+        action=session.action,
+        job=None if placed is None else placed.id,
+        queue=None if placed is None else placed.queue,
+        binds=tuple(_binds(session, operations)),
+        evictions=tuple(_evictions(operations)),
+        nominations=tuple(_nominations(operations)),
+    )
+
+
+def begin_binding(operations: Sequence[Operation]) -> None:
+    """Let the tasks be binding that a plan binds."""
+    for operation in operations:
+        change = operation.change
+        if change.verb is Verb.ALLOCATE:
+            binding = [task.moved(TaskStatus.BINDING, task.node) for task in change.tasks]
+            change.job.move(binding, TaskStatus.ALLOCATED, TaskStatus.BINDING, change.amounts)
+
+
+def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind]:
+    for operation in operations:
+        change = operation.change
+        if change.verb is not Verb.ALLOCATE:
+            continue
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            assert task.node is not None, "an allocated task has a node"
+            yield Bind(
+                task=task.id,
+                job=task.job,
+                namespace=task.namespace,
+                name=task.name,
+                node=task.node,
+                annotations=session.annotations_for(task, column),
+                preparations=session.preparations_for(task, column),
+            )
+
+
+def _evictions(operations: Sequence[Operation]) -> Iterator[Eviction]:
+    for operation in operations:
+        if operation.change.verb is Verb.EVICT:
+            for task in operation.before:
+                assert task.node is not None, "a victim has a node"
+                yield Eviction(
+                    task=task.id,
+                    job=task.job,
+                    namespace=task.namespace,
+                    name=task.name,
+                    node=task.node,
+                    reason=operation.reason,
+                )
+
+
+def _nominations(operations: Sequence[Operation]) -> Iterator[Nomination]:
+    for operation in operations:
+        if operation.change.verb is Verb.PIPELINE and operation.evicts_for:
+            for task in operation.change.tasks:
+                assert task.node is not None, "a pipelined task has a node"
+                yield Nomination(task=task.id, job=task.job, namespace=task.namespace, name=task.name, node=task.node)

@@ -1,0 +1,262 @@
+"""Questions about jobs and queues: which there are, in which order they go, and what plugins say of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from framework import points
+from framework.configuration import Profile
+from framework.jobs import SessionJob, SubJob
+from framework.memory import Settled, Standing
+from framework.node_questions import NodeQuestions
+from framework.points import Point
+from framework.votes import Tiers, answer_of, cast_votes, choose_victims
+from model.arrays import BoolArray, IntArray
+from model.ids import JobId, QueueName, TaskId
+from model.jobs import Job, JobPhase
+from model.queues import Queue, with_ancestors
+from model.refusals import Refusal
+from model.snapshot import Snapshot
+from model.tasks import Task, TaskStatus, task_order_key
+
+__all__ = ["JobQuestions"]
+
+
+class JobQuestions(NodeQuestions):
+    """The jobs and queues of one session, and what is asked about them."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, settled: Settled) -> None:
+        super().__init__(snapshot, profile)
+        self.queues = snapshot.queues
+        self.vetoes: dict[TaskId, list[tuple[TaskId, Refusal]]] = {}
+        self.passed_over: Sequence[Job] = ()
+        """Jobs that are not tried again because nothing changed for them."""
+        self._settled = settled
+        self._jobs: dict[JobId, SessionJob] = {}
+
+    # Which there are --------------------------------------------------------------------------------------------------
+
+    def job(self, job_id: JobId) -> SessionJob | None:
+        """Return a job; None where the snapshot does not hold it."""
+        known = self._jobs.get(job_id)
+        if known is None:
+            job = self.snapshot.jobs.get(job_id)
+            return None if job is None else self._session_job(job)
+        return known
+
+    def jobs(self) -> Iterator[SessionJob]:
+        """Iterate over all jobs, in the order of their ids."""
+        return (self._session_job(job) for job in self.snapshot.jobs.values())
+
+    def jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
+        """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids.
+
+        Jobs that found no room in the last cycle are passed over while nothing of them changed and no node has room for
+        any of their tasks: trying them would come to the same end, and what they were told stands.
+        """
+        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        return self._looked_at(pending & ~self._still_misfits())
+
+    def _still_misfits(self) -> BoolArray:
+        table = self.snapshot.job_table
+        unchanged, templates = self._settled.misfits(table)
+        mask: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
+        for number in np.unique(templates[mask]).tolist():
+            columns = mask & (templates == number)
+            job = table.jobs[int(np.flatnonzero(columns)[0])]
+            task = None if job is None else next(t for t in job.tasks.values() if t.template.number == number)
+            if task is None or not self.candidates(task).is_hopeless(task):
+                mask &= ~columns
+        self.passed_over = table.select(mask)
+        return mask
+
+    def standing(self, job: Job) -> Standing | None:
+        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        return self._settled.standing(job, self.snapshot.job_table)
+
+    def jobs_at_the_gate(self) -> Iterator[SessionJob]:
+        """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
+        table = self.snapshot.job_table
+        admitted = table.phase_inqueue | table.phase_running
+        return (job for job in self._looked_at(~admitted) if job.is_pending)
+
+    def _looked_at(self, mask: BoolArray) -> Iterator[SessionJob]:
+        return (self._session_job(job) for job in self.snapshot.job_table.select(mask))
+
+    def _session_job(self, job: Job) -> SessionJob:
+        known = self._jobs.get(job.id)
+        if known is None:
+            table = self.snapshot.job_table
+            known = self._jobs[job.id] = SessionJob(
+                job,
+                table,
+                was_broken=job.id in self.snapshot.broken_gangs,
+                standing=self._settled.standing(job, table),
+            )
+        return known
+
+    @property
+    def serves_topology(self) -> bool:
+        """Whether a plugin chooses topology domains, so that hard topologies are kept to."""
+        return bool(self.functions(points.HYPER_NODE_GRADIENT_FOR_JOB))
+
+    def known_jobs(self) -> Mapping[JobId, SessionJob]:
+        """Return the jobs looked at so far."""
+        return self._jobs
+
+    def jobs_to_close(self) -> list[SessionJob]:
+        """Return the jobs whose status may have to be written: touched ones, and those not settled before."""
+        mask = self._settled.unsettled(self.snapshot.job_table)
+        for job in self._jobs.values():
+            if job.touched:
+                mask[job.job.column] = True
+        return list(self._looked_at(mask))
+
+    def allocated_by_queue(self) -> dict[QueueName, IntArray]:
+        """Add up what is allocated by queue, ancestors included, base units, each of shape (R,)."""
+        names = self.snapshot.queue_names
+        sums = self.snapshot.job_table.by_queue(self.snapshot.job_table.allocated, len(names))
+        own = {name: sums[:, number].copy() for number, name in enumerate(names)}
+        for job in self._jobs.values():
+            if job.touched:
+                own[job.queue] += job.allocated - self.snapshot.job_table.allocated[:, job.job.column]
+        totals = {name: np.zeros(len(self.resources), dtype=np.int64) for name in names}
+        for name, amounts in own.items():
+            for ancestor in with_ancestors(self.queues, name):
+                totals[ancestor] += amounts
+        return totals
+
+    def job_of(self, task: Task) -> SessionJob | None:
+        """Return the job of a task."""
+        return None if task.job is None else self.job(task.job)
+
+    # Orders -----------------------------------------------------------------------------------------------------------
+
+    def pending_tasks(self, job: SessionJob) -> list[Task]:
+        """Return a job's pending tasks, first to be placed first."""
+        return sorted(job.in_status(TaskStatus.PENDING), key=self.task_order_key)
+
+    def job_order_key(self, job: SessionJob) -> tuple[Any, ...]:
+        """Key by which jobs are ordered: plugins' keys, then age, then UID."""
+        return (*self.keys(points.JOB_ORDER, job), job.job.created, job.job.uid, job.id)
+
+    def task_order_key(self, task: Task) -> tuple[Any, ...]:
+        """Key by which tasks of a job are ordered: plugins' keys, then index in the name, age, UID."""
+        return (*self.keys(points.TASK_ORDER, task), task_order_key(task))
+
+    def sub_job_order_key(self, sub_job: SubJob) -> tuple[Any, ...]:
+        """Key by which sub-jobs of a job are ordered: plugins' keys, then id."""
+        return (*self.keys(points.SUB_JOB_ORDER, sub_job), sub_job.id)
+
+    def queue_order_key(self, queue: Queue) -> tuple[Any, ...]:
+        """Key by which queues are ordered: plugins' keys, then age, then name."""
+        return (*self.keys(points.QUEUE_ORDER, queue), queue.created, queue.name)
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def queue(self, name: QueueName) -> Queue:
+        """Return a queue of the snapshot."""
+        return self.queues[name]
+
+    def overused(self, queue: Queue) -> Refusal | None:
+        """Tell whether a queue has had enough: the refusal that says so, or None."""
+        for each in self.functions(points.OVERUSED):
+            refusal = answer_of(each.plugin, lambda each=each: each.function(queue), permitted=False)  # type: ignore[misc]
+            if refusal is not None:
+                return refusal
+        return None
+
+    def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
+        """Tell whether a queue may take one more task: None, or why not."""
+        for each in self.functions(points.ALLOCATABLE):
+            refusal = answer_of(each.plugin, lambda each=each: each.function(queue, task))  # type: ignore[misc]
+            if refusal is not None:
+                return refusal
+        return None
+
+    def headroom(self, queue: Queue, task: Task, most: int) -> int:
+        """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
+        for each in self.functions(points.ALLOCATABLE):
+            most = 1 if each.headroom is None else min(most, self.ask_or(each, 1, queue, task, asking=each.headroom))
+        return most
+
+    def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """Tell whether a queue may take room from others for tasks: None, or why not."""
+        for each in self.functions(points.PREEMPTIVE):
+            refusal = answer_of(each.plugin, lambda each=each: each.function(queue, tasks))  # type: ignore[misc]
+            if refusal is not None:
+                return refusal
+        return None
+
+    def job_valid(self, job: SessionJob) -> Refusal | None:
+        """Tell whether a job can be taken up: None, or why not."""
+        for each in self.functions(points.JOB_VALID):
+            refusal = answer_of(each.plugin, lambda each=each: each.function(job))  # type: ignore[misc]
+            if refusal is not None:
+                return refusal
+        return None
+
+    def job_ready(self, job: SessionJob) -> bool:
+        """Tell whether a job's places may be committed."""
+        return all(self.ask_or(each, False, job) for each in self.functions(points.JOB_READY))
+
+    def missing(self, sub_job: SubJob, most: int) -> int:
+        """Count how many placements can be made before anybody need be asked whether a sub-job is ready, at least 1."""
+        is_part = sub_job.job.has_sub_group_policy
+        least = 1
+        for each in self.functions(points.SUB_JOB_READY if is_part else points.JOB_READY):
+            if each.missing is not None:
+                lacking = self.ask_or(each, 1, sub_job if is_part else sub_job.job, asking=each.missing)
+                least = max(least, lacking)
+        return min(least, most)
+
+    def sub_job_ready(self, sub_job: SubJob) -> bool:
+        """Tell whether a part of a job is ready; a job without policy is its only part."""
+        if not sub_job.job.has_sub_group_policy:
+            return self.job_ready(sub_job.job)
+        return all(self.ask_or(each, False, sub_job) for each in self.functions(points.SUB_JOB_READY))
+
+    def job_pipelined(self, job: SessionJob) -> bool:
+        """Tell whether a job's places may be held for room that is being released."""
+        return cast_votes(self.tiers(points.JOB_PIPELINED), lambda function: function(job))[0]
+
+    def sub_job_pipelined(self, sub_job: SubJob) -> bool:
+        """The same for a part of a job."""
+        if not sub_job.job.has_sub_group_policy:
+            return self.job_pipelined(sub_job.job)
+        return cast_votes(self.tiers(points.SUB_JOB_PIPELINED), lambda function: function(sub_job))[0]
+
+    def job_starving(self, job: SessionJob) -> bool:
+        """Tell whether evictions may be made for a job; no where no plugin says so."""
+        tiers = self.tiers(points.JOB_STARVING)
+        return bool(tiers) and all(self.ask_or(each, False, job) for each in tiers[0])
+
+    def job_enqueueable(self, job: SessionJob) -> list[Refusal]:
+        """Ask whether a job may pass the gate of its queue; empty, or why not."""
+        permitted, refusals = cast_votes(self.tiers(points.JOB_ENQUEUEABLE), lambda function: function(job))
+        return [] if permitted else refusals
+
+    def job_enqueued(self, job: SessionJob) -> None:
+        """Tell everybody that a job has passed the gate."""
+        job.phase = JobPhase.INQUEUE
+        job.touched = True
+        for each in self.functions(points.JOB_ENQUEUED):
+            self.ask_or(each, None, job)
+
+    # Victims ----------------------------------------------------------------------------------------------------------
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return which candidates may give way to a task of their own queue."""
+        return self._victims(points.PREEMPTABLE, preemptor, candidates)
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return which candidates may give way to a task of another queue."""
+        return self._victims(points.RECLAIMABLE, reclaimer, candidates)
+
+    def _victims(self, point: Point[Any], beneficiary: Task, candidates: Sequence[Task]) -> list[Task]:
+        tiers: Tiers = self.tiers(point)
+        victims, vetoes = choose_victims(tiers, candidates, lambda function: function(beneficiary, candidates))
+        for victim, refusal in vetoes.items():
+            self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
+        return victims

@@ -1,0 +1,20 @@
+"""Last: a key that stands behind every other key, whatever the others are."""
+
+from typing import Final
+
+__all__ = ["LAST"]
+
+
+class _Last:
+    """Greater than anything but itself; for what could not be ranked."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return other is not self
+
+
+LAST: Final = _Last()

@@ -1,0 +1,136 @@
+"""Questions about nodes: what plugins say of them, and where a task may go."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from framework import points
+from framework.candidates import Candidates, NodeFunctions
+from framework.configuration import Profile
+from framework.explaining import explain
+from framework.nodes import NodeColumns, NodeView, SessionNodes
+from framework.points import Registered
+from framework.registering import Registering
+from framework.votes import answer_of
+from model.arrays import BoolArray, FloatArray, ReasonArray
+from model.refusals import Reason, Refusal
+from model.snapshot import Snapshot
+from model.tasks import Task
+
+__all__ = ["NodeQuestions"]
+
+
+class NodeQuestions(Registering):
+    """The nodes of one session, and what is asked about them."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
+        super().__init__(profile)
+        self.snapshot = snapshot
+        self.resources = snapshot.resources
+        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources)
+        self.node_functions = NodeFunctions((), ())
+        self.scratch: dict[Any, Any] = {}
+        """For plugins: what they want to keep until the session closes."""
+        self._candidates: dict[int, Candidates] = {}
+
+    def seal(self) -> None:
+        """End the time of registering."""
+        self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
+
+    def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Ask a predicate over arrays; a failing one refuses every node."""
+        try:
+            verdicts: ReasonArray | None = each.function(task, columns)
+            if verdicts is not None and verdicts.shape != columns.index.shape:
+                raise ValueError(f"verdicts of shape {verdicts.shape} for {len(columns)} columns")  # noqa: TRY301  # the plugin's failure
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+            self.note_failure(each.plugin, error)
+            return np.full(len(columns), len(each.reasons) + 1, dtype=np.uint8)
+        return verdicts
+
+    def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Ask a score over arrays; a failing one adds nothing."""
+        scores: FloatArray | None = self.ask_or(each, None, task, columns)
+        if scores is not None and scores.shape != columns.index.shape:
+            self.note_failure(each.plugin, ValueError(f"scores of shape {scores.shape} for {len(columns)} columns"))
+            return None
+        return scores
+
+    def cares(self, each: Registered[Any], task: Task) -> bool:
+        """Tell whether a task is a concern of a function; where that fails the function is asked itself."""
+        return each.cares is None or bool(self.ask_or(each, True, task, asking=each.cares))
+
+    def normalised(self, each: Registered[Any], raw: FloatArray) -> FloatArray | float:
+        """Rescale the scores of candidates as a plugin says; one that fails adds nothing."""
+        assert each.normalise is not None, "asked of scores that are rescaled"
+        try:
+            return each.normalise(raw)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.note_failure(each.plugin, error)
+            return 0.0
+
+    def ask_pair(self, each: Registered[Any], task: Task, node: NodeView) -> Reason | None:
+        """Ask a predicate about one node; None where it permits."""
+        try:
+            answer = each.function(task, node)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+            return Reason(self.note_failure(each.plugin, error).message)
+        if answer is None or answer is True:
+            return None
+        if isinstance(answer, Refusal):
+            return Reason(answer.message or answer.reason, answer.resolvable)
+        if isinstance(answer, Reason):
+            return answer
+        return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")
+
+    def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
+        """Ask for the score of one node; a failing function gives 0."""
+        try:
+            return float(each.function(task, node))
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.note_failure(each.plugin, error)
+            return 0.0
+
+    @property
+    def takes_best_score(self) -> bool:
+        """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
+        taken: bool | None = self.scratch.get("takes best score")
+        if taken is None:
+            taken = self.scratch["takes best score"] = not (
+                self.node_functions.verdicts[None]
+                or self.node_functions.pair_scores
+                or self.functions(points.BEST_NODE)
+                or self.functions(points.BATCH_NODE_ORDER)
+                or self.functions(points.NODE_MAP)
+                or self.snapshot.shard_mode != "none"
+            )
+        return taken
+
+    def shard_groups(self, mask: BoolArray) -> Sequence[BoolArray]:
+        """Split nodes into groups to be tried in order: own shard first where sharding is soft."""
+        mine = self.nodes.table.in_shard
+        if self.snapshot.shard_mode == "hard":
+            return (mask & mine,)
+        if self.snapshot.shard_mode == "soft":
+            return (mask & mine, mask & ~mine)
+        return (mask,)
+
+    def candidates(self, task: Task) -> Candidates:
+        """Return the candidates of a task's template."""
+        known = self._candidates.get(task.template.number)
+        if known is None:
+            known = self._candidates[task.template.number] = Candidates(self, task)
+        return known
+
+    def pre_predicate(self, task: Task) -> Refusal | None:
+        """Ask what can be asked before looking at nodes."""
+        for each in self.functions(points.PRE_PREDICATE):
+            refusal = answer_of(each.plugin, lambda each=each: each.function(task))  # type: ignore[misc]
+            if refusal is not None:
+                return refusal
+        return None
+
+    def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
+        """Say why no node takes a task: nodes counted by the first rule that refuses them."""
+        return explain(self, task, domain)

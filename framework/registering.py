@@ -1,0 +1,209 @@
+"""Registering: what plugins answer in a session, kept by point in the order of the configuration."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from framework.configuration import PluginOption, Profile
+from framework.last import LAST
+from framework.ledgers import Ledger
+from framework.points import Locality, Point, Registered
+from framework.votes import failure_of
+from model.arrays import FloatArray
+from model.plan import Preparation
+from model.queues import Queue
+from model.refusals import Reason, Refusal
+from model.tasks import Task
+
+if TYPE_CHECKING:
+    from framework.session import Session
+
+__all__ = ["BindingRefused", "Registering"]
+
+Anything = TypeVar("Anything")
+
+
+class BindingRefused(Exception):  # noqa: N818  # a plugin's answer, not an error of ours
+    """A plugin failed that prepares a binding."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Registering:
+    """The functions, ledgers and hooks of the plugins of one session."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.ledgers: list[tuple[str, Ledger]] = []
+        self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
+        """By point, plugin and part."""
+        self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
+        self._functions: dict[str, tuple[Registered[Any], ...]] = {}
+        self._option: PluginOption | None = None
+        self._close_hooks: list[tuple[str, Callable[[], None]]] = []
+        self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
+        self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
+        self._failures: dict[str, Refusal] = {}
+
+    def register(
+        self,
+        point: Point[Any],
+        plugin: str,
+        function: Callable[..., Any],
+        *,
+        locality: Locality | None = None,
+        reasons: Sequence[Reason] = (),
+        normalise: Callable[[FloatArray], FloatArray] | None = None,
+        cares: Callable[[Task], bool] | None = None,
+        headroom: Callable[[Queue, Task], int] | None = None,
+        missing: Callable[[Any], int] | None = None,
+        part: str = "",
+    ) -> None:
+        """Let a plugin answer at a point, for as long as the session is open.
+
+        Args:
+            point: The question.
+            plugin: Name of the plugin, as it will appear in refusals; a plugin that stands in the configuration under
+                an instance name is known by that.
+            function: Answers; its shape is the point's. A later registration of the same plugin and part replaces the
+                earlier.
+            locality: For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on.
+            reasons: For predicates over arrays: the n-th verdict (from 1) means the n-th reason.
+            normalise: For scores over arrays: rescales raw scores over the candidates.
+            cares: For locality `GLOBAL`: whether a task is any concern of the function.
+            headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
+                tasks need not ask one by one.
+            missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
+            part: Names one of several functions of the plugin at this point. They stand in the order of registration
+                under the plugin's name and flag, each with its own locality and reasons.
+        """
+        name = self._option.instance if self._option is not None else plugin
+        self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
+            name, function, locality, tuple(reasons), normalise, cares, headroom, missing
+        )
+
+    def register_ledger(self, plugin: str, ledger: Ledger) -> None:
+        """Show a ledger all placements and evictions of the session."""
+        self.ledgers.append((self._registrant(plugin), ledger))
+
+    def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
+        """Let a plugin say what must be done before a task may be bound to the node of a column."""
+        self._preparers.append((self._registrant(plugin), prepare))
+
+    def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
+        """Let a plugin add annotations to the binding of a task to the node of a column."""
+        self._annotators.append((self._registrant(plugin), annotate))
+
+    def _registrant(self, plugin: str) -> str:
+        """Return under which name a plugin registers: what others share is nobody's and keeps the name it was given."""
+        option = self._option
+        return option.instance if option is not None and option.plugin == plugin else plugin
+
+    def annotations_for(self, task: Task, column: int) -> dict[str, str]:
+        """Return what the binding of a task to the node of a column shall carry; raises `BindingRefused`."""
+        told = [self._ask_for_binding(each, task, column) for each in self._annotators]
+        return {key: value for each in told for key, value in each.items()}
+
+    def preparations_for(self, task: Task, column: int) -> tuple[Preparation, ...]:
+        """Return what must be done before a task may be bound to the node of a column; raises `BindingRefused`."""
+        told = [self._ask_for_binding(each, task, column) for each in self._preparers]
+        return tuple(step for each in told for step in each)
+
+    def _ask_for_binding(self, registered: tuple[str, Callable[[Task, int], Any]], task: Task, column: int) -> Any:
+        plugin, ask = registered
+        try:
+            return ask(task, column)
+        except Exception as error:
+            raise BindingRefused(self.note_failure(plugin, error)) from error
+
+    def on_close(self, plugin: str, hook: Callable[[], None]) -> None:
+        """Call back when the session closes, in the order of the configuration."""
+        self._close_hooks.append((self._registrant(plugin), hook))
+
+    def open_plugin(self, option: PluginOption, opening: Callable[["Session"], None]) -> None:
+        """Let one plugin register; one that fails is left out and named, the others go on."""
+        self._option = option
+        try:
+            opening(self)  # type: ignore[arg-type]  # every registering is part of a session
+        except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+            self.note_failure(option.instance, error)
+            self._leave_out(option.instance)
+        finally:
+            self._option = None
+
+    def _leave_out(self, instance: str) -> None:
+        """Forget what a plugin registered before it failed: half a plugin answers worse than none."""
+        for by_plugin in self._registered.values():
+            by_plugin.pop(instance, None)
+        _forget(self.ledgers, instance)
+        _forget(self._preparers, instance)
+        _forget(self._annotators, instance)
+        _forget(self._close_hooks, instance)
+
+    def note_failure(self, plugin: str, error: Exception) -> Refusal:
+        """Note that a plugin raised something; returns the refusal that it amounts to."""
+        refusal = failure_of(plugin, error)
+        self._failures.setdefault(plugin, refusal)
+        return refusal
+
+    @property
+    def option(self) -> PluginOption:
+        """The configuration of the plugin that is registering."""
+        assert self._option is not None, "asked outside a plugin's opening"
+        return self._option
+
+    @property
+    def failures(self) -> Mapping[str, Refusal]:
+        """Plugins that failed in this session, by instance name, with their first error."""
+        return self._failures
+
+    def tiers(self, point: Point[Any]) -> tuple[tuple[Registered[Any], ...], ...]:
+        """Return the functions of a point by tier, in the order of the configuration, without those switched off."""
+        tiers = self._tiers.get(point.name)
+        if tiers is None:
+            known = self._registered.get(point.name, {})
+            tiers = tuple(
+                tuple(
+                    each
+                    for option in tier
+                    if point.flag is None or option.enabled(point.flag)
+                    for each in known.get(option.instance, {}).values()
+                )
+                for tier in self.profile.tiers
+            )
+            tiers = self._tiers[point.name] = tuple(tier for tier in tiers if tier)
+        return tiers
+
+    def functions(self, point: Point[Any]) -> tuple[Registered[Any], ...]:
+        """Return the functions of a point in the order of the configuration."""
+        functions = self._functions.get(point.name)
+        if functions is None:
+            functions = self._functions[point.name] = tuple(each for tier in self.tiers(point) for each in tier)
+        return functions
+
+    def ask_or(
+        self, each: Registered[Any], otherwise: Any, *arguments: Any, asking: Callable[..., Any] | None = None
+    ) -> Any:
+        """Ask any function, or another one of the same registration; a failing one is noted and gives `otherwise`."""
+        try:
+            return each.function(*arguments) if asking is None else asking(*arguments)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.note_failure(each.plugin, error)
+            return otherwise
+
+    def keys(self, point: Point[Any], subject: Any) -> list[Any]:
+        """Ask the functions of an ordering point for their keys; one that fails puts what it was asked about last."""
+        return [self.ask_or(each, LAST, subject) for each in self.functions(point)]
+
+    def close_plugins(self, observed: Callable[[str, Callable[[], None]], None]) -> None:
+        """Call the close hooks in the order of registration; `observed` runs each under its plugin's name."""
+        for plugin, hook in self._close_hooks:
+            try:
+                observed(plugin, hook)
+            except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+                self.note_failure(plugin, error)
+
+
+def _forget(registered: list[tuple[str, Anything]], instance: str) -> None:
+    registered[:] = [each for each in registered if each[0] != instance]
