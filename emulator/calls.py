@@ -12,7 +12,7 @@ from emulator.eventforms import to_core
 from emulator.protobuf import UnsupportedProtobuf
 from emulator.protobuf import decode as decode_protobuf
 from emulator.resources import Resource
-from emulator.statuses import bad_request, unsupported_media_type
+from emulator.statuses import bad_request, cause, invalid, unsupported_media_type
 from emulator.store import decode
 
 __all__ = ["Call", "read_body"]
@@ -22,6 +22,9 @@ ACCEPTED = (
     "the body of the request was in an unknown format - accepted media types include: "
     "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 )
+
+OPTIONS = {"update": "UpdateOptions", "patch": "PatchOptions", "delete": "DeleteOptions"}
+"""Kinds in which the real server reads a query, by verb; creations are the rest."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,13 +52,13 @@ class Call:
         """Whether nothing is to be kept.
 
         Raises:
-            ApiError: 400 for a value other than `All`.
+            ApiError: 422 for a value other than `All`.
         """
         value = self.query.get("dryRun", "")
         if value not in ("", "All"):
-            raise bad_request(
-                f'Invalid value: "{value}": dryRun: Unsupported value: "{value}": supported values: "All"'
-            )
+            detail = f'Unsupported value: ["{value}"]: supported values: "All"'
+            options = OPTIONS.get(self.verb, "CreateOptions")
+            raise invalid("meta.k8s.io", options, "", [cause("dryRun", "FieldValueNotSupported", detail)])
         return value == "All"
 
     @property

@@ -23,7 +23,6 @@ from emulator.statuses import (
     invalid,
     not_found,
     precondition,
-    unsupported_media_type,
 )
 from emulator.store import Collection, Record, encode, facets_of
 from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
@@ -39,10 +38,9 @@ NAME_ATTEMPTS = 8
 LONGEST_PREFIX = 58
 SYSTEM_METADATA = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 """What clients cannot change."""
-PATCH_TYPES = (
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
-    "application/apply-patch+yaml"
-)
+STRATEGIC = "application/strategic-merge-patch+json"
+PATCH_TYPES = frozenset({"application/json-patch+json", "application/merge-patch+json", STRATEGIC})
+"""Forms of patches, beside apply; custom resources know no strategic one."""
 
 
 def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None = None) -> Record:
@@ -61,7 +59,7 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
         metadata["name"] = call.name
     check_namespace(cluster, call, metadata.get("name", ""))
     if metadata.get("resourceVersion"):
-        raise ApiError(500, "InternalError", "resourceVersion should not be set on objects to be created")
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     drop_unknown(call, tree)
     begin(metadata, cluster, resource)
     strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
@@ -83,6 +81,21 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
     return keep(cluster, call, tree)
 
 
+def wrong_type(kind: str, version: str, resource: Resource) -> str:
+    """Say that an object is of another kind than its path."""
+    if resource.custom:
+        return (
+            f"the object provided is unrecognized (must be of type {resource.kind}): it is {version}, Kind={kind}, "
+            f"and {resource.group_version}, Kind={resource.kind} is expected"
+        )
+    group = resource.group.partition(".")[0] or "core"
+    short = version.rpartition("/")[2]
+    return (
+        f'{kind} in version "{short}" cannot be handled as a {resource.kind}: converting ({short}.{kind}) to '
+        f"({group}.{resource.kind}): unknown conversion"
+    )
+
+
 def check_type(tree: Object, resource: Resource) -> None:
     """Refuse a body of another kind; fill in what it leaves out.
 
@@ -91,10 +104,7 @@ def check_type(tree: Object, resource: Resource) -> None:
     """
     kind, version = tree.get("kind") or resource.kind, tree.get("apiVersion") or resource.group_version
     if kind != resource.kind or version != resource.group_version:
-        raise bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): it is {version}, Kind={kind}, "
-            f"and {resource.group_version}, Kind={resource.kind} is expected"
-        )
+        raise bad_request(wrong_type(kind, version, resource))
     tree["kind"], tree["apiVersion"] = resource.kind, resource.group_version
     if not isinstance(tree.get("metadata", {}) or {}, dict):
         raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: metadata is no object")
@@ -273,10 +283,14 @@ def check_versions(call: Call, record: Record, metadata: Object) -> None:
     """Refuse a change of another object or of an older state.
 
     Raises:
-        ApiError: 409.
+        ApiError: 409; 422 for a patch of another object.
     """
     resource = call.resource
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    if uid and uid != record.uid and call.verb == "patch":
+        # What a patch would change is looked at before the store is.
+        detail = f'Invalid value: "{uid}": field is immutable'
+        raise invalid(resource.group, resource.kind, record.name, [cause("metadata.uid", "FieldValueInvalid", detail)])
     if uid and uid != record.uid:
         why = precondition("UID", uid, record.uid, f"/{resource.plural}/{record.key.strip('/')}")
         raise conflict(resource.group, resource.plural, record.name, why)
@@ -313,6 +327,8 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
     record = cluster.collection(resource).get(call.namespace, call.name)
     if media == "application/apply-patch+yaml":
         return apply_patch(cluster, call, record)
+    if media not in PATCH_TYPES or (resource.custom and media == STRATEGIC):
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     if record is None:
         raise not_found(resource.group, resource.plural, call.name)
     body = read_body(call.body, "application/json")
@@ -321,7 +337,7 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
     try:
         tree = patched(live, body, media, resource)
     except PatchError as error:
-        raise patch_refused(error, media, resource, call.name) from error
+        raise patch_refused(error, media) from error
     if not isinstance(tree.get("metadata"), dict):
         raise bad_request("the patched object has no metadata")
     metadata = tree["metadata"]
@@ -332,13 +348,10 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
     return update(cluster, call, record, tree), False
 
 
-def patch_refused(error: PatchError, media: str, resource: Resource, name: str) -> ApiError:
+def patch_refused(error: PatchError, media: str) -> ApiError:
     """The answer to a patch that cannot be applied: 422 for JSON patch, 400 for the others."""
     if media == "application/json-patch+json":
-        return ApiError(
-            422, "Invalid", f"the server rejected our request due to an error in our request: {error}", {"name": name}
-        )
-    del resource
+        return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
     return bad_request(str(error))
 
 
@@ -346,7 +359,7 @@ def patched(live: Object, body: Any, media: str, resource: Resource) -> Object:
     """Apply one of the three classic patches.
 
     Raises:
-        ApiError: 415 for another media type, 400 for a body of the wrong shape.
+        ApiError: 400 for a body of the wrong shape.
         PatchError: From the patch itself.
     """
     if media == "application/json-patch+json":
@@ -359,12 +372,7 @@ def patched(live: Object, body: Any, media: str, resource: Resource) -> Object:
         raise bad_request("error decoding patch: the body is no object")
     if media == "application/merge-patch+json":
         return in_part(live, body, merge_patch)
-    if media == "application/strategic-merge-patch+json" and not resource.custom:
-        return in_part(live, body, lambda part, patch: strategic_merge_patch(part, patch, resource.kind))
-    accepted = PATCH_TYPES.replace("application/strategic-merge-patch+json, ", "") if resource.custom else PATCH_TYPES
-    raise unsupported_media_type(
-        f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-    )
+    return in_part(live, body, lambda part, patch: strategic_merge_patch(part, patch, resource.kind))
 
 
 def in_part(live: Object, body: Object, merge: Callable[[Object, Object], Object]) -> Object:

@@ -289,7 +289,7 @@ def bind(cluster: Cluster, call: Call, tree: Object) -> Object:
     target = section(tree, "target")
     node = target.get("name")
     if not node:
-        raise invalid("", "Binding", call.name, [required("target.name")])
+        raise ApiError(500, "", "target.name: Required value")
     if target.get("kind", "Node") not in ("", "Node"):
         detail = 'supported values: "Node", "<empty>"'
         message = f'Unsupported value: "{target["kind"]}": {detail}'

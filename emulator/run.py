@@ -17,6 +17,7 @@ from emulator.customresources import Definitions, DefinitionStrategy
 from emulator.disruption import Budgets
 from emulator.fastlane import FastServer
 from emulator.faults import Faults
+from emulator.leases import LeaseStrategy
 from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
 from emulator.pods import PodStrategy
 from emulator.server import LARGEST_BODY_BYTES, ApiServer
@@ -119,6 +120,7 @@ def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
     cluster = Cluster(store=Store(history=history), faults=faults, clock=clock)
     cluster.strategies["", "pods"] = PodStrategy()
     cluster.strategies["", "namespaces"] = NamespaceStrategy()
+    cluster.strategies["coordination.k8s.io", "leases"] = LeaseStrategy()
     cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
     cluster.store.listeners += [
         Definitions(cluster).on_change,

@@ -380,6 +380,13 @@ class ApiServer:
         initial_events = query.get("sendInitialEvents")
         if initial_events is not None:
             check_initial_events(call)
+        if version and not version.isdigit():
+            # A watch learns of it too late to be told what it did wrong.
+            raise ApiError(
+                500,
+                "",
+                f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax',
+            )
         wanted = revision_number(version)
         if initial_events == "true" or (initial_events is None and wanted == 0):
             page = collection.page(namespace=call.namespace, matches=stream.matches)

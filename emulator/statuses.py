@@ -21,7 +21,11 @@ __all__ = [
 
 
 class ApiError(Exception):
-    """An answer other than success. Remedy: what the Status says to the client."""
+    """An answer other than success. Remedy: what the Status says to the client.
+
+    Without a reason (an empty text) it is an error that the real server did not expect; with empty details it is one
+    of the way to the resource, where None is one of the resource itself.
+    """
 
     def __init__(
         self, code: int, reason: str, message: str, details: dict[str, Any] | None = None, *, retry_after: int = 0
@@ -41,13 +45,14 @@ class ApiError(Exception):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         }
+        if self.reason:
+            body["reason"] = self.reason
         details = dict(self.details or {})
         if self.retry_after:
             details["retryAfterSeconds"] = self.retry_after
-        if details:
+        if details or self.details is not None:
             body["details"] = details
         return body
 
@@ -153,7 +158,7 @@ def expired(message: str) -> ApiError:
 def too_many_requests(message: str, retry_after: int = 0, causes: Iterable[dict[str, str]] = ()) -> ApiError:
     """429."""
     causes = list(causes)
-    return ApiError(429, "TooManyRequests", message, {"causes": causes} if causes else {}, retry_after=retry_after)
+    return ApiError(429, "TooManyRequests", message, {"causes": causes} if causes else None, retry_after=retry_after)
 
 
 def success(details: dict[str, Any] | None = None, code: int = 0) -> dict[str, Any]:

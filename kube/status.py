@@ -221,7 +221,7 @@ class StatusWriter:
                 self._wake.set()
                 return
             STATUS_WRITES.labels(plural, "dropped").inc()
-            if error.status not in _DROPPED:
+            if error.status not in _DROPPED and not _is_another(error):
                 _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
             return
         self._backoff.reset()
@@ -250,6 +250,11 @@ class StatusWriter:
             media_type=write.media_type,
             lane=Lane.BACKGROUND,
         )
+
+
+def _is_another(error: ApiError) -> bool:
+    """Tell whether the server refused because the name belongs to another object by now: 422 to a patch."""
+    return error.status == 422 and "metadata.uid" in error.message
 
 
 def _undated(condition: Condition) -> tuple[str, str, str, str]:

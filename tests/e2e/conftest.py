@@ -19,6 +19,14 @@ from tests.e2e.emulatorprocess import running_emulator, tell_faults
 CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, where several run: they share nodes, and a daemon takes a second."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.parent == here:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(scope="session")
 def assets() -> Path:
     """The folder of the real control plane's binaries; without them, no test that asks for it goes on."""

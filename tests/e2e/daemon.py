@@ -15,7 +15,7 @@ from tests.e2e.processes import ServerProcess, free_ports, wait_until
 
 __all__ = ["PATIENCE", "Daemon"]
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Longest wait for anything; a second is usual, a machine that builds beside the tests takes many times that."""
 
 

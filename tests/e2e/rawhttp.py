@@ -32,7 +32,7 @@ class Answer:
         """Code, reason and message of a `Status` that refuses; the codes of header and body must agree."""
         assert self.body["kind"] == "Status", self.body
         assert self.body["code"] == self.code
-        return self.code, self.body["reason"], self.body["message"]
+        return self.code, self.body.get("reason", ""), self.body["message"]
 
 
 def connection(url: str, tls: ssl.SSLContext | None) -> http.client.HTTPConnection:

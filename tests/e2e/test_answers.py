@@ -88,6 +88,34 @@ def test_annotations_and_labels_of_a_binding_reach_the_pod(client: Client, pod: 
     assert metadata["labels"] == {"pod": pod, "rack": "rack-1"}
 
 
+def test_a_binding_needs_a_node(client: Client, pod: str) -> None:
+    """Without a target's name nothing is bound."""
+    assert bind(client, pod, node="").refusal == (500, "", "target.name: Required value")
+
+
+@pytest.mark.parametrize("path", ["", "/status"])
+def test_a_patch_of_another_object_is_invalid(client: Client, pod: str, path: str) -> None:
+    """A UID in a patch that is not the object's is a change of what cannot be changed."""
+    body = {"metadata": {"uid": "1"}, "status": {"phase": "Running"}}
+    answer = client.send("PATCH", f"{PODS}/{pod}{path}", body, as_type="application/strategic-merge-patch+json")
+
+    assert answer.code == 422
+    assert answer.body["message"] == (f'Pod "{pod}" is invalid: metadata.uid: Invalid value: "1": field is immutable')
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [{"op": "remove", "path": "/nope"}, {"op": "test", "path": "/metadata/name", "value": "x"}],
+    ids=["remove", "test"],
+)
+def test_a_json_patch_that_fails(client: Client, pod: str, operation: dict[str, object]) -> None:
+    """One sentence, whatever the operation."""
+    answer = client.send("PATCH", f"{PODS}/{pod}", [operation], as_type="application/json-patch+json")
+
+    message = "the server rejected our request due to an error in our request"
+    assert answer.refusal == (422, "Invalid", message)
+
+
 @pytest.mark.parametrize("node", ["node-a", "node-b"])
 def test_a_bound_pod_is_not_bound_again(client: Client, pod: str, node: str) -> None:
     """The refusal names the node the pod is on: that tells a lost answer from a lost race."""
@@ -307,6 +335,11 @@ def test_a_dry_run_stores_nothing(client: Client) -> None:
     assert client.send("GET", f"{PODS}/answers-dry").code == 404
 
 
+LEASE_TOO_SHORT = (
+    'Lease.coordination.k8s.io "answers-short" is invalid: '
+    "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"
+)
+
 REFUSALS = {
     "taken name": (
         ("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}}),
@@ -347,6 +380,46 @@ REFUSALS = {
     "needed namespace": (
         ("DELETE", "/api/v1/namespaces/kube-public", None),
         (403, "Forbidden", 'namespaces "kube-public" is forbidden: this namespace may not be deleted'),
+    ),
+    "version of an object to be made": (
+        ("POST", PODS, pod_manifest("answers-versioned") | {"metadata": {"name": "a", "resourceVersion": "5"}}),
+        (500, "", "resourceVersion should not be set on objects to be created"),
+    ),
+    "another kind": (
+        ("POST", PODS, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}),
+        (
+            400,
+            "BadRequest",
+            'Node in version "v1" cannot be handled as a Pod: converting (v1.Node) to (core.Pod): unknown conversion',
+        ),
+    ),
+    "unknown dry run": (
+        ("POST", f"{PODS}?dryRun=Some", pod_manifest("answers-dry")),
+        (
+            422,
+            "Invalid",
+            'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
+        ),
+    ),
+    "watch from nowhere": (
+        ("GET", f"{PODS}?watch=1&resourceVersion=abc", None),
+        (500, "", 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'),
+    ),
+    "patch of no known form": (
+        ("PATCH", f"{PODS}/no-such-pod", {"metadata": {}}),
+        (415, "UnsupportedMediaType", "415: Unsupported Media Type"),
+    ),
+    "lease of no duration": (
+        (
+            "POST",
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+            {"metadata": {"name": "answers-short"}, "spec": {"leaseDurationSeconds": 0}},
+        ),
+        (
+            422,
+            "Invalid",
+            LEASE_TOO_SHORT,
+        ),
     ),
 }
 """What is wrong → a request that has it wrong, and the answer."""

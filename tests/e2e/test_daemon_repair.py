@@ -37,6 +37,33 @@ def test_a_member_that_its_node_refuses_is_replaced_first(ground: Ground, tmp_pa
         ground.remove("torn")
 
 
+def test_a_member_that_finds_its_node_full_is_replaced(ground: Ground, tmp_path: Path) -> None:
+    """The daemon was never told of a pod that fills a node; the node refuses the member, and the gang is completed."""
+    if ground.cluster.kind != "emulator":
+        pytest.skip("only the emulator keeps an event from one watcher")
+    names = sorted(node["metadata"]["name"] for node in ground.nodes())
+    with ground.daemon(tmp_path) as daemon:
+        hidden = {"effect": "drop", "resource": "pods", "namespace": ground.name, "name": "unseen"}
+        tell_faults(ground.cluster.url, {**hidden, "user_agent": f"*({ground.name})*"})
+        try:
+            ground.pod("unseen", "8", schedulerName="default-scheduler", nodeName=names[0])
+            daemon.wait_for(lambda: ground.phases_of("unseen") == ["Running"])
+            ground.gang("blind", 4, "8")
+            daemon.wait_for(lambda: "Failed" in ground.phases_of("blind"))
+        finally:
+            clear_faults(ground.cluster.url)
+        (failed,) = [pod for pod in ground.pods("blind") if pod["status"]["phase"] == "Failed"]
+        assert failed["status"]["reason"] == "OutOfcpu"
+        assert failed["spec"]["nodeName"] == names[0]
+        ground.remove("unseen")
+        ground.kubectl("delete", "pod", failed["metadata"]["name"], "--wait=true")
+        ground.pod("blind-again", "8", group="blind")
+        daemon.wait_for(lambda: ground.phases_of("blind") == ["Running"] * 4)
+
+        assert sorted(ground.nodes_of("blind")) == names
+        ground.remove("blind")
+
+
 def refuse(ground: Ground, pod: str) -> None:
     """Fail a pod as a kubelet does that finds no room for it."""
     status = {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource"}
