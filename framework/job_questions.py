@@ -66,7 +66,7 @@ class JobQuestions(NodeQuestions):
             columns = mask & (templates == number)
             job = table.jobs[int(np.flatnonzero(columns)[0])]
             task = None if job is None else next(t for t in job.tasks.values() if t.template.number == number)
-            if task is None or not self.candidates(task).is_hopeless(task):
+            if task is None or (self.has_room(task) and not self.candidates(task).is_hopeless(task)):
                 mask &= ~columns
         self.passed_over = table.select(mask)
         return mask

@@ -3,6 +3,7 @@
 Counting rules are Volcano's. A job's state is changed by statements alone; plugins and actions read.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -29,6 +30,7 @@ class SessionJob:
     __slots__ = (
         "_owns_tasks",
         "_pending_best_effort",
+        "_roles",
         "_sub_jobs",
         "_tasks",
         "allocated",
@@ -76,6 +78,8 @@ class SessionJob:
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
+        self._roles: Counter[tuple[str, TaskStatus, bool]] | None = None
+        """Tasks by role, status and whether they ask for nothing; counted at the first question."""
 
     # What it is -------------------------------------------------------------------------------------------------------
 
@@ -165,8 +169,10 @@ class SessionJob:
 
     @property
     def relies_on_best_effort(self) -> bool:
-        """Whether the minimum is reached only by counting best-effort tasks that have no place yet."""
-        return self.pending_best_effort > 0 and self.ready_count < self.job.min_available
+        """Whether a minimum, its own or of a role, is reached only by counting best-effort tasks without a place."""
+        if self.pending_best_effort <= 0:
+            return False
+        return self.ready_count < self.job.min_available or not self._roles_reach(_ROLE_READY, count_best_effort=False)
 
     @property
     def is_pending(self) -> bool:
@@ -207,13 +213,14 @@ class SessionJob:
         )
 
     def _count_role(self, role: str, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> int:
-        return sum(
-            task.role == role
-            and (
-                task.status in statuses or (count_best_effort and task.status is _PENDING and task.template.best_effort)
-            )
-            for task in self._tasks.values()
-        )
+        if self._roles is None:
+            self._roles = Counter((each.role, each.status, each.template.best_effort) for each in self._tasks.values())
+        roles = self._roles
+        count = sum(roles[role, status, light] for status in statuses for light in (False, True))
+        if count_best_effort:
+            unplaceable = sum(self._tasks[task_id].role == role for task_id in self.unplaceable)
+            count += roles[role, _PENDING, True] - unplaceable
+        return count
 
     def counts_as_placed(self, task: Task) -> bool:
         """Whether a pending task counts as good as placed, because it asks for nothing."""
@@ -276,6 +283,11 @@ class SessionJob:
         count = len(tasks)
         self.counts[before] -= count
         self.counts[after] += count
+        if self._roles is not None:
+            light = tasks[0].template.best_effort
+            for task in tasks:
+                self._roles[task.role, before, light] -= 1
+                self._roles[task.role, after, light] += 1
         if tasks[0].template.best_effort:
             self._pending_best_effort += count * ((after is _PENDING) - (before is _PENDING))
         change = (after in ALLOCATED_STATUSES) - (before in ALLOCATED_STATUSES)

@@ -13,7 +13,7 @@ from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Registered
 from framework.registering import Registering
 from framework.votes import answer_of
-from model.arrays import BoolArray, FloatArray, ReasonArray
+from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.refusals import Reason, Refusal
 from model.snapshot import Snapshot
 from model.tasks import Task
@@ -33,6 +33,10 @@ class NodeQuestions(Registering):
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
         self._candidates: dict[int, Candidates] = {}
+        self._room: tuple[int, IntArray | None] = (-1, None)
+        """Room free now or later on each node, and the length of the log at that moment."""
+        self._explained: dict[int, tuple[int, Refusal]] = {}
+        """By template: why no node took its tasks, and the length of the log at that moment."""
 
     def seal(self) -> None:
         """End the time of registering."""
@@ -131,6 +135,28 @@ class NodeQuestions(Registering):
                 return refusal
         return None
 
+    def has_room(self, task: Task) -> bool:
+        """Tell whether any node has room for a task now or later in this session, whatever else the node says.
+
+        Asked before the candidates of a template are made, which costs many times as much.
+        """
+        if task.template.number in self._candidates:
+            return True  # they tell at no further cost
+        version, room = self._room
+        if room is None or version != len(self.nodes.log):
+            room = self.nodes.columns().future_idle
+            self._room = (len(self.nodes.log), room)
+        fits = self.nodes.needs(task.template).thresholds <= room
+        return bool(np.logical_and.reduce(fits, axis=0).any())
+
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
         """Say why no node takes a task: nodes counted by the first rule that refuses them."""
-        return explain(self, task, domain)
+        functions = self.node_functions
+        if domain is not None or functions.verdicts[None] or functions.looks_beyond(task):
+            return explain(self, task, domain)
+        # what depends on the node alone is the same for every task of the template until something is placed
+        version, refusal = self._explained.get(task.template.number, (-1, None))
+        if refusal is None or version != len(self.nodes.log):
+            refusal = explain(self, task, None)
+            self._explained[task.template.number] = (len(self.nodes.log), refusal)
+        return refusal

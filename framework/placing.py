@@ -135,9 +135,9 @@ _MANY: Final = 1 << 30
 
 def _place_run(site: _Site, most: int) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
-    if most <= 1:
-        return False
     task, session = site.worksheet.next_task, site.session
+    if most <= 1 or not session.has_room(task):
+        return False
     candidates = session.candidates(task)
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
@@ -168,11 +168,12 @@ def _place_one(site: _Site, task: Task) -> bool:
     refusal = site.session.pre_predicate(task)
     choice = None
     if refusal is None:
-        candidates = site.session.candidates(task)
-        choice = _nominated(site, task) or candidates.choose(task, site.domain)
+        has_room = site.session.has_room(task)
+        if has_room:
+            choice = _nominated(site, task) or site.session.candidates(task).choose(task, site.domain)
         if choice is None:
             refusal = site.session.explain(task, site.domain)
-            if site.domain is None and candidates.is_hopeless(task):
+            if site.domain is None and (not has_room or site.session.candidates(task).is_hopeless(task)):
                 _fail_alike(site, refusal)
     if choice is None:
         assert refusal is not None, "a task without a place was refused"

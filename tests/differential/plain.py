@@ -4,6 +4,7 @@ Slow and obvious on purpose. It is written from Volcano's documented behaviour a
 (docs/compatibility.md), shares no code with the product, and gives the plans that the product must give.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -179,8 +180,13 @@ class Plain:
         return not self.has("gang") or part.reaches("Pipelined")
 
     def relies_on_light(self, group: Group) -> bool:
-        """Whether best-effort pods without a place are needed for the minimum."""
-        return bool(group.light) and group.ready < group.minimum
+        """Whether best-effort pods without a place are needed for the minimum, or for that of a role."""
+        if not group.light:
+            return False
+        placed = Counter(pod.role for pod in group.pods if pod.status in READY)
+        checks = group.minimum >= sum(group.by_role.values())
+        lacks = checks and any(placed[role] < least for role, least in group.by_role.items())
+        return group.ready < group.minimum or lacks
 
     # Enqueue
 
