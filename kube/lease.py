@@ -90,6 +90,7 @@ class Elector:
         self._lease: dict[str, Any] | None = None
         self._seen_at = 0.0
         """When the lease was last seen to change, on our own clock."""
+        self._is_failing = False
         self._leads_until = float("-inf")
         self._log = _log.bind(lease=f"{options.namespace}/{options.name}", identity=options.identity)
 
@@ -168,8 +169,12 @@ class Elector:
             async with asyncio.timeout(seconds):
                 is_ours = await self._take_or_renew()
         except (ApiError, TimeoutError) as error:
-            self._log.debug("lease_not_renewed", error=str(error) or "timed out")
+            # the first of a row is news, a missing namespace for example; the rest would fill the log
+            tell = self._log.debug if self._is_failing else self._log.warning
+            tell("lease_not_renewed", error=str(error) or "timed out")
+            self._is_failing = True
             return False
+        self._is_failing = False
         if is_ours:
             # Counted from the start: that is the earliest the server may have written the renewal.
             self._leads_until = begun_at + self._options.renew_deadline_seconds

@@ -1,0 +1,33 @@
+"""Names of Volcano's configuration that this release does not have yet: told apart from misspelt ones."""
+
+from collections.abc import Collection
+from typing import Final
+
+from framework.nearest import did_you_mean
+
+__all__ = ["hint_for"]
+
+ACTIONS: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim", "shuffle"})
+PLUGINS: Final = frozenset({
+    "capacity",
+    "cdp",
+    "deviceshare",
+    "extender",
+    "network-topology-aware",
+    "nodegroup",
+    "numa-aware",
+    "pdb",
+    "rescheduling",
+    "resource-strategy-fit",
+    "resourcequota",
+    "task-topology",
+    "tdm",
+    "usage",
+})  # fmt: skip
+
+
+def hint_for(name: str, known: Collection[str]) -> str:
+    """Return what to say behind an unknown name: that it comes later, or the known name that is nearest."""
+    if name in ACTIONS or name in PLUGINS:
+        return " (one of Volcano's that this release does not have yet)"
+    return did_you_mean(name, known)
