@@ -146,8 +146,8 @@ class JobQuestions(NodeQuestions):
         return (*self.keys(points.TASK_ORDER, task), task_order_key(task))
 
     def sub_job_order_key(self, sub_job: SubJob) -> tuple[Any, ...]:
-        """Key by which sub-jobs of a job are ordered: plugins' keys, then id."""
-        return (*self.keys(points.SUB_JOB_ORDER, sub_job), sub_job.id)
+        """Key by which sub-jobs of a job are ordered: plugins' keys, then the value that made them, then id."""
+        return (*self.keys(points.SUB_JOB_ORDER, sub_job), sub_job.index, sub_job.id)
 
     def queue_order_key(self, queue: Queue) -> tuple[Any, ...]:
         """Key by which queues are ordered: plugins' keys, then age, then name."""

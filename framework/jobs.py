@@ -256,10 +256,12 @@ class SessionJob:
         division = Division(self.id, policies)
         members: dict[SubJobId, list[TaskId]] = {}
         made_by: dict[SubJobId, SubGroupPolicy | None] = {}
+        index: dict[SubJobId, int] = {}
         for task in self._tasks.values():
-            part, policy = division.place_of(task)
+            part, policy, value = division.place_of(task)
             members.setdefault(part, []).append(task.id)
             made_by[part] = policy
+            index[part] = int(value) if value.isdecimal() and value.isascii() else 0
         return {
             part: SubJob(
                 self,
@@ -267,6 +269,7 @@ class SessionJob:
                 group=self.id if policy is None else group_of(self.id, policy),
                 min_available=1 if policy is None else policy.sub_group_size,
                 members=members[part],
+                index=index[part],
             )
             for part, policy in made_by.items()
         }
@@ -311,9 +314,10 @@ class SessionJob:
     def note_misfit(self, template: TaskTemplate) -> None:
         """Note that no node has room for a task of the one template of all tasks that `allocate` places.
 
-        It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time.
+        It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
+        and so is one that passed its gate just now, until its phase is written.
         """
-        if not (self._pending_best_effort or self.has_sub_group_policy):
+        if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is JobPhase.PENDING):
             self.misfit = template.number
 
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
@@ -326,16 +330,25 @@ class SessionJob:
 class SubJob:
     """A part of a job: its own minimum, its own tasks."""
 
-    __slots__ = ("_members", "group", "id", "job", "min_available")
+    __slots__ = ("_members", "group", "id", "index", "job", "min_available")
 
     def __init__(
-        self, job: SessionJob, sub_job_id: SubJobId, *, group: str, min_available: int, members: Sequence[TaskId] | None
+        self,
+        job: SessionJob,
+        sub_job_id: SubJobId,
+        *,
+        group: str,
+        min_available: int,
+        members: Sequence[TaskId] | None,
+        index: int = 0,
     ) -> None:
         self.job = job
         self.id = sub_job_id
         self.group = group
         """Id of the policy's group; the job's id for the rest."""
         self.min_available = min_available
+        self.index = index
+        """The first label value that made it, where that is a number, else 0: orders sub-jobs that are else equal."""
         self._members = members
 
     @property

@@ -1,15 +1,14 @@
 """Nodes of a session: the live amounts, the tasks on each node, and what plugins are shown of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import numpy as np
 
-from model.arrays import BoolArray, IntArray
+from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
 from model.resources import UNLIMITED, ResourceSpace
-from model.tasks import Task, TaskStatus, TaskTemplate
+from model.tasks import Task, TaskTemplate
 
 __all__ = ["Needs", "NodeColumns", "NodeView", "SessionNodes"]
 
@@ -180,9 +179,6 @@ class Needs:
         return delta
 
 
-_GONE: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
-
-
 class SessionNodes:
     """The node table of a session: the snapshot's facts, amounts of its own, and a log of touched columns."""
 
@@ -292,7 +288,3 @@ class SessionNodes:
         if changed is None:
             changed = self._moved[column] = dict(self.table.tasks[column])
         return changed
-
-    def in_shard(self) -> BoolArray:
-        """Return which nodes belong to this scheduler's shard, shape (N,)."""
-        return self.table.in_shard

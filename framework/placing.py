@@ -23,7 +23,7 @@ from model.tasks import Task, TaskStatus
 
 __all__ = ["Worksheet", "complete", "complete_deferred", "place_best_effort", "place_tasks"]
 
-_PLACED_ROLE: Final = "SameRoleFailed"
+_SAME_ROLE_FAILED: Final = "SameRoleFailed"
 
 
 class Worksheet:
@@ -223,7 +223,7 @@ def _role_has_failed(site: _Site, task: Task) -> bool:
         return False
     refusal = Refusal(
         plugin=first.plugin,
-        reason=_PLACED_ROLE,
+        reason=_SAME_ROLE_FAILED,
         message=f"another task of role {task.role} was refused: {first.message}",
         counts=first.counts,
         resolvable=first.resolvable,

@@ -13,7 +13,7 @@ all                 the first refusal counts; asked until then
 any                 the first that says yes counts
 votes               per tier: a reject ends with no; a permit makes the tier say yes; else the next tier is asked
 first tier          the first tier with a function decides; all its functions must agree
-victims             per tier: answers are intersected; the first tier with victims decides (see `framework.victims`)
+victims             per tier: answers are intersected; the first tier with victims decides (see `framework.votes`)
 first               the first function that gives an answer
 each                everybody is told
 ==================  =====================================================================================

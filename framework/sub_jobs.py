@@ -37,8 +37,8 @@ class Division:
             for policy in policies
         ]
 
-    def place_of(self, task: Task) -> tuple[SubJobId, SubGroupPolicy | None]:
-        """Return the sub-job that a task belongs to, and the policy that made it (None for the rest)."""
+    def place_of(self, task: Task) -> tuple[SubJobId, SubGroupPolicy | None, str]:
+        """Return the sub-job that a task belongs to, the policy that made it (None for the rest), its first value."""
         labels = task.pod.metadata.labels
         for policy, selector in self._policies:
             if selector is not None and not selector.matches(labels):
@@ -49,8 +49,9 @@ class Division:
             joined = "-".join(values)
             if len(joined) > _LONGEST_VALUES:
                 joined = f"{_fnv32a(joined):08x}"
-            return SubJobId(f"{self._job}/{policy.name}-{joined}" if joined else f"{self._job}/{policy.name}"), policy
-        return SubJobId(self._job), None
+            name = f"{policy.name}-{joined}" if joined else policy.name
+            return SubJobId(f"{self._job}/{name}"), policy, values[0] if values else ""
+        return SubJobId(self._job), None, ""
 
 
 def _fnv32a(text: str) -> int:

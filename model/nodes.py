@@ -25,6 +25,9 @@ ABSENT: Final = -1
 SCORED_ROWS: Final = 2
 """Rows of scored (non-zero) requests: cpu in thousandths, memory in bytes."""
 
+_MOST_DERIVED: Final = 1 << 14
+"""Answers kept about one set of nodes: pods with ever new selectors must not fill the memory while nodes stay."""
+
 Derived = TypeVar("Derived")
 
 
@@ -96,7 +99,10 @@ class NodeFacts:
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
         if key not in self.memo:
-            self.memo[key] = compute()
+            derived = compute()
+            if len(self.memo) >= _MOST_DERIVED:
+                self.memo.clear()
+            self.memo[key] = derived
         return cast("Derived", self.memo[key])
 
     def label_codes(self, label: str) -> tuple[IntArray, Mapping[str, int]]:

@@ -5,12 +5,15 @@ and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rule
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from framework import points
+from framework.nodes import NodeColumns
 from framework.pods import session_pods
 from framework.points import Locality
 from framework.session import Session
+from model.arrays import ReasonArray
+from model.refusals import Reason
 from model.tasks import Task
 from plugins.predicates import (
     node_facts,
@@ -37,6 +40,18 @@ __all__ = ["Predicates"]
 NAMES_CONFLICT = "pod affinity terms conflict"
 
 
+class _Judge(Protocol):
+    """A filter that is asked anew for each task that is its concern."""
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether a task is any concern of it."""
+        ...
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Judge nodes, shape (columns,)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Predicates:
     """The filters of kube-scheduler, in its order."""
@@ -54,13 +69,15 @@ class Predicates:
         if self.args.node_ports:
             self._register_ports(session)
         if self.args.pod_affinity:
-            self._register_pod_affinity(session)
+            affinity = PodAffinity(session, session_pods(session))
+            self._register_judge(session, "InterPodAffinity", affinity, pod_affinity.REASONS)
         if self.args.volume_limits:
             self._register_volume_limits(session, faults)
         if self.args.volume_zone:
             self._register_volume_zone(session, faults)
         if self.args.topology_spread:
-            self._register_topology_spread(session)
+            spread = TopologySpread(session, session_pods(session))
+            self._register_judge(session, "PodTopologySpread", spread, topology_spread.REASONS)
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
 
@@ -94,55 +111,27 @@ class Predicates:
             part="NodePorts",
         )
 
-    def _register_pod_affinity(self, session: Session) -> None:
-        affinity = PodAffinity(session, session_pods(session))
-        session.register(
-            points.PREDICATE,
-            self.name,
-            affinity.verdicts,
-            locality=Locality.GLOBAL,
-            reasons=pod_affinity.REASONS,
-            cares=affinity.cares,
-            part="InterPodAffinity",
-        )
-
     def _register_volume_limits(self, session: Session, faults: Faults) -> None:
         limits = VolumeLimits(session)
         session.register_ledger(self.name, limits)
         faults.of_volumes("NodeVolumeLimits", limits.fault)
-        session.register(
-            points.PREDICATE,
-            self.name,
-            limits.verdicts,
-            locality=Locality.GLOBAL,
-            reasons=volume_limits.REASONS,
-            cares=limits.cares,
-            part="NodeVolumeLimits",
-        )
+        self._register_judge(session, "NodeVolumeLimits", limits, volume_limits.REASONS)
 
     def _register_volume_zone(self, session: Session, faults: Faults) -> None:
         zone = VolumeZone(session)
         faults.of_volumes("VolumeZone", zone.fault)
-        session.register(
-            points.PREDICATE,
-            self.name,
-            zone.verdicts,
-            locality=Locality.GLOBAL,
-            reasons=volume_zone.REASONS,
-            cares=zone.cares,
-            part="VolumeZone",
-        )
+        self._register_judge(session, "VolumeZone", zone, volume_zone.REASONS)
 
-    def _register_topology_spread(self, session: Session) -> None:
-        spread = TopologySpread(session, session_pods(session))
+    def _register_judge(self, session: Session, part: str, judge: _Judge, reasons: tuple[Reason, ...]) -> None:
+        """Register a filter that looks beyond the node and its template."""
         session.register(
             points.PREDICATE,
             self.name,
-            spread.verdicts,
+            judge.verdicts,
             locality=Locality.GLOBAL,
-            reasons=topology_spread.REASONS,
-            cares=spread.cares,
-            part="PodTopologySpread",
+            reasons=reasons,
+            cares=judge.cares,
+            part=part,
         )
 
     def _register_volume_binding(self, session: Session, faults: Faults) -> None:
@@ -150,15 +139,7 @@ class Predicates:
         session.register_ledger(self.name, binding)
         session.register_preparations(self.name, binding.preparations)
         faults.of_volumes("VolumeBinding", binding.fault)
-        session.register(
-            points.PREDICATE,
-            self.name,
-            binding.verdicts,
-            locality=Locality.GLOBAL,
-            reasons=volume_binding.REASONS,
-            cares=binding.cares,
-            part="VolumeBinding",
-        )
+        self._register_judge(session, "VolumeBinding", binding, volume_binding.REASONS)
         if self.args.volume_score and self.args.volume_weight:
             score = VolumeScore(session, binding, self.args.volume_shape, self.args.volume_weight)
             session.register(

@@ -136,7 +136,7 @@ def _with_job(
         for _ in range(size):
             own = shape if chance.random() < 0.85 else _shape(chance)
             placed = runs and chance.random() < 0.6
-            labels = {"app": own["labels"], "part": chance.choice(["0", "1", "2"])}
+            labels = {"app": own["labels"], "part": chance.choice(["0", "2", "10", "x"])}
             phase = chance.choice(["Running", "Running", "Running", "Pending", "Succeeded", "Failed"]) if placed else ""
             scenario = scenario.pod(
                 f"{name}{dashes}{number}",

@@ -27,6 +27,8 @@ class Part:
     policy: str
     minimum: int
     members: list[Pod]
+    index: int = 0
+    """The first value that made it, as a number."""
     left: list[Pod] = field(default_factory=list)
     is_required: bool = False
     failed: set[str] = field(default_factory=set)
@@ -96,7 +98,7 @@ class Plain:
                 keys.append(-max(0, *(pod.priority for pod in part.members)))
             elif plugin == "gang":
                 keys.append(part.reaches())
-        return (*keys, part.id)
+        return (*keys, part.index, part.id)
 
     def deadline(self, group: Group) -> float:
         """When a job has waited long enough."""
@@ -240,7 +242,7 @@ class Plain:
             return [Part(group, group.key, "", group.minimum, group.pods)]
         found: dict[str, Part] = {}
         for pod in group.pods:
-            name, policy, minimum = group.key, "", 1
+            name, policy, minimum, index = group.key, "", 1, 0
             for each in group.policies:
                 keys = each.get("matchLabelKeys", [])
                 values = [pod.labels.get(key, "") for key in keys]
@@ -248,8 +250,9 @@ class Plain:
                 if (selector is None or selects(selector, pod.labels)) and all(values) and (keys or selector):
                     policy, minimum = each["name"], each.get("subGroupSize") or 1
                     name = f"{group.key}/{policy}" + (f"-{'-'.join(values)}" if values else "")
+                    index = int(values[0]) if values and values[0].isdecimal() else 0
                     break
-            found.setdefault(name, Part(group, name, policy, minimum, [])).members.append(pod)
+            found.setdefault(name, Part(group, name, policy, minimum, [], index)).members.append(pod)
         return list(found.values())
 
     def worksheet(self, group: Group) -> list[Part]:

@@ -36,3 +36,12 @@ def test_a_sub_group_stops_at_its_minimum() -> None:
 def test_ready_sub_groups_go_on_until_the_job_is_ready() -> None:
     """The minimum of the job may be more than the minimums of its sub-groups together."""
     assert plans(divided(5, size=2, at_least=2, parts="aaabbb"))[0] == ["j-0", "j-1", "j-3", "j-4", "j-2"]
+
+
+def test_sub_groups_of_numbers_go_by_number() -> None:
+    """Sub-group 2 comes before sub-group 10, whatever their names say as text."""
+    policy = {"name": "part", "matchLabelKeys": ["part"], "subGroupSize": 1, "minSubGroups": 2}
+    scenario = Scenario().node("n", cpu=64).job("j", tasks=0, min_available=2, group={"subGroupPolicy": [policy]})
+    scenario = scenario.pod("j-0", job="j", labels={"part": "10"}).pod("j-1", job="j", labels={"part": "2"})
+
+    assert plans(scenario) == [["j-1", "j-0"]]
