@@ -64,12 +64,20 @@ class JobQuestions(NodeQuestions):
         mask: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
         for number in np.unique(templates[mask]).tolist():
             columns = mask & (templates == number)
-            job = table.jobs[int(np.flatnonzero(columns)[0])]
-            task = None if job is None else next(t for t in job.tasks.values() if t.template.number == number)
+            jobs = table.select(columns)
+            task = next(t for t in jobs[0].tasks.values() if t.template.number == number) if jobs else None
             if task is None or (self.has_room(task) and not self.candidates(task).is_hopeless(task)):
                 mask &= ~columns
+                continue
+            # nodes can refuse for other reasons than before: who was told something else is told anew
+            reason = self.explain(task)
+            mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
         self.passed_over = table.select(mask)
         return mask
+
+    def _was_told(self, job: Job, reason: Refusal) -> bool:
+        standing = self.standing(job)
+        return standing is not None and next(iter(standing.task_refusals.values()), None) == reason
 
     def standing(self, job: Job) -> Standing | None:
         """Return what a job was told in the last cycle, where nothing of it changed since."""
