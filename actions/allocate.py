@@ -131,11 +131,8 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        if job.has_sub_group_policy:
-            place_parts(session, statement, job, sheets)
-        else:
-            place_tasks(session, statement, job, sheets[0])
-        if session.job_ready(job):
+        place = place_parts if job.has_sub_group_policy else place_whole
+        if place(session, statement, job, sheets):
             if job.relies_on_best_effort:
                 session.defer(job, statement)
                 return False
@@ -146,8 +143,13 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     return False
 
 
-def place_parts(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> None:
-    """Place tasks of the sub-jobs until the job is ready.
+def place_whole(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
+    """Place tasks of a job that nothing divides until it is ready, and tell whether it is."""
+    return place_tasks(session, statement, job, sheets[0])
+
+
+def place_parts(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
+    """Place tasks of the sub-jobs until the job is ready, and tell whether it is.
 
     Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
     a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
@@ -168,6 +170,7 @@ def place_parts(session: Session, statement: Statement, job: SessionJob, sheets:
         if len(statement.operations) == before:
             sheet.drop_rest()
         elif session.job_ready(job):
-            return
+            return True
         if not sheet:
             waiting.remove(sheet)
+    return session.job_ready(job)

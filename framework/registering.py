@@ -102,11 +102,15 @@ class Registering:
 
     def annotations_for(self, task: Task, column: int) -> dict[str, str]:
         """Return what the binding of a task to the node of a column shall carry; raises `BindingRefused`."""
+        if not self._annotators:
+            return {}
         told = [self._ask_for_binding(each, task, column) for each in self._annotators]
         return {key: value for each in told for key, value in each.items()}
 
     def preparations_for(self, task: Task, column: int) -> tuple[Preparation, ...]:
         """Return what must be done before a task may be bound to the node of a column; raises `BindingRefused`."""
+        if not self._preparers:
+            return ()
         told = [self._ask_for_binding(each, task, column) for each in self._preparers]
         return tuple(step for each in told for step in each)
 
@@ -194,7 +198,11 @@ class Registering:
 
     def keys(self, point: Point[Any], subject: Any) -> list[Any]:
         """Ask the functions of an ordering point for their keys; one that fails puts what it was asked about last."""
-        return [self.ask_or(each, LAST, subject) for each in self.functions(point)]
+        functions = self.functions(point)
+        try:
+            return [each.function(subject) for each in functions]
+        except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails
+            return [self.ask_or(each, LAST, subject) for each in functions]
 
     def close_plugins(self, observed: Callable[[str, Callable[[], None]], None]) -> None:
         """Call the close hooks in the order of registration; `observed` runs each under its plugin's name."""
