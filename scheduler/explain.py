@@ -1,11 +1,13 @@
 """Explain: what the last cycle said of one job, as values that JSON can hold."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import asdict
 
 from model.ids import JobId
+from model.jobs import Job
 from model.refusals import Refusal
 from model.report import CycleReport
 from model.snapshot import Snapshot
@@ -37,7 +39,7 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         "configuration": report.configuration,
         "phase": report.phases.get(job.id, job.phase),
         "minAvailable": job.min_available,
-        "tasks": dict(report.status_counts.get(job.id, {})),
+        "tasks": dict(report.status_counts.get(job.id) or _counts(job)),
         "refusals": [_refusal(each) for each in report.refusals.get(job.id, ())],
         "taskRefusals": {
             task.key: [_refusal(each) for each in report.task_refusals[task.id]]
@@ -47,6 +49,11 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
         "share": None if share is None else asdict(share),
     }
+
+
+def _counts(job: Job) -> Mapping[str, int]:
+    """Count a job's tasks by status, as the snapshot has them: what a cycle did not touch, its report leaves out."""
+    return Counter(task.status.label for task in job.tasks.values())
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:

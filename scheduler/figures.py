@@ -35,13 +35,15 @@ def tell_figures(seen: Seen, metrics: Metrics) -> None:
 
 def _first_refusals(seen: Seen) -> Iterator[Refusal]:
     """Yield for each waiting job the first rule that keeps it, else the first that keeps one of its tasks."""
-    report = seen.report
-    for job_id, counts in report.status_counts.items():
-        if report.refusals.get(job_id):
-            yield report.refusals[job_id][0]
-        elif TaskStatus.PENDING.label in counts and job_id in seen.snapshot.jobs:
-            tasks = seen.snapshot.jobs[job_id].tasks
-            yield from islice((report.task_refusals[task][0] for task in tasks if task in report.task_refusals), 1)
+    snapshot, report = seen.snapshot, seen.report
+    # Of every job, not of those that were tried: one that need not be tried again waits for the same reason.
+    pending = snapshot.job_table.counts[TaskStatus.PENDING].tolist()
+    for job in snapshot.jobs.values():
+        if report.refusals.get(job.id):
+            yield report.refusals[job.id][0]
+        elif pending[job.column]:
+            refused = (report.task_refusals[task][0] for task in job.tasks if report.task_refusals.get(task))
+            yield from islice(refused, 1)
 
 
 def tell_placements(seen: Seen, metrics: Metrics, now: float) -> None:

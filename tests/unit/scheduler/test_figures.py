@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from cache.objects import books_from_objects
+from cache.objects import books_from_objects, decoded
 from framework.cycle import run_cycle
+from framework.memory import Settled
 from scheduler.daemon import Seen
 from scheduler.explain import explain_job
 from scheduler.figures import tell_figures, tell_placements
@@ -16,6 +17,13 @@ from scheduler.settings import read_configuration
 CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
 CREATED = "2026-01-01T00:00:00Z"
 SECOND_AFTER_CREATION = 1767225601.0
+QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}}
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n1", "uid": "n1"},
+    "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
+}
 
 
 def group(name: str, minimum: int) -> dict[str, Any]:
@@ -50,13 +58,8 @@ def pod(name: str, gang: str, cpu: str) -> dict[str, Any]:
 def seen() -> Seen:
     """A cycle that places one gang of two and cannot place another."""
     objects = [
-        {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}},
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": "n1", "uid": "n1"},
-            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
-        },
+        QUEUE,
+        NODE,
         group("small", 2),
         pod("small-0", "small", "1"),
         pod("small-1", "small", "1"),
@@ -77,6 +80,24 @@ def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
 
     assert metrics.value("pyroclast_backlog_tasks", "q") == 3
     assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
+
+
+def test_jobs_that_need_not_be_tried_again_still_wait() -> None:
+    """A later cycle, on a cluster that changed elsewhere, shows and explains the job that nobody looked at again."""
+    books = books_from_objects([QUEUE, NODE, group("large", 1), pod("large-0", "large", "64")])
+    registry, settled = load_registry(), Settled()
+    configuration = read_configuration(CONFIGURATION, registry).configuration
+    for kind, each in decoded([group("later", 1), group("latest", 1)]):
+        snapshot = books.snapshot()
+        report, _ = run_cycle(snapshot, configuration, registry=registry, now=SECOND_AFTER_CREATION, settled=settled)
+        books.apply(kind, each)
+    metrics = Metrics()
+    tell_figures(Seen(snapshot=snapshot, report=report), metrics)
+
+    assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
+    explained = explain_job("ns/large", snapshot, report)
+    assert explained is not None
+    assert explained["tasks"] == {"Pending": 1}
 
 
 def test_placements_are_timed_from_creation(seen: Seen) -> None:
