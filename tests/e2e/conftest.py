@@ -19,6 +19,7 @@ from tests.e2e.emulatorprocess import running_emulator, tell_faults
 CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file in one process, where several run: they share nodes, and a daemon takes a second."""
     here = Path(__file__).parent
