@@ -40,8 +40,8 @@ class Args:
     weight: int = argument("binpack.weight", 1, least=0)
     resources: Mapping[str, int] = argument("binpack.resources", {}, prefix="binpack.resources.", listed=1, least=0)
     zones: Mapping[str, str] = argument(prefix="tdm.revocable-zone.", default={})
-    factor: Fraction = argument("overcommit-factor", Fraction(6, 5), least=1)  # noqa: RUF009  # declares a field
-    waiting: Fraction | None = argument("sla-waiting-time", None, parse=parse_duration)  # noqa: RUF009  # as above
+    factor: Fraction = argument("overcommit-factor", Fraction(6, 5), least=1)  # declares a field
+    waiting: Fraction | None = argument("sla-waiting-time", None, parse=parse_duration)  # as above
     managed: tuple[str, ...] = argument("extender.managedResources", ())
     strict_weight: int = argument("volumebinding.weight", 1, refuse=True)
     shape: tuple[Point, ...] = argument("volumebinding.shape", (Point(utilization=0, score=10),), refuse=True)
