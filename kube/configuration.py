@@ -4,11 +4,14 @@ Reading kubeconfig files, in-cluster service accounts and exec plugins is `kuber
 turned into a server address, a TLS context and an `Authorization` header that stays fresh.
 """
 
+import asyncio
 import os
 import ssl
 from dataclasses import dataclass
 from typing import Any, Final
 
+import aiohttp
+import structlog
 from kubernetes.aio import config as loading
 from kubernetes.aio.client import Configuration
 from yaml import YAMLError
@@ -20,6 +23,10 @@ __all__ = ["Cluster", "ClusterOptions", "connect"]
 
 _REFRESH_SECONDS: Final = 60.0
 """How long a credential that may change is used before its source is asked again, as client-go does for token files."""
+_RETRY_SECONDS: Final = 5.0
+"""How long the last credential is used when its source has failed."""
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,8 @@ class Cluster:
         self._loader: Any = None
         self._fresh_until = 0.0
         self._is_changeable = False
+        self._renewing = asyncio.Lock()
+        self._loads = 0
 
     async def authorization(self, *, renew: bool = False) -> str | None:
         """Return the `Authorization` header, asking its source again when it may have changed.
@@ -59,9 +68,27 @@ class Cluster:
         Args:
             renew: The server refused the header that it was given: ask now.
         """
-        if self._is_changeable and (renew or self._clock.monotonic() >= self._fresh_until):
-            await self.load()
+        if not self._is_changeable or not (renew or self._is_stale()):
+            return self._authorization
+        loads = self._loads
+        async with self._renewing:
+            # Many requests find the same header stale: the first asks for all of them.
+            if self._loads == loads:
+                await self._renew()
         return self._authorization
+
+    def _is_stale(self) -> bool:
+        return self._clock.monotonic() >= self._fresh_until
+
+    async def _renew(self) -> None:
+        """Ask the source; while it fails, the last header stays, and the server judges it."""
+        try:
+            await self.load()
+        except ConfigError as error:
+            # A plugin that fails for a while must not end whoever follows or leads: requests are tried again anyway.
+            _log.warning("credentials_not_renewed", error=str(error))
+            self._fresh_until = self._clock.monotonic() + _RETRY_SECONDS
+            self._loads += 1
 
     async def load(self) -> None:
         """Read the configuration.
@@ -81,10 +108,12 @@ class Cluster:
             TypeError,
             AttributeError,
             LookupError,
+            aiohttp.ClientError,
         ) as error:
             # The loader trips over malformed files with whatever error its code meets first.
             raise ConfigError(f"{self._source()}: {error}") from error
         self._take(found)
+        self._loads += 1
         self._fresh_until = self._clock.monotonic() + _REFRESH_SECONDS
 
     async def _fill(self, found: Configuration) -> None:
@@ -92,8 +121,10 @@ class Cluster:
             loading.load_incluster_config(found, try_refresh_token=False)  # type: ignore[no-untyped-call]  # untyped library
             self._is_changeable = True
             return
-        if self._options.master and not self._options.kubeconfig and not _default_kubeconfig_exists():
+        if self._options.master and not self._options.kubeconfig and not _kubeconfig_exists():
             return
+        if not _kubeconfig_exists(self._options.kubeconfig):
+            raise ConfigError(f"{self._source()}: no such kubeconfig file; name one by --kubeconfig or $KUBECONFIG")
         if self._loader is None or not self._has_exec_plugin():
             # An exec plugin's loader is kept: it knows until when its token is good.
             self._loader = await loading.load_kube_config(  # type: ignore[no-untyped-call]  # untyped library
@@ -113,6 +144,9 @@ class Cluster:
         self.server = (self._options.master or found.host).rstrip("/")
         if not self.server:
             raise ConfigError(f"{self._source()}: no server address")
+        if not self.server.startswith(("http://", "https://")):
+            where = "--master" if self._options.master else self._source()
+            raise ConfigError(f"{where}: got the server address {self.server!r}, expected http://… or https://…")
         self.proxy = found.proxy or None
         self.tls_server_name = found.tls_server_name or None
         self._authorization = found.api_key.get("BearerToken")
@@ -149,10 +183,10 @@ def _is_in_cluster(options: ClusterOptions) -> bool:
     return not options.kubeconfig and not options.master and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
-def _default_kubeconfig_exists() -> bool:
+def _kubeconfig_exists(paths: str = "") -> bool:
     return any(
         os.path.exists(os.path.expanduser(path))  # noqa: PTH110, PTH111  a list of paths as text, as `$KUBECONFIG` has it
-        for path in os.environ.get("KUBECONFIG", "~/.kube/config").split(os.pathsep)
+        for path in (paths or os.environ.get("KUBECONFIG") or "~/.kube/config").split(os.pathsep)
         if path
     )
 

@@ -223,7 +223,7 @@ class Discovery:
             return names
         try:
             listed = await self._client.request_json("GET", root)
-            names = frozenset(entry["name"] for entry in listed["resources"])
+            names = frozenset(entry["name"] for entry in (listed or {}).get("resources") or ())
         except ApiError as error:
             if not error.is_not_found:
                 raise

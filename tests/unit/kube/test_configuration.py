@@ -1,5 +1,6 @@
 """Addresses and credentials come from kubeconfig files, service accounts and plugins."""
 
+import asyncio
 import json
 import ssl
 import sys
@@ -101,6 +102,61 @@ async def test_exec_plugins_give_tokens_that_are_renewed(tmp_path: Path) -> None
     assert await cluster.authorization() == "Bearer token-2"
 
 
+async def test_credentials_outlive_a_source_that_fails_for_a_while(tmp_path: Path) -> None:
+    """The last token stays, however many ask; the source is asked again seconds later."""
+    token = tmp_path / "token"
+    token.write_text("first", encoding="utf-8")
+    clock = FakeClock()
+    cluster = await connect(
+        ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)})),
+        clock=clock,
+    )
+    path = tmp_path / "config"
+    good = path.read_text(encoding="utf-8")
+    path.write_text("{", encoding="utf-8")
+
+    clock.now += 61
+    asked = await asyncio.gather(*(cluster.authorization() for _ in range(3)))
+    assert asked == ["Bearer first"] * 3
+    assert await cluster.authorization(renew=True) == "Bearer first"
+
+    path.write_text(good, encoding="utf-8")
+    token.write_text("second", encoding="utf-8")
+    assert await cluster.authorization() == "Bearer first"
+    clock.now += 6
+    assert await cluster.authorization() == "Bearer second"
+
+
+async def test_many_requests_renew_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exec plugin may cost seconds: it is not run for each of them."""
+    token = tmp_path / "token"
+    token.write_text("t", encoding="utf-8")
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)})), clock=clock)
+    loads = 0
+    load = cluster.load
+
+    async def counted() -> None:
+        nonlocal loads
+        loads += 1
+        await asyncio.sleep(0)
+        await load()
+
+    monkeypatch.setattr(cluster, "load", counted)
+    clock.now += 61
+
+    await asyncio.gather(*(cluster.authorization() for _ in range(5)))
+
+    assert loads == 1
+
+
+@pytest.mark.parametrize("master", ["nonsense", "10.0.0.1:6443", "ftp://one"])
+async def test_an_address_without_its_scheme_is_a_fault(master: str) -> None:
+    """Told at the start, by the flag's name, and not at each request."""
+    with pytest.raises(ConfigError, match="--master: got the server address"):
+        await connect(ClusterOptions(master=master))
+
+
 async def test_an_exec_plugin_that_fails_is_a_fault(tmp_path: Path) -> None:
     """Never anonymous by accident."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/nonexistent/plugin"}
@@ -120,8 +176,8 @@ async def test_a_broken_file_is_a_fault_with_its_path(tmp_path: Path, text: str)
 
 
 async def test_an_absent_file_is_a_fault(tmp_path: Path) -> None:
-    """It is named."""
-    with pytest.raises(ConfigError, match="nowhere"):
+    """It is named, and what to do."""
+    with pytest.raises(ConfigError, match="nowhere: no such kubeconfig file; name one by --kubeconfig"):
         await connect(ClusterOptions(kubeconfig=str(tmp_path / "nowhere")))
 
 
