@@ -7,6 +7,7 @@ decision is in them from `assume` until the cluster shows it, refuses it, or its
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
@@ -93,6 +94,8 @@ class SchedulerCache:
         }
         """By kind."""
         self._running: set[asyncio.Task[Any]] = set()
+        self._under_way: Counter[TaskId] = Counter()
+        """Tasks of plans that are being carried out."""
 
     def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
         feeder = Feeder(resource.kind, self.books)
@@ -157,7 +160,15 @@ class SchedulerCache:
 
     async def carry_out(self, plan: Plan) -> None:
         """Do what an assumed plan says; failures are corrected in the books."""
-        await carry_out(plan, self.books, self._hands)
+        tasks = [*(bind.task for bind in plan.binds), *(eviction.task for eviction in plan.evictions)]
+        self._under_way.update(tasks)
+        try:
+            await carry_out(plan, self.books, self._hands)
+        finally:
+            for task in tasks:
+                self._under_way[task] -= 1
+                if not self._under_way[task]:
+                    del self._under_way[task]
 
     def write(self, report: CycleReport) -> None:
         """Hand statuses, conditions and events of a cycle to their writers."""
@@ -191,6 +202,7 @@ class SchedulerCache:
         if stored is None:
             return
         path = PODS.path(stored.metadata.namespace, stored.metadata.name)
+        is_under_way = task in self._under_way  # before the pod is read: its bind may end meanwhile
         try:
             pod = PODS.decoder.decode(await self._client.request("GET", path))
         except ApiError as error:
@@ -200,8 +212,9 @@ class SchedulerCache:
         assumption = self.books.assumed().get(task)
         if pod is None or pod.metadata.uid != task:
             self.books.remove("Pod", stored)
-        elif assumption is not None and assumption.is_settled_by(pod):
-            # True after all: the watch, which lags, will bring it, and nothing older must overtake it.
+        elif assumption is not None and (assumption.is_settled_by(pod) or is_under_way):
+            # True after all: the watch, which lags, will bring it, and nothing older must overtake it. Or on its way
+            # still, as while a volume is made for it: decided anew, it would be sent to two nodes.
             self.books.extend(task, self._clock.monotonic())
         else:
             self.books.forget(task, failed=assumption is not None and assumption.node is not None)

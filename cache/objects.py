@@ -117,7 +117,7 @@ def decoded(
             foreign.add(f"{each.get('apiVersion', '')} {each.get('kind', '(no kind)')}")
             continue
         try:
-            found.append((kind, _DECODERS[kind].convert(_filled_in(kind, each))))
+            found.append((kind, _named(kind, _DECODERS[kind].convert(_filled_in(kind, each)))))
         except ObjectError as error:
             if report is not None:
                 report(error)
@@ -127,11 +127,25 @@ def decoded(
     return sorted(found, key=lambda pair: _ORDER[pair[0]])
 
 
+def _named(kind: str, each: Any) -> Any:
+    if not each.metadata.name:
+        raise ObjectError(kind, "(without a name)", "metadata.name", "missing; it is left out")
+    return each
+
+
 def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Replace Lists by their items, at any depth."""
+    """Replace Lists by their items, at any depth.
+
+    Raises:
+        ObjectError: An item of a List is no object.
+    """
     for each in objects:
         kind, items = each.get("kind"), each.get("items")
         if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            for number, item in enumerate(items):
+                if not isinstance(item, Mapping):
+                    fault = f"expected an object, got {type(item).__name__}"
+                    raise ObjectError(kind, "(in a file)", f"items[{number}]", fault)
             inherited = {"kind": kind.removesuffix("List"), "apiVersion": each.get("apiVersion", "")}
             yield from unfolded({**(inherited if kind != "List" else {}), **item} for item in items)
         else:

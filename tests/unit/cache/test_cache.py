@@ -1,5 +1,6 @@
 """The cache on a server: it follows, carries out, corrects itself, writes and reports."""
 
+import asyncio
 from typing import Any
 
 from cache.cache import SchedulerCache
@@ -318,6 +319,23 @@ async def test_an_overdue_bind_that_never_happened_is_forgotten(following: Follo
     await following.cache.resync(TaskId(a))
 
     assert status_of(following, a) is TaskStatus.PENDING
+
+
+async def test_an_overdue_bind_that_is_still_tried_gets_more_time(following: Following) -> None:
+    """A volume that is made for minutes, say: a pod decided anew meanwhile would be sent to two nodes."""
+    (a,) = await started(following, "a")
+    following.world.faults.add(effect="hold", subresource="binding", delay_seconds=0.3, count=1)
+    made = plan(bind(a, "a"))
+    following.cache.assume(made)
+    carrying = asyncio.create_task(following.cache.carry_out(made))
+    await asyncio.sleep(0)
+
+    await following.cache.resync(TaskId(a))
+    assert status_of(following, a) is TaskStatus.BINDING
+
+    await carrying
+    assert status_of(following, a) in {TaskStatus.BINDING, TaskStatus.BOUND}
+    assert not following.cache._under_way
 
 
 async def test_an_overdue_bind_that_happened_gets_more_time(following: Following) -> None:
