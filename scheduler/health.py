@@ -75,12 +75,12 @@ class Endpoints:
             try:
                 await self._listen("health", options.healthz_address, probes(self._inside.checks), tls)
             except OSError as error:
-                raise ConfigError(f"--healthz-address: {options.healthz_address}: {error}") from error
+                raise ConfigError(f"--healthz-address: {options.healthz_address}: {error.strerror or error}") from error
         if options.enable_metrics or options.enable_pprof:
             try:
                 await self._listen("metrics", options.listen_address, self._metrics_application(), None)
             except OSError as error:
-                _log.error("metrics_not_served", address=options.listen_address, error=str(error))
+                _log.error("metrics_not_served", address=options.listen_address, error=error.strerror or str(error))
 
     async def stop(self) -> None:
         """Close all listeners."""

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from framework.configuration import Configuration, Parsed
 from framework.configuration.notes import UnusableError
 from model.errors import ConfigError
+from scheduler.unreadable import why
 
 __all__ = ["ConfigFile", "Reload"]
 
@@ -112,13 +113,13 @@ def _content(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise ConfigError(f"{path}: cannot be read: {why(error)}") from None
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES} bytes")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}") from None
+        raise ConfigError(f"{path}: {why(error)}") from None
 
 
 def _metrics(parsed: Parsed | None) -> list[dict[str, str]]:

@@ -69,7 +69,7 @@ def replay(lines: Iterable[bytes]) -> Iterator[Replayed]:
     entries = _entries(lines)
     first = next(entries, None)
     if not isinstance(first, Header) or first.format != FORMAT:
-        raise RecordError(f"not a record of format {FORMAT}: it begins with {type(first).__name__}")
+        raise RecordError(f"not a record of format {FORMAT}: take a file that `pyroclast scheduler --record` wrote")
     running = Replay(first)
     for entry in entries:
         if isinstance(entry, Cycle):

@@ -169,8 +169,10 @@ class _Process:
             stopping.cancel()
             await asyncio.gather(starting, stopping, return_exceptions=True)
         self._has_begun = True
+        if self._stopping.is_set():
+            return False
         _log.info("synced", lagging=self._cache.lagging())
-        return not self._stopping.is_set()
+        return True
 
     async def _work(self) -> None:
         """Do a leader's work until told to end, and leave nothing half-done."""

@@ -63,7 +63,9 @@ class Settings:
         self._file = ConfigFile(Path(path) if path else default_configuration(), read)
         self._take(self._file.poll())
         if self._file.current is None:
-            raise ConfigError(*(f"{path}: {fault}" for fault in self._file.faults))
+            raise ConfigError(
+                *(fault if fault.startswith(f"{path}: ") else f"{path}: {fault}" for fault in self._file.faults)
+            )
         self._chosen = self._choose(self._file.current.configuration)
 
     @property

@@ -11,6 +11,7 @@ from framework.lint import Finding, Severity, check
 from model.errors import ConfigError
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
+from scheduler.unreadable import why
 
 __all__ = ["main"]
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
         text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text(encoding="utf-8")
         registry = load_registry(given.plugins_dir)
     except (OSError, UnicodeDecodeError) as error:
-        return _tell(given.file, [Finding(Severity.FAULT, "", str(error))])
+        return _tell(given.file, [Finding(Severity.FAULT, given.file, why(error))])
     except ConfigError as error:
         return _tell(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
     return _tell(given.file, check(text, partial(read_configuration, registry=registry, strict=given.strict)))

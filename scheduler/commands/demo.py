@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvloop
 
 from model.errors import ConfigError
+from scheduler.argument_types import positive
 from scheduler.demo.workload import nodes_needed
 from scheduler.logs import start_logging
 
@@ -72,14 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Start an API server in memory, hollow nodes and the scheduler; submit gangs to four queues, and "
         "one that can never fit; show the cluster before, meanwhile and after. Everything is cleaned up at the end.",
     )
-    parser.add_argument("--nodes", type=_positive, default=200, metavar="N", help="hollow nodes (default: %(default)s)")
-    parser.add_argument("--pods", type=_positive, default=2000, metavar="N", help="pods (default: %(default)s)")
+    parser.add_argument("--nodes", type=positive, default=200, metavar="N", help="hollow nodes (default: %(default)s)")
+    parser.add_argument("--pods", type=positive, default=2000, metavar="N", help="pods (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C, for kubectl")
     return parser
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"got {text}, expected at least 1")
-    return number

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scheduler.replay import RecordError, Replayed, replay
+from scheduler.unreadable import why
 
 __all__ = ["main"]
 
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str]) -> int:
                     print(difference(replayed))  # noqa: T201 - what the command is for
                     return 1
     except (OSError, RecordError) as error:
-        print(f"pyroclast: {given.file}: {error}", file=sys.stderr)  # noqa: T201 - as above
+        reason = why(error) if isinstance(error, OSError) else error
+        print(f"pyroclast: {given.file}: {reason}", file=sys.stderr)  # noqa: T201 - as above
         return 2
     print(f"{cycles} cycles, {busy} of them with news: decided again, byte for byte")  # noqa: T201 - as above
     return 0

@@ -13,6 +13,7 @@ import msgspec
 from cache.options import SINGLE, WAIT, BooksOptions
 from framework.registry import Registry
 from model.errors import ConfigError, PyroclastError
+from scheduler.argument_types import positive
 from scheduler.data import default_configuration
 from scheduler.registry import load_registry
 from scheduler.simulate.answer import told
@@ -21,6 +22,7 @@ from scheduler.simulate.case import Case, read_moment
 from scheduler.simulate.default_queues import with_default_queues
 from scheduler.simulate.reading import STANDARD_INPUT, read_objects, read_text
 from scheduler.simulate.table import table
+from scheduler.unreadable import why
 
 __all__ = ["main"]
 
@@ -101,7 +103,7 @@ def _lines(path: str) -> Iterator[Iterable[str]]:
         with Path(path).open(encoding="utf-8") as file:
             yield file
     except (OSError, UnicodeDecodeError) as error:
-        raise PyroclastError(f"{path}: {error}") from error
+        raise PyroclastError(f"{path}: {why(error)}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--config", metavar="FILE", help="configuration of the scheduler; without it, the built-in one")
     add("-f", "--filename", action="append", metavar="PATH", help="objects: YAML or JSON, a folder, or -; repeatable")
     add("--batch", metavar="CASES", help="one case a line, as JSON, or -; one JSON answer a line comes out")
-    add("--rounds", type=_positive, default=1, metavar="N", help="number of cycles, one second apart")
+    add("--rounds", type=positive, default=1, metavar="N", help="number of cycles, one second apart")
     add("--recreate-evicted", action="store_true", help="evicted pods are made anew, pending, under their old names")
     add("--seed", type=int, default=0, metavar="N", help="of everything that is chosen by chance")
     add("--now", metavar="TIME", help="moment of the first cycle, RFC 3339 or seconds since 1970; without it, now")
@@ -130,10 +132,3 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the configuration may name")
     return parser
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("expected at least 1")
-    return number

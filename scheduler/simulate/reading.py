@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from model.errors import PyroclastError
+from scheduler.unreadable import why
 
 __all__ = ["ReadError", "read_objects", "read_text"]
 
@@ -53,7 +54,7 @@ def read_text(path: str) -> str:
     try:
         return sys.stdin.read() if path == STANDARD_INPUT else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ReadError(f"{path}: {error}") from error
+        raise ReadError(f"{path}: {why(error)}") from error
 
 
 def read_objects(paths: Iterable[str]) -> list[Mapping[str, Any]]:

@@ -1,0 +1,52 @@
+"""`pyroclast emulator`: what cannot be served is told in words."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from scheduler.cli import main
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run the command, which must refuse, and return what it says."""
+    assert main(["emulator", "--bare", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_taken_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the flag to change."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        said = told(capsys, "--port", str(taken.getsockname()[1]))
+
+    assert said.startswith("pyroclast: emulator: --host, --port: ")
+    assert "in use" in said
+
+
+def test_a_certificate_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Absent, or without a key."""
+    file = tmp_path / "server.pem"
+    assert f"--certificate: {file}: No such file or directory" in told(capsys, "--certificate", str(file))
+
+    file.write_text("no PEM")
+    assert f"--certificate: {file}: no certificate with its key" in told(capsys, "--certificate", str(file))
+
+
+def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder is not there."""
+    assert "--kubeconfig: " in told(capsys, "--kubeconfig", str(tmp_path / "absent" / "kubeconfig"))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "why"),
+    [
+        ("--port", "99999", "expected less than 65536"),
+        ("--port", "http", "expected a whole number"),
+        ("--hollow-nodes", "-3", "expected at least 0"),
+    ],
+)
+def test_numbers_that_cannot_be_are_told(flag: str, value: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is started."""
+    with pytest.raises(SystemExit):
+        main(["emulator", flag, value])
+    assert why in capsys.readouterr().err
