@@ -160,7 +160,7 @@ class SchedulerCache:
 
     async def carry_out(self, plan: Plan) -> None:
         """Do what an assumed plan says; failures are corrected in the books."""
-        tasks = [*(bind.task for bind in plan.binds), *(eviction.task for eviction in plan.evictions)]
+        tasks = [bind.task for bind in plan.binds] + [eviction.task for eviction in plan.evictions]
         self._under_way.update(tasks)
         try:
             await carry_out(plan, self.books, self._hands)
