@@ -1,9 +1,9 @@
 """B8: binds a second through a real kube-apiserver, ours against a bare client's, in turns on one server.
 
 A round makes 5,000 pods in gangs of 100 beside 1,000 nodes that are objects alone, then lets one of the two begin, and
-counts bound pods on a watch. Ours is the daemon with the default plugins: while the pods are made it runs without an
-action, and a new configuration file is its signal; its time runs from there, deciding included. The bare client only
-binds, to nodes in turn, while it holds a pod watch. Events queue behind binds: what they take to drain is noted.
+counts bound pods on a watch. Ours is the daemon with the default plugins; its time runs from the moment when its lists
+are in, so snapshot and decisions are part of it. The bare client, which has listed the pods too, only binds, to nodes
+in turn, while it holds a pod watch. Events queue behind binds: what they take to drain is noted.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,6 @@ from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 __all__ = ["b8"]
 
 NODE_COUNT, POD_COUNT, GANG = 1000, 5000, 100
-NOTHING = "actions: backfill\ntiers: []\n"
 FLAGS = (
     "--enable-priority-and-fairness=false",
     "--max-requests-inflight=3000",
@@ -90,6 +90,8 @@ class Ground:
 
     def __init__(self, client: Client, kubeconfig: Path, folder: Path) -> None:
         self._client, self._kubeconfig, self._folder = client, kubeconfig, folder
+        self._settings = folder / "scheduler.yaml"
+        self._settings.write_text(DEFAULT)
 
     async def prepare(self) -> None:
         """Make the definitions, the namespace, the queues and the nodes."""
@@ -101,21 +103,20 @@ class Ground:
         await self._create((QUEUES.collection(), each) for each in clusters.queues())
         await self._create((NODES.collection(), each) for each in clusters.nodes(NODE_COUNT))
 
-    async def round(self, begin: Callable[[], Awaitable[None]]) -> float:
-        """Count binds from the signal to the last one."""
+    async def last_bind(self, begin: Callable[[], Awaitable[None]]) -> float:
+        """Give the signal, and return the moment at which the last pod was seen bound."""
         page = await self._page(PODS.collection(clusters.NAMESPACE))
-        begun, bound = 0.0, set[str]()
+        bound = set[str]()
         decode = msgspec.json.Decoder(_Event).decode
         params = {"watch": "1", "resourceVersion": page.metadata.resource_version}
         path = PODS.collection(clusters.NAMESPACE)
         async with self._client.stream(path, params=params, silence_seconds=WAIT_SECONDS) as lines:
-            begun = time.perf_counter()
             await begin()
             while len(bound) < POD_COUNT:
                 event = decode(await lines.readline())
                 if event.object.spec.node_name:
                     bound.add(event.object.metadata.name)
-        return POD_COUNT / (time.perf_counter() - begun)
+        return time.time()
 
     async def make_pods(self) -> None:
         """Make the gangs."""
@@ -164,31 +165,29 @@ class Ground:
                 await asyncio.sleep(0.1)
 
     async def ours(self) -> Round:
-        """Let the daemon bind."""
-        settings, log = self._folder / "scheduler.yaml", self._folder / "ours.log"
-        settings.write_text(NOTHING)
+        """Let the daemon bind: it finds everything there when its lists are in, and its time runs from then."""
+        log = self._folder / "ours.log"
         await self.make_pods()
-        with log.open("wb") as output:
-            daemon = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
-                *("--leader-elect=false", f"--scheduler-conf={settings}", "--schedule-period=100ms"),
-                stderr=output,
-                stdout=output,
-            )
+        started: list[asyncio.subprocess.Process] = []
+
+        async def begin() -> None:
+            with log.open("wb") as output:
+                daemon = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
+                    *("--leader-elect=false", f"--scheduler-conf={self._settings}", "--schedule-period=100ms"),
+                    stderr=output,
+                    stdout=output,
+                )
+            started.append(daemon)
+
         try:
-            await self._wait(lambda: _says(log, b'"synced"'))
-            await asyncio.sleep(1.0)  # its lists, collected and put aside, are no part of the round
-
-            async def begin() -> None:
-                settings.write_text(DEFAULT)
-
-            rate = await self.round(begin)
-            last = time.perf_counter()
+            ended = await self.last_bind(begin)
             await self._wait(self._is_drained)
-            return Round(rate, time.perf_counter() - last)
+            return Round(POD_COUNT / (ended - synced_at(log)), time.time() - ended)
         finally:
-            daemon.terminate()
-            await daemon.wait()
+            for daemon in started:
+                daemon.terminate()
+                await daemon.wait()
             await self.clear()
 
     async def _is_drained(self) -> bool:
@@ -207,12 +206,16 @@ class Ground:
             await client.stdout.readline()
             await asyncio.sleep(1.0)
 
+            begun: list[float] = []
+
             async def begin() -> None:
                 assert client.stdin is not None
+                begun.append(time.time())
                 client.stdin.write(b"go\n")
                 await client.stdin.drain()
 
-            return Round(await self.round(begin))
+            ended = await self.last_bind(begin)
+            return Round(POD_COUNT / (ended - begun[0]))
         finally:
             with suppress(ProcessLookupError):
                 client.terminate()
@@ -220,8 +223,13 @@ class Ground:
             await self.clear()
 
 
-async def _says(log: Path, word: bytes) -> bool:
-    return word in await asyncio.to_thread(log.read_bytes)
+def synced_at(log: Path) -> float:
+    """Read from a daemon's log when its lists were in, seconds since 1970."""
+    for line in log.read_bytes().splitlines():
+        entry = json.loads(line)
+        if entry["event"] == "synced":
+            return datetime.fromisoformat(entry["timestamp"]).timestamp()
+    raise RuntimeError(f"{log} tells of no lists")
 
 
 @asynccontextmanager

@@ -29,6 +29,8 @@ _log = structlog.get_logger(__name__)
 
 async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
     """Bind, nominate and evict as a plan says."""
+    for placed in plan.binds:
+        hands.statuses.forget_pod(placed.task)
     outcome = await hands.binder.bind(plan) if plan.binds else None
     for bind in outcome.binds if outcome is not None else ():
         _settle_bind(bind, books, hands)

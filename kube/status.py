@@ -44,6 +44,8 @@ class _Write:
     status: Mapping[str, Any]
     annotations: Mapping[str, str]
     media_type: MediaType
+    is_of_version: bool = False
+    """Holds of the version that was seen alone: not written when the object has changed since."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -114,8 +116,14 @@ class StatusWriter:
                 annotations={},
                 # Conditions of a pod merge by type: others' conditions stay.
                 media_type=MediaType.STRATEGIC_PATCH,
+                # That a pod waits is true of the pod as it was seen: one that was bound meanwhile must not be told so.
+                is_of_version=condition is not None and condition.status == "False",
             )
         )
+
+    def forget_pod(self, uid: str) -> None:
+        """Drop what is wished for a pod and not written yet: it is on its way to a node."""
+        self._pending.pop((PODS.plural, uid), None)
 
     def pod_group(
         self, seen: PodGroup, status: PodGroupStatus, *, annotations: Mapping[str, str] | None = None
@@ -235,7 +243,10 @@ class StatusWriter:
         has_subresource = resource is PODS or await self._discovery.has(resource, "status")
         on_object: dict[str, Any] = {"annotations": dict(write.annotations)} if write.annotations else {}
         if write.status and has_subresource:
-            await self._patch(write, {"metadata": {"uid": metadata.uid}, "status": write.status}, "status")
+            identity = {"uid": metadata.uid}
+            if write.is_of_version and metadata.resource_version:
+                identity["resourceVersion"] = metadata.resource_version
+            await self._patch(write, {"metadata": identity, "status": write.status}, "status")
         if on_object or (write.status and not has_subresource):
             body: dict[str, Any] = {"metadata": {"uid": metadata.uid, **on_object}}
             if write.status and not has_subresource:

@@ -52,6 +52,32 @@ def inqueue(**fields: Any) -> PodGroupStatus:
     )
 
 
+async def test_a_pod_that_was_bound_is_not_told_that_it_waits(world: World, writer: StatusWriter) -> None:
+    """What was wished for the pod before it got its node comes too late, and the bind's condition stays."""
+    await world.pod("a")
+    seen = await seen_pod(world)
+    await world.post(
+        "/api/v1/namespaces/default/pods/a/binding",
+        {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}},
+    )
+    writer.pod(seen, condition=unschedulable())
+    await drained(writer)
+
+    conditions = (await world.get_pod("a"))["status"]["conditions"]
+    assert [(each["type"], each["status"]) for each in conditions] == [("PodScheduled", "True")]
+
+
+async def test_wishes_for_a_pod_on_its_way_are_dropped(world: World) -> None:
+    """Nothing is sent for them."""
+    writer = StatusWriter(world.client, Discovery(world.client), clock=world.clock)
+    uid = await world.pod("a")
+    writer.pod(await seen_pod(world), condition=unschedulable())
+    assert writer.backlog == 1
+
+    writer.forget_pod(uid)
+    assert writer.backlog == 0
+
+
 async def test_conditions_of_a_pod_merge_with_those_of_others(world: World, writer: StatusWriter) -> None:
     """Our condition and the nominated node are set; the kubelet's stay."""
     await world.pod("a")
