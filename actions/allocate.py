@@ -8,9 +8,10 @@ is committed when those are placed too: by backfill, or at the end of this actio
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from actions.arguments import PlacingArgs
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import Worksheet, complete_deferred, place_tasks
@@ -20,15 +21,7 @@ from model.ids import JobId, SubJobId
 from model.jobs import JobPhase
 from model.refusals import Refusal
 
-__all__ = ["Allocate", "AllocateArgs"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllocateArgs:
-    """Arguments of allocate."""
-
-    predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+__all__ = ["Allocate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +29,7 @@ class Allocate:
     """Place pending tasks on free resources."""
 
     name: ClassVar[str] = "allocate"
-    args: AllocateArgs = AllocateArgs()
+    args: PlacingArgs = field(default_factory=PlacingArgs)
 
     def execute(self, session: Session) -> None:
         """Offer free resources to each pending job in turn."""

@@ -4,23 +4,16 @@ Queue by queue and job by job, each drained before the next. A job's best-effort
 minimum runs: those that no node takes do not count.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from actions.arguments import PlacingArgs
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import complete, complete_deferred
 from framework.session import Session
 
-__all__ = ["Backfill", "BackfillArgs"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillArgs:
-    """Arguments of backfill."""
-
-    predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+__all__ = ["Backfill"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +21,7 @@ class Backfill:
     """Place best-effort tasks."""
 
     name: ClassVar[str] = "backfill"
-    args: BackfillArgs = BackfillArgs()
+    args: PlacingArgs = field(default_factory=PlacingArgs)
 
     def execute(self, session: Session) -> None:
         """Place the best-effort tasks of each job."""

@@ -1,6 +1,5 @@
 """Clusters to measure with: Kubernetes objects as dictionaries, the same for the same arguments."""
 
-import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ Object = dict[str, Any]
 NAMESPACE = "bench"
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
+REGION = "topology.kubernetes.io/region"
 EPOCH_HOUR = 8
 
 
@@ -27,14 +27,18 @@ def queues(count: int = 4) -> Iterator[Object]:
 
 
 def nodes(count: int, *, cpu: int = 32, memory_gib: int = 256, zones: int = 10, pods: int = 110) -> Iterator[Object]:
-    """Equal nodes, spread over zones in turn."""
+    """Equal nodes of one region, spread over zones in turn."""
     for number in range(count):
         name = f"node-{number:05d}"
         amounts = {"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": str(pods)}
         yield {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "uid": name, "labels": {HOSTNAME: name, ZONE: f"zone-{number % zones}"}},
+            "metadata": {
+                "name": name,
+                "uid": name,
+                "labels": {HOSTNAME: name, ZONE: f"zone-{number % zones}", REGION: "one"},
+            },
             "spec": {},
             "status": {"allocatable": amounts, "capacity": amounts},
         }
@@ -131,8 +135,3 @@ def single_jobs(prefix: str, count: int, *, queues: int = 4, **how: Any) -> Iter
     """Jobs of one pod, over queues in turn."""
     for number in range(count):
         yield from gang(f"{prefix}-{number}", f"queue-{number % queues + 1}", members=1, second=number, **how)
-
-
-def drawn(seed: int) -> random.Random:
-    """Return a source of chance for an input."""
-    return random.Random(seed)

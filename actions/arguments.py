@@ -1,0 +1,13 @@
+"""Arguments that several actions take."""
+
+from dataclasses import dataclass
+
+__all__ = ["PlacingArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacingArgs:
+    """Arguments of an action that places tasks."""
+
+    predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
