@@ -9,10 +9,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
+import msgspec
+
 from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
+from framework.holding import hold_promised_room
 from framework.jobs import SessionJob
 from framework.memory import Memory, Settled, Standing
+from framework.promises import made_by_plans
 from framework.registry import Registry
 from framework.session import Session
 from model.ids import JobId, NodeName, TaskId
@@ -80,11 +84,8 @@ def run_cycle(
     observer = observer or Silent()
     settled = settled or Settled()
     cycle = memory.cycle + 1
-    if (memory.quiet_snapshot, memory.quiet_configuration) == (snapshot.generation, configuration.generation):
-        quiet = _empty_report(cycle, configuration.generation)
-        return quiet, Memory(
-            cycle=cycle, quiet_snapshot=snapshot.generation, quiet_configuration=configuration.generation
-        )
+    if memory.is_quiet(snapshot.generation, configuration.generation, now):
+        return _empty_report(cycle, configuration.generation), msgspec.structs.replace(memory, cycle=cycle)
     profile = configuration.profiles[0]
     session = Session(
         snapshot,
@@ -98,14 +99,24 @@ def run_cycle(
         settled=settled,
     )
     watches_clock = open_plugins(session, profile, registry, observer)
+    patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
     report = _close(session, settled, observer)
-    decided = bool(report.plans or report.group_statuses or report.pod_conditions or report.pipelined)
-    quiet_now = not decided and not watches_clock
-    return report, Memory(
-        cycle=cycle,
-        quiet_snapshot=snapshot.generation if quiet_now else -1,
-        quiet_configuration=configuration.generation if quiet_now else -1,
+    return report, _memory_of(session, report, quiet_until=patience_ends, watches_clock=watches_clock)
+
+
+def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
+    decided = bool(report.plans or report.group_statuses or report.pod_conditions or session.promises.given_up)
+    # who only waits for promised room is quiet; other places that wait are decided anew each time
+    waits = any(session.promises.of(task) is None for places in report.pipelined.values() for task in places)
+    quiet_now = not (decided or waits or watches_clock)
+    evicted = {each.task for plan in report.plans for each in plan.evictions}
+    return Memory(
+        cycle=session.cycle,
+        quiet_snapshot=session.snapshot.generation if quiet_now else -1,
+        quiet_configuration=session.generation if quiet_now else -1,
+        quiet_until=quiet_until if quiet_now else None,
+        promises=(*session.promises.after(evicted), *made_by_plans(session)),
     )
 
 

@@ -11,6 +11,7 @@ from framework.jobs import SessionJob, SubJob
 from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Point
+from framework.promises import Promises
 from framework.votes import Tiers, answer_of, cast_votes, choose_victims
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, QueueName, TaskId
@@ -32,6 +33,9 @@ class JobQuestions(NodeQuestions):
         self.vetoes: dict[TaskId, list[tuple[TaskId, Refusal]]] = {}
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
+        self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
+        self.promises = Promises()
+        """What was promised in earlier cycles, as far as it stands."""
         self._settled = settled
         self._jobs: dict[JobId, SessionJob] = {}
 
@@ -58,6 +62,11 @@ class JobQuestions(NodeQuestions):
         pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
         return self._looked_at(pending & ~self._still_misfits())
 
+    def admitted_jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
+        """Iterate over jobs past the gate that have pending tasks in the snapshot, also those passed over."""
+        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        return (job for job in self._looked_at(pending) if not job.is_pending)
+
     def _still_misfits(self) -> BoolArray:
         table = self.snapshot.job_table
         unchanged, templates = self._settled.misfits(table)
@@ -74,6 +83,12 @@ class JobQuestions(NodeQuestions):
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
         self.passed_over = table.select(mask)
         return mask
+
+    def is_passed_over(self, job: SessionJob) -> bool:
+        """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
+        if self._passed is None or self._passed[0] is not self.passed_over:
+            self._passed = (self.passed_over, frozenset(each.id for each in self.passed_over))
+        return job.id in self._passed[1]
 
     def _was_told(self, job: Job, reason: Refusal) -> bool:
         standing = self.standing(job)
@@ -262,8 +277,27 @@ class JobQuestions(NodeQuestions):
         """Return which candidates may give way to a task of another queue."""
         return self._victims(points.RECLAIMABLE, reclaimer, candidates)
 
+    def not_won(
+        self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
+    ) -> tuple[Sequence[Task], dict[TaskId, Refusal]]:
+        """Leave out candidates whose room the beneficiary's queue or job lost to them by the same rule, and say why."""
+        refused: dict[TaskId, Refusal] = {}
+        job = None if beneficiary.job is None else self.snapshot.jobs.get(beneficiary.job)
+        if job is None or not self.promises:
+            return candidates, refused
+        for task in candidates:
+            owner = None if task.job is None else self.snapshot.jobs.get(task.job)
+            if owner is not None:
+                refusal = self.promises.refusal(task, job, owner, self.queues, between_queues=between_queues)
+                if refusal is not None:
+                    refused[task.id] = refusal
+        return ([task for task in candidates if task.id not in refused] if refused else candidates), refused
+
     def _victims(self, point: Point[Any], beneficiary: Task, candidates: Sequence[Task]) -> list[Task]:
         tiers: Tiers = self.tiers(point)
+        candidates, won = self.not_won(beneficiary, candidates, between_queues=point is points.RECLAIMABLE)
+        for victim, refusal in won.items():
+            self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
         victims, vetoes = choose_victims(tiers, candidates, lambda function: function(beneficiary, candidates))
         for victim, refusal in vetoes.items():
             self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))

@@ -1,7 +1,7 @@
 """Memory: what one cycle tells the next, as one serialisable value.
 
-Dropping it changes no decision: it saves work that would come to the same end, and it keeps promises (room held for a
-beneficiary) that the cluster shows too, by nominated nodes.
+Dropping it changes no decision as far as the cluster shows the same: it saves work that would come to the same end, and
+it keeps promises (room held for a beneficiary), which are read from nominated nodes where there is no memory of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from framework.promises import Promise
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, TaskId
 from model.jobs import Job, JobTable
@@ -30,6 +31,15 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Generation of a snapshot on which a cycle decided nothing and would decide nothing again; -1 for none."""
     quiet_configuration: int = -1
     """Generation of the configuration of that cycle."""
+    quiet_until: float | None = None
+    """When patience with places that are held ends, seconds since 1970: until then it stays quiet; None for no end."""
+    promises: tuple[Promise, ...] | None = None
+    """What plans with evictions promised, in the order of their making; None where nothing is remembered of it."""
+
+    def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
+        """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
+        in_time = self.quiet_until is None or now < self.quiet_until
+        return in_time and (self.quiet_snapshot, self.quiet_configuration) == (snapshot, configuration)
 
 
 class Standing(msgspec.Struct, frozen=True, gc=False):

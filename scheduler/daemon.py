@@ -179,12 +179,12 @@ class Daemon:
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
         # A cycle on what was quiet before says nothing: what the one before said still holds.
-        was_quiet = (self.memory.quiet_snapshot, self.memory.quiet_configuration) == (
-            snapshot.generation,
-            configuration.generation,
-        )
+        now = self.wall()
+        was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
         # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
-        report, self.memory = await loop.run_in_executor(self._thread, self._decide, snapshot, configuration, watch)
+        report, self.memory = await loop.run_in_executor(
+            self._thread, self._decide, snapshot, configuration, now, watch
+        )
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
             self.cluster.write(report)
@@ -197,10 +197,10 @@ class Daemon:
         return report
 
     def _decide(
-        self, snapshot: Snapshot, configuration: Configuration, observer: Observer
+        self, snapshot: Snapshot, configuration: Configuration, now: float, observer: Observer
     ) -> tuple[CycleReport, Memory]:
         with collector_off():
-            return self.decide(snapshot, configuration, now=self.wall(), memory=self.memory, observer=observer)
+            return self.decide(snapshot, configuration, now=now, memory=self.memory, observer=observer)
 
     def _take(self, plan: Plan) -> None:
         """Assume a plan and begin to carry it out; on the loop's thread."""

@@ -145,7 +145,6 @@ class Replay:
         if snapshot is None or self._configuration is None:
             raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
         self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
-        seen = (entry.memory.quiet_snapshot, entry.memory.quiet_configuration)
         report, left = None, None
         try:
             report, left = run_cycle(
@@ -166,5 +165,5 @@ class Replay:
             recorded=bytes(entry.report),
             decided=decided,
             is_same=decided == bytes(entry.report) and left == entry.left,
-            was_quiet=seen == (entry.snapshot, entry.configuration),
+            was_quiet=entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now),
         )

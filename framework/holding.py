@@ -1,0 +1,220 @@
+"""Holding: places that were promised are taken before anybody else is served.
+
+Between the opening of a session and its first action each beneficiary gets the nodes that were promised to it: it is
+bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,
+so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for those
+that pods on their way out still break. What cannot be kept is given up, and the job is told why; then it is a job like
+any other. When promises are given up: docs/decisions/0019-evictions-last.md.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from framework.jobs import SessionJob
+from framework.promises import Promise, Promises, read_from_pods
+from framework.session import Session
+from framework.statement import Statement
+from model.ids import JobId, NodeName
+from model.jobs import JobPhase
+from model.refusals import Refusal
+from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from model.wire import unix_seconds
+
+__all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
+
+PATIENCE_SECONDS: Final = 300.0
+"""How long places are held beyond the moment at which the last pod on its way out should be gone."""
+
+_PLAN_ACTION: Final = "allocate"
+"""What plans are called that bind beneficiaries: they evict nobody."""
+
+
+def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> float | None:
+    """Give beneficiaries their places, or hold these for them; for who opens a session.
+
+    Args:
+        session: Its plugins registered, no action run.
+        promises: Those of the last cycle; where None they are read from the pods.
+
+    Returns:
+        The earliest moment at which patience with a place that is held ends, seconds since 1970; None where none is.
+    """
+    if promises is None:
+        promises = tuple(read_from_pods(session))
+    session.promises = Promises(tuple(_alive(session, promises)))
+    ends = [end for job, wanted in _in_order(session, session.promises) if (end := _Holding(session, job).hold(wanted))]
+    return min(ends, default=None)
+
+
+def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
+    """Drop tasks that are gone or on their way out, and those that run where nobody could want their room back."""
+    for promise in promises:
+        job = session.snapshot.jobs.get(promise.job)
+        tasks = {} if job is None else job.tasks
+        kept = ALLOCATED_STATUSES | {TaskStatus.PENDING} if promise.losers else {TaskStatus.PENDING}
+        places = {
+            task_id: node
+            for task_id, node in promise.places.items()
+            if (task := tasks.get(task_id)) is not None and task.status in kept
+        }
+        if places:
+            yield msgspec.structs.replace(promise, places=places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A place that a pending task waits for."""
+
+    task: Task
+    node: NodeName
+    promise: Promise
+
+
+def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, list[_Wanted]]]:
+    """Return the jobs that wait for their places, in job order, each with its tasks in task order.
+
+    The order does not depend on the memory: that read anew from the pods gives the same.
+    """
+    waiting: dict[JobId, list[_Wanted]] = {}
+    for promise in promises.standing:
+        tasks = session.snapshot.jobs[promise.job].tasks
+        for task_id, node in promise.places.items():
+            if tasks[task_id].status is TaskStatus.PENDING:
+                waiting.setdefault(promise.job, []).append(_Wanted(tasks[task_id], node, promise))
+    jobs = [job for job_id in waiting if (job := session.job(job_id)) is not None]
+    jobs.sort(key=session.job_order_key)
+    return [(job, sorted(waiting[job.id], key=lambda wanted: session.task_order_key(wanted.task))) for job in jobs]
+
+
+class _Holding:
+    """Holds the places of one job."""
+
+    def __init__(self, session: Session, job: SessionJob) -> None:
+        self._session = session
+        self._job = job
+        self._leaving: dict[NodeName, float] = {}
+        """By node with pods on their way out: when the last of them should be gone, seconds since 1970."""
+
+    def hold(self, wanted: Sequence[_Wanted]) -> float | None:
+        """Bind or hold; returns when patience ends, None where nothing is held."""
+        refusal = self._unfit(wanted) or self._out_of_patience(wanted)
+        if refusal is not None:
+            self._give_up(wanted, refusal)
+            return None
+        with self._session.statement() as statement:
+            kept = [each for each in wanted if self._took(statement, each, waits=False)]
+            if self._session.job_ready(self._job) and statement.operations:
+                self._bind(statement)
+                return self._patience_ends(kept) if self._job.waiting_count else None
+            # all wait together: a part that counted as placed would let others of the job be bound without it
+            statement.undo_to(0)
+            kept = [each for each in kept if self._took(statement, each, waits=True)]
+            if kept and self._session.job_pipelined(self._job):
+                statement.hold()
+                self._session.nominated.update(each.task.id for each in kept)
+                return self._patience_ends(kept)
+        self._give_up(kept, self._too_few(kept))
+        return None
+
+    def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
+        job, session = self._job, self._session
+        if job.is_pending:
+            if "enqueue" in session.profile.actions and not all(each.promise.action for each in wanted):
+                return _given_up("the job waits at the gate of its queue")
+            # it had passed the gate when it was promised room, only its object does not say so yet
+            job.phase = JobPhase.INQUEUE
+        return session.job_valid(job)
+
+    def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:
+        """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
+        task = wanted.task
+        column = self._session.nodes.table.column.get(wanted.node)
+        if column is None:
+            self._give_up([wanted], _given_up(f"node {wanted.node} is gone"))
+            return False
+        refusal = self._session.allocatable(self._session.queue(self._job.queue), task)
+        refusal = refusal or self._session.pre_predicate(task) or self._refused_by_node(wanted, column)
+        if refusal is None:
+            is_free = not waits and self._is_free(task, column)
+            place = statement.allocate if is_free else statement.pipeline
+            refusal = place(self._job, [task], [column])
+        if refusal is not None:
+            self._give_up([wanted], refusal)
+        return refusal is None
+
+    def _is_free(self, task: Task, column: int) -> bool:
+        candidates = self._session.candidates(task)
+        return bool(candidates.takes(task, column) and candidates.fits_idle[column])
+
+    def _refused_by_node(self, wanted: _Wanted, column: int) -> Refusal | None:
+        """Ask the node, and overlook what pods on their way out may be the reason of, room apart."""
+        candidates = self._session.candidates(wanted.task)
+        if candidates.takes(wanted.task, column):
+            return None
+        domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
+        domain[column] = True
+        refusal = self._session.explain(wanted.task, domain)
+        is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(wanted.node) is not None
+        return None if is_passing else refusal
+
+    def _bind(self, statement: Statement) -> None:
+        session, job = self._session, self._job
+        waiting = {task.id for task in job.in_status(TaskStatus.PIPELINED)}
+        session.nominated.update(waiting)
+        if job.relies_on_best_effort:
+            session.defer(job, statement)
+            return
+        session.action = _PLAN_ACTION
+        statement.commit()
+        session.action = ""
+
+    # Patience ---------------------------------------------------------------------------------------------------------
+
+    def _gone_by(self, node: NodeName) -> float | None:
+        """Return when the last pod on its way out of a node should be gone; None where there is none."""
+        known = self._leaving.get(node)
+        if known is None:
+            column = self._session.nodes.table.column.get(node)
+            tasks = () if column is None else self._session.nodes.table.tasks[column].values()
+            leaving = [_gone_at(task) for task in tasks if task.status is TaskStatus.RELEASING]
+            known = self._leaving[node] = max(leaving, default=-1.0)
+        return None if known < 0 else known
+
+    def _patience_ends(self, wanted: Sequence[_Wanted]) -> float:
+        moments = (max(each.promise.made, self._gone_by(each.node) or 0.0) for each in wanted)
+        return max(moments) + PATIENCE_SECONDS
+
+    def _out_of_patience(self, wanted: Sequence[_Wanted]) -> Refusal | None:
+        is_over = self._session.now >= self._patience_ends(wanted)
+        return _given_up("its room has not become free in time") if is_over else None
+
+    # Giving up --------------------------------------------------------------------------------------------------------
+
+    def _too_few(self, kept: Sequence[_Wanted]) -> Refusal:
+        return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
+
+    def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
+        """Let places go and say why; what was read from pods may be older than memory reaches, and goes in silence."""
+        for each in wanted:
+            self._session.promises.given_up.add(each.task.id)
+            self._job.last_places.pop(each.task.id, None)
+            if each.promise.action:
+                self._job.refuse_task(each.task, refusal)
+        if any(each.promise.action for each in wanted):
+            self._job.refuse(_given_up(refusal.message))
+
+
+def _given_up(why: str) -> Refusal:
+    message = why if why.startswith("room that was held") else f"room that was held for it is given up: {why}"
+    return Refusal(plugin="scheduler", reason="HeldRoomGivenUp", message=message)
+
+
+def _gone_at(task: Task) -> float:
+    try:
+        return unix_seconds(task.pod.metadata.deletion_timestamp)
+    except ValueError:
+        return 0.0  # a broken time is the business of the object it stands in

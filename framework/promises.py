@@ -1,0 +1,152 @@
+"""Promises: room that evictions made for somebody, and who lost it.
+
+A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
+(`framework.holding`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
+take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from model.ids import JobId, NodeName, QueueName, TaskId
+from model.jobs import Job
+from model.queues import Queue
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from framework.session import Session
+
+__all__ = ["Promise", "Promises", "made_by_plans", "read_from_pods"]
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one plan promised."""
+
+    job: JobId
+    """The beneficiary."""
+    action: str
+    """The action that decided; empty where the promise was read from nominated nodes."""
+    cycle: int
+    """The cycle that decided."""
+    made: float
+    """Its moment, seconds since 1970."""
+    places: Mapping[TaskId, NodeName]
+    """Node by task: of those that wait for it, and of those that have got it while somebody could want it back."""
+    losers: Mapping[str, str] = {}
+    """Who lost pods for it, `queue/<name>` or `job/<namespace>/<name>`, and on which terms: see `terms`."""
+
+
+class Promises:
+    """The promises that stand in one session."""
+
+    __slots__ = ("_by_task", "given_up", "standing")
+
+    def __init__(self, promises: Sequence[Promise] = ()) -> None:
+        self.standing = tuple(promises)
+        """In the order in which they were made."""
+        self.given_up: set[TaskId] = set()
+        """Tasks whose place is not held any longer, as this session found."""
+        self._by_task = {task: promise for promise in self.standing for task in promise.places}
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is promised."""
+        return bool(self.standing)
+
+    def of(self, task: TaskId) -> Promise | None:
+        """Return the promise by which a task has or waits for its place; None where there is none."""
+        return self._by_task.get(task)
+
+    def refusal(
+        self, victim: Task, beneficiary: Job, owner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool
+    ) -> Refusal | None:
+        """Refuse to evict a task whose room the beneficiary's queue or job lost to it, while the terms are the same.
+
+        Args:
+            victim: Who would go.
+            beneficiary: The job that would gain.
+            owner: The victim's job.
+            queues: All queues.
+            between_queues: Whether the rule is that between queues; else that between jobs of one queue.
+        """
+        promise = self.of(victim.id)
+        if promise is None or not promise.losers:
+            return None
+        loser, now = terms(beneficiary, owner, queues, between_queues=between_queues)
+        if promise.losers.get(loser) != now:
+            return None
+        message = f"{victim.key} won this room from {loser} in cycle {promise.cycle}, which cannot take it back"
+        return Refusal(plugin="scheduler", reason="WonByEviction", message=message)
+
+    def after(self, evicted: set[TaskId]) -> Iterator[Promise]:
+        """Return what is left of them at the end of the session."""
+        gone = evicted | self.given_up
+        for promise in self.standing:
+            places = {task: node for task, node in promise.places.items() if task not in gone}
+            if len(places) == len(promise.places):
+                yield promise
+            elif places:
+                yield msgspec.structs.replace(promise, places=places)
+
+
+def terms(loser: Job, winner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool) -> tuple[str, str]:
+    """Return who loses, and the terms on which: what must change before it may have the room back.
+
+    Between queues that is what the queues are set to get, between jobs their priorities.
+    """
+    if between_queues:
+        return f"queue/{loser.queue}", f"{_claims(queues[loser.queue])} {_claims(queues[winner.queue])}"
+    return f"job/{loser.id}", f"{loser.priority} {winner.priority}"
+
+
+def _claims(queue: Queue) -> str:
+    amounts = (queue.guarantee, queue.deserved, queue.capability)
+    texts = (",".join(f"{name}={each[name]}" for name in sorted(each)) for each in amounts)
+    return "/".join((str(queue.priority), str(queue.weight), queue.parent or "", *texts))
+
+
+def made_by_plans(session: "Session") -> Iterator[Promise]:
+    """Return what the plans of a session promised, first decided first.
+
+    Who lost the room of a victim before the victim had it has lost it to the new beneficiary too: rooms go on, and
+    nobody through whose hands one went may claim it by the rule by which it went.
+    """
+    jobs = session.snapshot.jobs
+    for plan in session.plans:
+        winner = None if plan.job is None else jobs.get(plan.job)
+        if winner is None or not plan.nominations:
+            continue
+        losers: dict[str, str] = {}
+        for eviction in plan.evictions:
+            before = session.promises.of(eviction.task)
+            if before is not None:
+                losers.update(before.losers)
+            loser = None if eviction.job is None else jobs.get(eviction.job)
+            if loser is not None and loser.id != winner.id:
+                losers.update([terms(loser, winner, session.queues, between_queues=loser.queue != winner.queue)])
+        yield Promise(
+            job=winner.id,
+            action=plan.action,
+            cycle=session.cycle,
+            made=session.now,
+            places={each.task: each.node for each in plan.nominations},
+            losers=losers,
+        )
+
+
+def read_from_pods(session: "Session") -> Iterator[Promise]:
+    """Return the promises that the pods themselves tell of, by their nominated nodes: all that a restart leaves.
+
+    Who lost the room is not known then.
+    """
+    table = session.snapshot.job_table
+    for job in table.select(table.counts[TaskStatus.PENDING] > 0):
+        places = {
+            task.id: NodeName(task.pod.status.nominated_node_name)
+            for task in job.tasks.values()
+            if task.status is TaskStatus.PENDING and task.pod.status.nominated_node_name
+        }
+        if places:
+            yield Promise(job=job.id, action="", cycle=session.cycle, made=session.now, places=places)
