@@ -285,6 +285,26 @@ class Candidates:
                 permitted &= mask
         return self._permit_pairs(task, permitted)
 
+    @property
+    def permitted_by_facts(self) -> BoolArray:
+        """Tell which nodes are permitted by all that no eviction can change, shape (N,); do not write."""
+        return self._steady
+
+    def takes(self, task: Task, column: int) -> bool:
+        """Tell whether one node could take a task on room that is free or being released, shards apart."""
+        self.refresh(task)
+        if not (self.allowed[column] and self.fits_future[column]):
+            return False
+        if self._functions.looks_beyond(task):
+            permitted = self.asked_anew(task)
+            if permitted is not None and not permitted[column]:
+                return False
+        pairs = self._functions.verdicts[None]
+        if not pairs:
+            return True
+        node = self._session.nodes.view(column)
+        return all(self._session.ask_pair(each, task, node) is None for each in pairs)
+
     def best_among(self, task: Task, mask: BoolArray) -> int | None:
         """Return the best of some nodes, room and shard apart; None where there is none."""
         columns = np.flatnonzero(mask)

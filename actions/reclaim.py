@@ -1,0 +1,90 @@
+"""Reclaim: take room back from other queues that have more than they deserve.
+
+Queues take turns by their order, one job a turn, so that none takes more than it lacks. A job below its minimum gets a
+plan that places it, or nothing happens.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from actions.arguments import PlacingArgs
+from actions.preempt import is_eligible
+from framework.evicting.plans import Planner
+from framework.evicting.rules import Looks, Rule
+from framework.jobs import SessionJob
+from framework.ordering import WorkOrder
+from framework.session import Session
+from model.tasks import TaskStatus
+
+__all__ = ["Reclaim"]
+
+_STATUSES: Final = frozenset({TaskStatus.RUNNING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reclaim:
+    """Evict across queues."""
+
+    name: ClassVar[str] = "reclaim"
+    args: PlacingArgs = field(default_factory=PlacingArgs)
+
+    def execute(self, session: Session) -> None:
+        """Give each starving job a plan, queues taking turns."""
+        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)]
+        if not starving:
+            return
+        planner = planner_of(session)
+        order = WorkOrder(session, starving)
+        while (queue := order.next_queue()) is not None:
+            overused = session.overused(queue)
+            if overused is not None:
+                for waiting in order.rest_of(queue):
+                    if not session.is_passed_over(waiting):
+                        waiting.refuse(overused)
+                continue
+            job = order.next_job(queue)
+            if job is not None:
+                reclaim_for(session, planner, job)
+                order.return_queue(queue)
+
+
+def planner_of(session: Session) -> Planner:
+    """Return what finds plans across queues."""
+
+    def may_go(_: SessionJob, victims_job: SessionJob) -> bool:
+        return session.queue(victims_job.queue).reclaimable
+
+    return Planner(
+        session,
+        Rule(
+            action=Reclaim.name,
+            statuses=_STATUSES,
+            same_queue=False,
+            looks_first=Looks.NAME,
+            may_go=may_go,
+            ask=session.reclaimable,
+        ),
+    )
+
+
+def is_starving(session: Session, job: SessionJob) -> bool:
+    """Tell whether evictions may be made for a job."""
+    return session.job_valid(job) is None and session.job_starving(job)
+
+
+def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
+    """Place a job's minimum at the cost of other queues, or change nothing."""
+    queue = session.queue(job.queue)
+    tasks = [task for task in session.pending_tasks(job) if not task.gated and is_eligible(task)]
+    if not tasks:
+        return
+    refusal = session.preemptive(queue, tasks[:1])
+    placed = refusal is None and planner.place(
+        job,
+        tasks,
+        permits=lambda task: session.preemptive(queue, [task]) is None,
+        goes_on=lambda: session.job_starving(job),
+        is_enough=lambda: session.job_pipelined(job),
+    )
+    if not placed and not session.is_passed_over(job):
+        job.refuse(refusal or planner.refusal(job))

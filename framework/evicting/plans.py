@@ -1,0 +1,311 @@
+"""Plans: places for the tasks of one job, with room made by evictions where it is needed.
+
+First a plan is sought that leaves every victim's gang its minimum; only where there is none, one that takes gangs
+whole. Tasks are placed in their order: on room that is free or being released where some node takes them, else on the
+first node, in the rule's order, where evicting few enough makes a place. All is checked as if the victims were gone:
+predicates, amounts, the queue's limits. What was found is then thinned out until no victim can be taken away.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from framework.evicting.bounds import EvictableRoom
+from framework.evicting.gangs import can_spare, whole_gang
+from framework.evicting.order import in_order
+from framework.evicting.rules import Looks, Rule
+from framework.jobs import SessionJob
+from framework.session import Session
+from framework.statement import Statement
+from model.arrays import BoolArray, IntArray
+from model.refusals import Refusal
+from model.tasks import Task
+from model.wire.times import unix_seconds
+from model.wire import unix_seconds
+
+__all__ = ["NO_PLAN", "Planner"]
+
+NO_PLAN: Final = "NoEvictionHelps"
+"""Reason of a refusal: no evictions that the rules permit would make a place."""
+
+Unit = tuple[Task, ...]
+"""Tasks that go together: one, or a whole gang."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A plan in the making."""
+
+    job: SessionJob
+    statement: Statement
+    takes_gangs: bool
+    domain: BoolArray | None
+    units: list[Unit] = field(default_factory=list)
+    """Evictions, in order."""
+    places: list[tuple[Task, int]] = field(default_factory=list)
+    """Tasks of the beneficiary and their columns, in order."""
+
+
+class Planner:
+    """Finds plans by one rule, in one session."""
+
+    def __init__(self, session: Session, rule: Rule) -> None:
+        self._session = session
+        self._rule = rule
+        self._sparing = EvictableRoom(session, lambda task, job: self._might_go(task, job) and can_spare(job, task))
+        self._all = EvictableRoom(session, self._might_go)
+
+    def _might_go(self, task: Task, job: SessionJob) -> bool:
+        rule = self._rule
+        return task.status in rule.statuses and task.preemptable and (rule.same_queue or rule.may_go(job, job))
+
+    # Whole jobs -------------------------------------------------------------------------------------------------------
+
+    def place(
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        *,
+        goes_on: Callable[[], bool],
+        is_enough: Callable[[], bool],
+        permits: Callable[[Task], bool] | None = None,
+        domain: BoolArray | None = None,
+    ) -> bool:
+        """Place tasks of a job as one plan, and commit it.
+
+        Args:
+            job: The beneficiary.
+            tasks: Its pending tasks, first to be placed first.
+            goes_on: Whether more tasks are to be placed; asked before each.
+            is_enough: Whether what is placed is worth a plan; asked at the end.
+            permits: Whether a task may cause evictions at all; all may where None.
+            domain: Nodes that may be used, shape (N,); all where None.
+
+        Returns:
+            Whether something was placed. Where not, nothing has changed.
+        """
+        for takes_gangs in (False, True):
+            with self._session.statement() as statement:
+                attempt = _Attempt(job, statement, takes_gangs, domain)
+                for task in tasks:
+                    if not goes_on():
+                        break
+                    if permits is None or permits(task):
+                        self._place_one(attempt, task)
+                if attempt.places and is_enough():
+                    self._spare_unneeded(attempt)
+                    self._keep(attempt)
+                    return True
+        return False
+
+    def _keep(self, attempt: _Attempt) -> None:
+        statement = attempt.statement
+        if not attempt.units:
+            statement.hold()
+            return
+        for operation in statement.operations:
+            operation.evicts_for = not operation.reason
+        session = self._session
+        session.sample("total_preemption_attempts", 1, kind="counter")
+        statement.commit()
+
+    # One task ---------------------------------------------------------------------------------------------------------
+
+    def _place_one(self, attempt: _Attempt, task: Task) -> bool:
+        session = self._session
+        if session.pre_predicate(task) is not None:
+            return False
+        candidates = session.candidates(task)
+        if session.allocatable(session.queue(attempt.job.queue), task) is None:
+            choice = candidates.choose(task, attempt.domain)
+            if choice is not None and self._settle(attempt, attempt.statement, task, choice.column):
+                return True
+        columns = self._columns(attempt, task)
+        if self._rule.looks_first is Looks.LEAST_HARM:
+            columns = self._by_harm(attempt, task, columns)
+        return any(self._evict_on(attempt, task, column) for column in columns)
+
+    def _by_harm(self, attempt: _Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
+        """Yield the node that would suffer least, after trying all of them, then the next."""
+        tried = []
+        for column in columns:
+            with self._session.statement() as statement:
+                trial = _Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain)
+                if self._evict_on(trial, task, column):
+                    victims = [victim for unit in trial.units for victim in unit]
+                    tried.append((harm(victims), column))
+        return (column for _, column in sorted(tried))
+
+    def _columns(self, attempt: _Attempt, task: Task) -> Iterator[int]:
+        """Yield nodes on which evictions might make a place, in the rule's order."""
+        session, rule = self._session, self._rule
+        room = self._all if attempt.takes_gangs else self._sparing
+        queue = attempt.job.queue
+        freed = room.of_queue(queue) if rule.same_queue else room.of_others(queue)
+        candidates = session.candidates(task)
+        needs = session.nodes.needs(task.template)
+        future = session.nodes.columns().future_idle
+        possible = np.logical_and.reduce(needs.thresholds <= future + freed, axis=0)
+        possible &= candidates.permitted_by_facts & freed.any(axis=0)
+        if attempt.domain is not None:
+            possible &= attempt.domain
+        for group in session.shard_groups(possible):
+            if rule.looks_first is not Looks.BEST_SCORE:
+                yield from np.flatnonzero(group).tolist()
+                continue
+            left = group.copy()
+            while (column := candidates.best_among(task, left)) is not None:
+                left[column] = False
+                yield column
+
+    def _evict_on(self, attempt: _Attempt, task: Task, column: int) -> bool:
+        """Evict as few as needed from a node, first victim first, until a task can be placed there."""
+        session = self._session
+        permitted = self._permitted_on(attempt, task, column)
+        if not permitted:
+            return False
+        units: list[Unit] = []
+        with session.statement() as trial:
+            for victim in permitted:
+                unit = self._unit_of(attempt, task, victim)
+                if unit is None or not _evict(session, trial, unit, self._rule.action):
+                    continue
+                units.append(unit)
+                if self._fits(attempt.job, task, column):
+                    break
+            else:
+                return False
+            if not self._settle(attempt, trial, task, column):
+                return False
+            attempt.units += units
+            attempt.statement.merge(trial)
+        return True
+
+    def _permitted_on(self, attempt: _Attempt, task: Task, column: int) -> list[Task]:
+        session = self._session
+        proposed = [
+            victim
+            for victim in session.nodes.tasks_on(column).values()
+            if (job := session.job_of(victim)) is not None and self._rule.considers(attempt.job, task, victim, job)
+        ]
+        if not proposed:
+            return []
+        return self._rule.ask(task, in_order(session, attempt.job, proposed))
+
+    def _unit_of(self, attempt: _Attempt, task: Task, victim: Task) -> Unit | None:
+        """Return what goes when a victim goes; None where it must not, or has gone already."""
+        session = self._session
+        job = session.job_of(victim)
+        assert job is not None, "a victim has a job"
+        victim = job.tasks[victim.id]
+        if victim.status not in self._rule.statuses:
+            return None
+        if job is attempt.job or can_spare(job, victim):
+            return (victim,)
+        if not attempt.takes_gangs:
+            return None
+        gang = in_order(session, attempt.job, whole_gang(job))
+        if not all(self._rule.considers(attempt.job, task, each, job) for each in gang):
+            return None
+        permitted = {each.id for each in self._rule.ask(task, gang)}
+        return tuple(gang) if all(each.id in permitted for each in gang) else None
+
+    def _fits(self, job: SessionJob, task: Task, column: int) -> bool:
+        session = self._session
+        if not session.candidates(task).takes(task, column):
+            return False
+        return session.allocatable(session.queue(job.queue), task) is None
+
+    def _settle(self, attempt: _Attempt, statement: Statement, task: Task, column: int) -> bool:
+        if statement.pipeline(attempt.job, [task], [column]) is not None:
+            return False
+        attempt.places.append((task, column))
+        return True
+
+    # Thinning out -----------------------------------------------------------------------------------------------------
+
+    def _spare_unneeded(self, attempt: _Attempt) -> None:
+        """Give back units, last evicted first, as long as everything keeps its place."""
+        for unit in reversed(list(attempt.units)):
+            if not self._may_be_unneeded(attempt, unit):
+                continue
+            kept = [each for each in attempt.units if each is not unit]
+            attempt.statement.undo_to(0)
+            if self._replay(attempt, kept):
+                attempt.units = kept
+            else:
+                attempt.statement.undo_to(0)
+                again = self._replay(attempt, attempt.units)
+                assert again, "what was placed once can be placed again"
+
+    def _may_be_unneeded(self, attempt: _Attempt, unit: Unit) -> bool:
+        """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
+        session = self._session
+        nodes = session.nodes
+        used = {column: task for task, column in attempt.places}
+        back: dict[int, IntArray] = {}
+        for task in unit:
+            assert task.node is not None, "a victim has a node"
+            column = nodes.table.column[task.node]
+            placed = used.get(column)
+            if placed is None:
+                continue
+            request = nodes.needs(task.template).request
+            rest = back[column] = back[column] + request if column in back else request
+            free = nodes.one(column).future_idle[:, 0] - rest
+            if (free[nodes.needs(placed.template).checked] < 0).any():
+                return False
+        return True
+
+    def _replay(self, attempt: _Attempt, units: Sequence[Unit]) -> bool:
+        """Evict units and place all tasks where they were, checking everything again."""
+        session, statement = self._session, attempt.statement
+        for unit in units:
+            if not _evict(session, statement, unit, self._rule.action):
+                return False
+        return all(
+            self._fits(attempt.job, task, column) and statement.pipeline(attempt.job, [task], [column]) is None
+            for task, column in attempt.places
+        )
+
+    def refusal(self, job: SessionJob) -> Refusal:
+        """Say that no evictions help a job."""
+        action = self._rule.action
+        whose = "its own queue" if self._rule.same_queue else "other queues"
+        message = f"{action}: no tasks of {whose} that may be evicted would make room for the minimum of {job.id}"
+        return Refusal(plugin=action, reason=NO_PLAN, message=message)
+
+
+def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:
+    """Rank the victims on one node: the least harmful smallest.
+
+    As kube-scheduler does: the lowest of the highest priorities, then the lowest sum (each counts from the lowest
+    possible priority, so that more victims are worse), then the fewest, then those that started last.
+    """
+    highest = max(victim.priority for victim in victims)
+    started = min(start_of(victim) for victim in victims if victim.priority == highest)
+    return highest, sum(victim.priority + _LOWEST for victim in victims), len(victims), -started
+
+
+def start_of(task: Task) -> float:
+    """Return when a pod started, seconds since 1970; one that has not counts as the last."""
+    started = task.pod.status.start_time
+    return unix_seconds(started) if started else math.inf
+
+
+_LOWEST: Final = 1 << 31
+
+
+def _evict(session: Session, statement: Statement, unit: Unit, action: str) -> bool:
+    """Evict all tasks of a unit, or none of them."""
+    before = len(statement.operations)
+    for task in unit:
+        job = session.job_of(task)
+        assert job is not None, "a victim has a job"
+        if statement.evict(job, job.tasks[task.id], action) is not None:
+            statement.undo_to(before)
+            return False
+    return True

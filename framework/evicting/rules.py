@@ -1,0 +1,48 @@
+"""Rules of eviction: what tells the evicting actions apart."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from framework.jobs import SessionJob
+from model.tasks import Task, TaskStatus
+
+__all__ = ["Looks", "Rule"]
+
+
+class Looks(Enum):
+    """In which order nodes are tried."""
+
+    BEST_SCORE = "best score"
+    """By score, best first."""
+    NAME = "name"
+    LEAST_HARM = "least harm"
+    """All are tried, and the one is taken whose victims matter least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Who may be evicted for whom, and where one looks first."""
+
+    action: str
+    """Name of the action: the reason of its evictions."""
+    statuses: frozenset[TaskStatus]
+    """Where in their lives victims may be."""
+    same_queue: bool
+    """Whether victims are of the beneficiary's queue; else they are of other ones."""
+    looks_first: Looks
+    """Which nodes are tried first."""
+    may_go: Callable[[SessionJob, SessionJob], bool]
+    """Whether tasks of a job (second) may be considered for a beneficiary (first), apart from statuses and queues."""
+    ask: Callable[[Task, Sequence[Task]], list[Task]]
+    """Asks the plugins which of some candidates may give way to a task."""
+
+    def considers(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> bool:
+        """Tell whether a task may be proposed to the plugins as a victim."""
+        if victim.status not in self.statuses or not victim.preemptable:
+            return False
+        if (victims_job.queue == beneficiary.queue) is not self.same_queue:
+            return False
+        if task.template.best_effort and not victim.template.best_effort and self.same_queue:
+            return False
+        return self.may_go(beneficiary, victims_job)
