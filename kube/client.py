@@ -1,10 +1,12 @@
 """The bare client: bytes out, bytes in, each request with a timeout, a user agent and a metric.
 
 Requests travel in lanes so that none starves another: watches and the lease never wait for a connection, binds share
-thirty-two, status writes and events a few of their own.
+thirty-two, status writes and events a few of their own. Writes of the shared lanes, which are small and many, go over
+plain `Connections`; all else, and everything when a proxy is configured, over aiohttp.
 """
 
 import enum
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -18,12 +20,14 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from kube.configuration import Cluster
+from kube.connections import Answer, Connections
 from kube.errors import NoAnswerError, refusal
 from kube.metrics import REQUEST_SECONDS, REQUESTS
 
 __all__ = ["Client", "Lane", "MediaType"]
 
 _UNAUTHORIZED: Final = 401
+_NOT_PLAIN: Final = frozenset(" ?#")
 _LINE_BYTES: Final = 2**22
 """Half the longest line of a watch: the largest object that the API server stores fits with room to spare."""
 
@@ -75,6 +79,8 @@ class Client:
         self._host = URL(cluster.server).host or ""
         self._limits = {Lane.URGENT: 0, Lane.NORMAL: connections, Lane.BACKGROUND: background_connections}
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
+        self._connections: dict[Lane, Connections] = {}
+        self._heads: dict[MediaType, tuple[object, bytes | None]] = {}
         self._headers: dict[MediaType, CIMultiDict[str]] = {}
         self._counters: dict[tuple[str, str], Any] = {}
         self._stopwatches: dict[str, Any] = {}
@@ -90,6 +96,9 @@ class Client:
         for session in self._sessions.values():
             await session.close()
         self._sessions.clear()
+        for connections in self._connections.values():
+            await connections.close()
+        self._connections.clear()
 
     async def request(
         self,
@@ -107,17 +116,32 @@ class Client:
         Raises:
             ApiError: The server refused (`NoAnswerError` when it did not answer in time).
         """
-        limit = _total(timeout or self.timeout)
+        seconds = timeout or self.timeout
+        # Small and many, these are worth the short way; what is unusual takes the way that knows everything.
+        is_short = body is not None and not params and lane is not Lane.URGENT
         for is_last in (False, True):
-            async with self._measured(
-                method, path, params=params, body=body, media_type=media_type, limit=limit, lane=lane, renew=is_last
-            ) as answer:
-                content = await answer.read()
-                if answer.status < 300:
-                    return content
-                # A token may have been rotated since it was read: once, ask its source and try again.
-                if answer.status != _UNAUTHORIZED or is_last:
-                    raise refusal(answer.status, content, answer.headers.get("Retry-After"))
+            authorization = await self.cluster.authorization(renew=is_last)
+            head = self._head(media_type, authorization) if is_short else None
+            if head is not None and body is not None and _is_plain(path):
+                answer = await self._ask(method, path, head=head, body=body, lane=lane, timeout=seconds)
+                status, content, retry_after = answer.status, answer.body, answer.retry_after
+            else:
+                async with self._measured(
+                    method,
+                    path,
+                    params=params,
+                    body=body,
+                    headers=self._headers_for(authorization, media_type),
+                    limit=_total(seconds),
+                    lane=lane,
+                ) as reply:
+                    status, content = reply.status, await reply.read()
+                    retry_after = reply.headers.get("Retry-After")
+            if status < 300:
+                return content
+            # A token may have been rotated since it was read: once, ask its source and try again.
+            if status != _UNAUTHORIZED or is_last:
+                raise refusal(status, content, retry_after)
         raise AssertionError("the loop above ends by returning or raising")  # pragma: no cover
 
     async def request_json(self, method: str, path: str, *, body: object = None, **options: Any) -> Any:
@@ -147,7 +171,8 @@ class Client:
             ApiError: The server refused, or the stream broke.
         """
         limit = aiohttp.ClientTimeout(total=None, sock_connect=self.timeout, sock_read=silence_seconds)
-        async with self._measured("GET", path, params=params, limit=limit, lane=Lane.URGENT) as answer:
+        headers = self._headers_for(await self.cluster.authorization(), MediaType.JSON)
+        async with self._measured("GET", path, params=params, headers=headers, limit=limit, lane=Lane.URGENT) as answer:
             if answer.status >= 300:
                 raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After"))
             yield answer.content
@@ -159,14 +184,12 @@ class Client:
         path: str,
         *,
         params: Mapping[str, str] | None,
+        headers: CIMultiDict[str],
         limit: aiohttp.ClientTimeout,
         lane: Lane,
         body: bytes | None = None,
-        media_type: MediaType = MediaType.JSON,
-        renew: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send, count, and turn the transport's errors into ours."""
-        headers = self._headers_for(await self.cluster.authorization(renew=renew), media_type)
         url = URL(self.cluster.server + path, encoded=True)
         begun = perf_counter()
         is_answered = False
@@ -189,6 +212,52 @@ class Client:
             if not is_answered:
                 self._count(method, "<error>", perf_counter() - begun)
             raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
+
+    async def _ask(self, method: str, path: str, *, head: bytes, body: bytes, lane: Lane, timeout: float) -> Answer:
+        """Send a small request the short way, count it, and turn the transport's errors into ours."""
+        connections = self._connections.get(lane)
+        if connections is None:
+            connections = self._connections[lane] = Connections(self._limits[lane])
+        server, tls = URL(self.cluster.server), self.cluster.tls
+        request = b"%b %b%b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (
+            method.encode(),
+            server.raw_path.rstrip("/").encode(),
+            path.encode(),
+            head,
+            len(body),
+            body,
+        )
+        begun = perf_counter()
+        try:
+            answer = await connections.ask(
+                request,
+                server=server,
+                tls=tls if isinstance(tls, ssl.SSLContext) else None,
+                server_name=self.cluster.tls_server_name,
+                timeout=timeout,
+            )
+        except OSError as error:
+            self._count(method, "<error>", perf_counter() - begun)
+            raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
+        self._count(method, str(answer.status), perf_counter() - begun)
+        return answer
+
+    def _head(self, media_type: MediaType, authorization: str | None) -> bytes | None:
+        """Header lines of a short request, kept while they stay the same; None where it must not go the short way."""
+        cluster = self.cluster
+        known_for, head = self._heads.get(media_type, (None, None))
+        if known_for == (cluster.server, cluster.proxy, authorization):
+            return head
+        server = URL(cluster.server)
+        headers = self._headers_for(authorization, media_type)
+        is_unusual = cluster.proxy or server.user or (server.scheme == "https" and cluster.tls is True)
+        if is_unusual or not all(value.isascii() and value.isprintable() for value in headers.values()):
+            head = None
+        else:
+            lines = [("Host", server.host_port_subcomponent), *headers.items()]
+            head = "".join(f"{name}: {value}\r\n" for name, value in lines).encode()
+        self._heads[media_type] = (cluster.server, cluster.proxy, authorization), head
+        return head
 
     def _headers_for(self, authorization: str | None, media_type: MediaType) -> CIMultiDict[str]:
         """Headers of a request; kept, since they are the same for thousands."""
@@ -235,6 +304,11 @@ class Client:
 def _total(seconds: float) -> aiohttp.ClientTimeout:
     """A limit for a whole request; few different ones are in use."""
     return aiohttp.ClientTimeout(total=seconds)
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a path can stand in a request line as it is."""
+    return path.isascii() and path.isprintable() and not _NOT_PLAIN.intersection(path)
 
 
 def _own_version() -> str:
