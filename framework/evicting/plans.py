@@ -23,7 +23,6 @@ from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
 from model.refusals import Refusal
 from model.tasks import Task
-from model.wire.times import unix_seconds
 from model.wire import unix_seconds
 
 __all__ = ["NO_PLAN", "Planner"]
