@@ -21,8 +21,10 @@ from framework.session import Session
 from model.arrays import BoolArray
 from model.ids import JobId
 from model.jobs import NO_QUEUE, JobTable
+from model.quantity import format_bytes, format_millis
 from model.refusals import Refusal
 from model.report import Condition
+from model.resources import CPU, MEMORY, MILLI, PODS
 from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
 
 __all__ = ["Gang"]
@@ -88,12 +90,24 @@ def shortage_of_tasks(job: SessionJob) -> Refusal | None:
 
 
 def rank(job: SessionJob) -> tuple[bool, bool]:
-    """Rank a job: those whose minimum is not met go first, and of these the broken ones, which hold room for nothing.
-
-    A gang is broken when some of its members run but not its minimum, because a bind failed or a node refused a pod.
-    """
+    """Rank a job: those whose minimum is not met go first, of these the broken ones, which hold room for nothing."""
     is_ready = job.is_ready
-    return is_ready, is_ready or not job.was_broken
+    return is_ready, is_ready or not is_broken(job)
+
+
+def is_broken(job: SessionJob) -> bool:
+    """Tell whether a gang holds room that does no work: some members run, and its minimum does not.
+
+    It lost places on the way to its nodes, or members that ran: drained, deleted, refused by their node. A member that
+    has ended is not lost: as in the phase it counts as one that was scheduled.
+    """
+    counts = job.counts
+    on_nodes = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND]
+    if not on_nodes:
+        return job.was_broken
+    ended = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED]
+    placed = counts[TaskStatus.BINDING] + counts[TaskStatus.ALLOCATED]
+    return job.was_broken or on_nodes + placed + ended < job.min_available
 
 
 def is_sub_job_ready(sub_job: SubJob) -> bool:
@@ -185,12 +199,25 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     invalid = shortage_of_tasks(job)
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
     message = f"{lacking}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+    if is_broken(job):
+        message += f"; the gang is broken and holds {held_in_words(session, job)} that does no work"
     session.set_condition(job, condition(session, "Unschedulable", reason, message))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
     job.verdict = Refusal(plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable)
     session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
     session.sample("unschedule_task_count", lacking, job_id=job.job.name)
+
+
+def held_in_words(session: Session, job: SessionJob) -> str:
+    """Say what a job's members hold on nodes: `2 CPU`, `1Gi memory`, `1 nvidia.com/gpu`."""
+    amounts = session.resources.amounts(job.allocated)
+    words = (
+        f"{format_bytes(amount // MILLI) if name == MEMORY else format_millis(amount)} {'CPU' if name == CPU else name}"
+        for name, amount in amounts.items()
+        if amount and name != PODS
+    )
+    return ", ".join(words) or "places"
 
 
 def condition(session: Session, type_: str, reason: str, message: str) -> Condition:
