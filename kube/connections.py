@@ -11,7 +11,7 @@ is complete. Whoever asks learns either a whole answer or that there is none (`O
 import asyncio
 import ssl
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import httptools
 from yarl import URL
@@ -86,8 +86,7 @@ class _Connection(asyncio.Protocol):
     # What the transport tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's behind TLS is one without saying so
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None or self._answer.done():

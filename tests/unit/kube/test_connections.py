@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import trustme
+import uvloop
 from yarl import URL
 
 from kube.client import Client
@@ -302,6 +303,11 @@ class Trust:
         self.authority.configure_trust(context)
         self.authority.issue_cert("client@example.com").configure_cert(context)
         return context
+
+
+def test_tls_over_uvloop() -> None:
+    """The daemon's loop brings transports of its own."""
+    uvloop.run(test_tls_with_client_certificates())
 
 
 async def test_tls_with_client_certificates() -> None:
