@@ -1,0 +1,130 @@
+"""Promises: what they remember of who lost the room, and when that protects."""
+
+from typing import Any
+
+from framework.promises import Promise, Promises, made_by_plans
+from model.ids import JobId, NodeName, TaskId
+from model.refusals import Refusal
+from pyroclast import Session
+from pyroclast.testing import Scenario
+from tests.unit.framework.asking import session_of
+
+BASE = (
+    Scenario()
+    .priority_class("low", 1)
+    .priority_class("high", 9)
+    .queue("a", weight=1)
+    .queue("b", weight=2)
+    .node("n1", cpu=4)
+    .running("loser", on=["n1", "n1"], queue="a", priority_class="low")
+    .running("winner", on=["n1"], queue="b", priority_class="high")
+    .job("rival", queue="a", priority_class="high")
+)
+
+
+def opened(losers: dict[str, str] | None = None) -> Session:
+    """Open a session in which the pod of `winner` runs by a promise."""
+    session = session_of(BASE, ("gang",))
+    if losers is not None:
+        promise = Promise(
+            job=JobId("default/winner"),
+            action="reclaim",
+            cycle=7,
+            made=0.0,
+            places={task_of(session, "winner-0").id: NodeName("n1")},
+            losers=losers,
+        )
+        session.promises = Promises([promise])
+    return session
+
+
+def task_of(session: Session, name: str) -> Any:
+    """Return a task by the name of its pod."""
+    return next(task for job in session.jobs() for task in job.tasks.values() if task.name == name)
+
+
+def evict_for(session: Session, winner: str, loser: str) -> None:
+    """Evict one pod for another, as evicting actions end."""
+    session.action = "reclaim"
+    statement = session.statement()
+    one, other = task_of(session, loser), task_of(session, winner)
+    losing, winning = session.job_of(one), session.job_of(other)
+    assert losing is not None
+    assert winning is not None
+    assert statement.evict(losing, one, "reclaim") is None
+    assert statement.pipeline(winning, [other], [0], evicts_for=True) is None
+    statement.commit()
+
+
+def vetoed(session: Session, beneficiary: str, victim: str, *, between_queues: bool) -> Refusal | None:
+    """Return why a victim is spared."""
+    task = task_of(session, victim)
+    left, refused = session.not_won(task_of(session, beneficiary), [task], between_queues=between_queues)
+    assert len(left) == (task.id not in refused)
+    return refused.get(task.id)
+
+
+def test_a_plan_promises_its_places_and_names_who_lost() -> None:
+    """Between jobs of one queue the job loses, with the priorities as terms."""
+    session = opened()
+    evict_for(session, "rival-0", "loser-0")
+    (promise,) = made_by_plans(session)
+
+    assert promise.places == {task_of(session, "rival-0").id: "n1"}
+    assert promise.losers == {"job/default/loser": "1 9"}
+
+
+def test_between_queues_the_queue_loses() -> None:
+    """On terms of what the queues are set to get; and whoever the victim had won from has lost it once more."""
+    session = opened({"queue/c": "x", "job/default/other": "y"})
+    evict_for(session, "rival-0", "winner-0")
+    (promise,) = made_by_plans(session)
+
+    assert set(promise.losers) == {"queue/b", "queue/c", "job/default/other"}
+    assert promise.losers["queue/b"].split() == ["0/2////", "0/1////"]
+
+
+def test_a_queue_cannot_take_back_what_it_lost() -> None:
+    """By the rule between queues; by that between jobs it may be a victim as before."""
+    session = opened({"queue/a": "0/1//// 0/2////"})
+    refusal = vetoed(session, "rival-0", "winner-0", between_queues=True)
+
+    assert refusal is not None
+    assert (refusal.plugin, refusal.reason) == ("scheduler", "WonByEviction")
+    assert "queue/a in cycle 7" in refusal.message
+    assert vetoed(session, "rival-0", "winner-0", between_queues=False) is None
+
+
+def test_other_terms_are_another_reason() -> None:
+    """A weight was changed since: the queue may ask again."""
+    assert vetoed(opened({"queue/a": "0/9//// 0/2////"}), "rival-0", "winner-0", between_queues=True) is None
+
+
+def test_others_may_take_it() -> None:
+    """Only who lost it is kept from it."""
+    assert vetoed(opened({"queue/c": "0/1//// 0/2////"}), "rival-0", "winner-0", between_queues=True) is None
+
+
+def test_vetoes_reach_the_answer() -> None:
+    """Plugins are not asked about a pod that won its room; the veto is told like theirs."""
+    session = opened({"queue/a": "0/1//// 0/2////"})
+    victim = task_of(session, "winner-0")
+
+    assert session.reclaimable(task_of(session, "rival-0"), [victim]) == []
+    assert [refusal.reason for _, refusal in session.vetoes[victim.id]] == ["WonByEviction"]
+
+
+def test_what_is_left_after_a_session() -> None:
+    """Places of evicted tasks and those given up are gone, and promises without places."""
+    promise = Promise(
+        job=JobId("a/b"),
+        action="preempt",
+        cycle=1,
+        made=0.0,
+        places={TaskId("x"): NodeName("n"), TaskId("y"): NodeName("n")},
+    )
+    promises = Promises([promise])
+
+    assert [list(each.places) for each in promises.after({TaskId("x")})] == [["y"]]
+    promises.given_up.add(TaskId("y"))
+    assert list(promises.after({TaskId("x")})) == []
