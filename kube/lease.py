@@ -133,7 +133,9 @@ class Elector:
     async def _lead(self, work: "asyncio.Future[None]") -> None:
         """Renew until the deadline passes without success, or the work ends."""
         while self.is_leader and not work.done():
-            await self._rest(work, self._options.retry_seconds)
+            # Never beyond the deadline: what is under way must be cut while nobody else can lead.
+            left = self._leads_until - self._clock.monotonic()
+            await self._rest(work, min(self._options.retry_seconds, left))
             left = self._leads_until - self._clock.monotonic()
             if work.done() or left <= 0:
                 return

@@ -152,6 +152,19 @@ class Daemon:
             _log.warning("plans_cut_short", plans=len(late))
         return not late
 
+    async def abandon(self) -> None:
+        """Cut off plans in flight, for leadership is lost: a request under way must end before another process leads.
+
+        What became of the requests is left open; whoever leads next sees it in the cluster.
+        """
+        self._stopping.set()
+        cut = tuple(self._in_flight)
+        for task in cut:
+            task.cancel()
+        await asyncio.gather(*cut, return_exceptions=True)
+        if cut:
+            _log.warning("plans_abandoned", plans=len(cut))
+
     async def run_once(self) -> CycleReport | None:
         """Run one cycle; None when it failed, which is logged, and the next starts clean."""
         if not self.leadership.is_leader:

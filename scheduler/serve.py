@@ -186,6 +186,10 @@ class _Process:
                 beginning.cancel()
             await self._daemon.drain(_PLANS_SECONDS)
             await self._flush()
+        except asyncio.CancelledError:
+            # First of all, since the time until others may lead runs: no request of ours may outlive it.
+            await self._daemon.abandon()
+            raise
         finally:
             self._metrics.put("pyroclast_leader", 0)
             self._daemon.stop()

@@ -132,6 +132,23 @@ async def test_a_server_that_does_not_answer_ends_leadership(world: World) -> No
     assert (await lease_of_store(world))["holderIdentity"] == "one"
 
 
+async def test_the_work_ends_at_the_deadline_and_no_retry_period_later(world: World) -> None:
+    """A failed try just before the deadline does not put off the end: the margin is for requests under way."""
+    clock, work = StoppedClock(), Work()
+    leading = elector(world, "one", clock)
+    world.start(leading.run(work, work.on_stopped))
+    await asyncio.wait_for(work.started.wait(), 5)
+    world.faults.add(effect="error", resource="leases", code=503)
+    began = clock.now
+
+    for _ in range(10):
+        clock.now += 0.9  # tries at 2.7, 5.4 and 8.1 s; the next would be due at 10.1 s
+        await asyncio.sleep(0.02)
+    clock.now = began + 10.01
+
+    await asyncio.wait_for(work.stopped.wait(), 5)
+
+
 async def lease_of_store(world: World) -> Any:
     """Read the lease past the faults."""
     world.faults.clear()

@@ -277,6 +277,18 @@ async def test_stop_has_a_deadline(daemon: Daemon, cluster: FakeCluster) -> None
     assert cluster.carried == []
 
 
+async def test_plans_in_flight_are_cut_when_leadership_is_lost(daemon: Daemon, cluster: FakeCluster) -> None:
+    """Nothing of them goes on while another process may lead."""
+    await daemon.run_once()
+
+    await asyncio.wait_for(daemon.abandon(), 5)
+
+    assert cluster.carried == []
+    cluster.gate.set()
+    assert await daemon.drain(0.01)
+    assert cluster.carried == []
+
+
 async def test_plans_committed_after_stop_are_refused(
     daemon: Daemon, cluster: FakeCluster, decisions: Decisions
 ) -> None:
