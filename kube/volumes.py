@@ -5,6 +5,9 @@ with the node on which its class shall make one; the cluster's volume controller
 wait until the claim says that it is bound. (Kubernetes' WaitForFirstConsumer protocol.)
 """
 
+from collections.abc import Awaitable, Callable
+from typing import Final
+
 import msgspec
 
 from kube.backoff import Backoff
@@ -12,6 +15,7 @@ from kube.client import Client, MediaType
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
 from kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from kube.retrying import retry
 from model import wire
 from model.errors import ConflictError
 from model.plan import Bind, Preparation
@@ -24,6 +28,8 @@ BIND_VOLUME = "bind-volume"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 DEFAULT_TIMEOUT_SECONDS = 600.0
+_PATIENCE_SECONDS: Final = 60.0
+"""How long a server that refuses for a while is asked again, as with binds."""
 
 
 class VolumePreparer:
@@ -41,17 +47,27 @@ class VolumePreparer:
             ConflictError: The claim or the volume is not what it was when the node was chosen, or time ran out.
             ApiError: The server refused.
         """
-        claim = await self._claim(preparation)
-        details = preparation.details
-        if not _is_bound(claim):
-            if "volume" in details:
-                await self._offer(claim, details["volume"])
-            else:
-                await self._select(claim, bind.node)
+        await self._patiently(lambda: self._begin(bind, preparation))
         await self._wait(preparation)
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
         """Withdraw what a claim has not used; a claim that is bound stays so, for a later attempt."""
+        await self._patiently(lambda: self._end(bind, preparation))
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        """Try again what failed for a while: each attempt looks anew, so one whose answer was lost does no harm."""
+        await retry(attempt, clock=self._clock, backoff=Backoff(cap_seconds=10.0), patience_seconds=_PATIENCE_SECONDS)
+
+    async def _begin(self, bind: Bind, preparation: Preparation) -> None:
+        claim = await self._claim(preparation)
+        if _is_bound(claim):
+            return
+        if "volume" in preparation.details:
+            await self._offer(claim, preparation.details["volume"])
+        else:
+            await self._select(claim, bind.node)
+
+    async def _end(self, bind: Bind, preparation: Preparation) -> None:
         claim = await self._claim(preparation)
         if _is_bound(claim):
             return

@@ -156,3 +156,42 @@ async def test_what_a_failed_plan_began_is_withdrawn(world: World, details: dict
     left = await world.client.request_json("GET", f"{CLAIMS}/data")
     assert volume["spec"].get("claimRef") is None
     assert SELECTED not in left["metadata"].get("annotations", {})
+
+
+@pytest.mark.parametrize("verb", ["get", "patch"])
+async def test_a_server_that_refuses_for_a_while_is_asked_again(world: World, verb: str) -> None:
+    """Reading and marking a claim are tried again like binds."""
+    claim = await make_claim(world)
+    world.faults.add(effect="error", resource="persistentvolumeclaims", verb=verb, code=503, count=2)
+    world.start(controller(world))
+
+    await asyncio.wait_for(preparer(world).prepare(bind_with("u"), step(claim, **{"timeout-seconds": "1e6"})), 20)
+
+    made = await world.client.request_json("GET", f"{CLAIMS}/data")
+    assert made["metadata"]["annotations"][SELECTED] == "n1"
+
+
+async def test_an_offer_whose_answer_was_lost_is_made_again(world: World) -> None:
+    """The claim holds the volume already, which is what was wanted."""
+    claim = await make_claim(world)
+    await make_volume(world)
+    world.faults.add(effect="lost", resource="persistentvolumes", verb="patch", count=1)
+    offered = step(claim, volume="disk", **{"timeout-seconds": "0"})
+
+    with pytest.raises(ConflictError, match="not bound within 0 s"):
+        await preparer(world).prepare(bind_with("u"), offered)
+
+    volume = await world.client.request_json("GET", f"{VOLUMES}/disk")
+    assert volume["spec"]["claimRef"]["uid"] == claim
+
+
+async def test_what_was_begun_is_withdrawn_although_the_server_refuses_for_a_while(world: World) -> None:
+    """The claim does not stay marked with a node that it will not use."""
+    claim = await make_claim(world)
+    await patch(world, f"{CLAIMS}/data", {"metadata": {"annotations": {SELECTED: "n1"}}})
+    world.faults.add(effect="error", resource="persistentvolumeclaims", code=503, count=3)
+
+    await preparer(world).revert(bind_with("u"), step(claim))
+
+    found = await world.client.request_json("GET", f"{CLAIMS}/data")
+    assert SELECTED not in found["metadata"].get("annotations", {})
