@@ -61,6 +61,8 @@ class Preempt:
                 preempt_for(session, between, job)
             for job in jobs_of(starving, queue):
                 rearrange(session, inside, job)
+        for each in (between, inside):
+            each.measure()
 
 
 def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:

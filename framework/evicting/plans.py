@@ -14,10 +14,11 @@ from typing import Final
 import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
-from framework.evicting.gangs import can_spare, whole_gang
+from framework.evicting.gangs import can_spare, is_intact, might_spare, whole_gang
 from framework.evicting.order import in_order
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
+from framework.ledgers import Verb
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
@@ -54,7 +55,9 @@ class Planner:
     def __init__(self, session: Session, rule: Rule) -> None:
         self._session = session
         self._rule = rule
-        self._sparing = EvictableRoom(session, lambda task, job: self._might_go(task, job) and can_spare(job, task))
+        self._attempts = 0
+        self._last_victims = 0
+        self._sparing = EvictableRoom(session, lambda task, job: self._might_go(task, job) and might_spare(job))
         self._all = EvictableRoom(session, self._might_go)
 
     def _might_go(self, task: Task, job: SessionJob) -> bool:
@@ -106,10 +109,15 @@ class Planner:
             statement.hold()
             return
         for operation in statement.operations:
-            operation.evicts_for = not operation.reason
-        session = self._session
-        session.sample("total_preemption_attempts", 1, kind="counter")
+            # also places on room that was free: one plan waits, and is kept room for, together
+            operation.evicts_for = operation.change.verb is not Verb.EVICT
         statement.commit()
+
+    def measure(self) -> None:
+        """Report on how many nodes victims were looked for, and how many were permitted on the last one."""
+        if self._attempts:
+            self._session.sample("pod_preemption_victims", self._last_victims)
+            self._session.sample("total_preemption_attempts", self._attempts, kind="counter")
 
     # One task ---------------------------------------------------------------------------------------------------------
 
@@ -134,6 +142,7 @@ class Planner:
             with self._session.statement() as statement:
                 trial = _Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain)
                 if self._evict_on(trial, task, column):
+                    self._spare_unneeded(trial)
                     victims = [victim for unit in trial.units for victim in unit]
                     tried.append((harm(victims), column))
         return (column for _, column in sorted(tried))
@@ -164,6 +173,8 @@ class Planner:
         """Evict as few as needed from a node, first victim first, until a task can be placed there."""
         session = self._session
         permitted = self._permitted_on(attempt, task, column)
+        self._attempts += 1
+        self._last_victims = len(permitted)
         if not permitted:
             return False
         units: list[Unit] = []
@@ -265,10 +276,17 @@ class Planner:
         for unit in units:
             if not _evict(session, statement, unit, self._rule.action):
                 return False
+        # a gang that goes whole in two units must not lose one of them alone
+        if not all(self._is_intact(attempt, task) for unit in units for task in unit):
+            return False
         return all(
             self._fits(attempt.job, task, column) and statement.pipeline(attempt.job, [task], [column]) is None
             for task, column in attempt.places
         )
+
+    def _is_intact(self, attempt: _Attempt, victim: Task) -> bool:
+        job = self._session.job_of(victim)
+        return job is attempt.job or (job is not None and is_intact(job))
 
     def refusal(self, job: SessionJob) -> Refusal:
         """Say that no evictions help a job."""

@@ -1,0 +1,128 @@
+"""Plans for whole gangs: victims are chosen over a whole domain of nodes, least important first.
+
+Where `plans` looks at nodes one after the other, here all that may go in a domain stands in one order, and as much of
+it is evicted as it takes to place the gang's minimum inside the domain. What turns out not to be needed is given back.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from framework.evicting.plans import Attempt, Planner
+from framework.evicting.rules import Rule
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.arrays import BoolArray, IntArray
+from model.tasks import Task
+
+__all__ = ["Domain", "GangEviction", "GangPlanner"]
+
+_PATIENCE: Final = 4
+"""After a failed trial a quarter more victims are taken before the next one, so that trials stay few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangEviction:
+    """What plugins are told when they are asked who may give way to a whole gang."""
+
+    job: SessionJob
+    """The beneficiary."""
+    is_reclaim: bool
+    """Whether room is taken from other queues, else from the job's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Where a gang may go."""
+
+    name: str
+    """Name of a HyperNode; empty for all nodes."""
+    mask: BoolArray | None
+    """Its nodes, shape (N,); all where None."""
+
+
+class GangPlanner:
+    """Finds plans for whole gangs by one rule."""
+
+    def __init__(self, session: Session, rule: Rule, *, takes_gangs: bool) -> None:
+        self._session = session
+        self._rule = rule
+        self._planner = Planner(session, rule)
+        self._modes = (False, True) if takes_gangs else (False,)
+
+    def place(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
+    ) -> Domain | None:
+        """Place a job's minimum in one of some domains, as one plan, and commit it.
+
+        Args:
+            job: The beneficiary.
+            tasks: Its pending tasks, first to be placed first.
+            domains: Where it may go, best first.
+            goes_on: Whether the minimum still lacks tasks.
+
+        Returns:
+            Where it goes; None where there is no plan and nothing has changed.
+        """
+        for takes_gangs in self._modes:
+            for domain in domains:
+                with self._session.statement() as statement:
+                    attempt = Attempt(job, statement, takes_gangs, domain.mask)
+                    if self._make_room(attempt, tasks, goes_on):
+                        self._planner.finish(attempt)
+                        return domain
+        return None
+
+    def refuse(self, job: SessionJob) -> None:
+        """Tell a job that no evictions help."""
+        if not self._session.is_passed_over(job):
+            job.refuse(self._planner.refusal(job))
+
+    def _make_room(self, attempt: Attempt, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+        """Evict one unit after the other until the minimum has its places."""
+        if self._place_all(attempt, tasks, goes_on):
+            return True
+        lacking = self._lacking(attempt, tasks)
+        untried = 0
+        for unit in self._units(attempt, tasks[0]):
+            attempt.units.append(unit)
+            untried += 1
+            lacking = lacking - self._planner.amounts(unit)
+            if (lacking <= 0).all() and untried * _PATIENCE >= len(attempt.units):
+                if self._place_all(attempt, tasks, goes_on):
+                    return True
+                untried = 0
+        return untried > 0 and (lacking <= 0).all() and self._place_all(attempt, tasks, goes_on)
+
+    def _units(self, attempt: Attempt, task: Task) -> Iterable[tuple[Task, ...]]:
+        """Evict what may go in the domain, first to go first, and yield it unit by unit."""
+        for victim in self._planner.permitted_in(attempt, task):
+            unit = self._planner.unit_of(attempt, task, victim)
+            if unit is not None and self._planner.evict(attempt, unit):
+                yield unit
+
+    def _lacking(self, attempt: Attempt, tasks: Sequence[Task]) -> IntArray:
+        """Return what the smallest choice of tasks lacks at least in the whole domain, shape (R,)."""
+        session = self._session
+        inside = attempt.domain
+        future = session.nodes.columns().future_idle
+        room = np.maximum(future if inside is None else future[:, inside], 0).sum(axis=1)
+        requests = np.sort([session.nodes.needs(task.template).request for task in tasks], axis=0)
+        needed = min(len(tasks), max(attempt.job.min_available - attempt.job.ready_count, 1))
+        lacking: IntArray = requests[:needed].sum(axis=0) - room
+        return lacking
+
+    def _place_all(self, attempt: Attempt, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+        """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
+        before = len(attempt.statement.operations)
+        for task in tasks:
+            if not goes_on():
+                break
+            self._planner.place_without(attempt, task)
+        if attempt.places and not goes_on():
+            return True
+        attempt.statement.undo_to(before)
+        attempt.places.clear()
+        return False
