@@ -9,7 +9,7 @@ import msgspec
 from model import wire
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
-from model.tasks import TaskTemplate
+from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
 
 __all__ = ["TemplateStore"]
 
@@ -19,7 +19,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook is for the shared empty mapping, the only value on the wire that is not plain."""
 _FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
 
-_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...]]
+_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], tuple[str | None, str | None]]
 
 
 class TemplateStore:
@@ -40,7 +40,8 @@ class TemplateStore:
         Raises:
             ObjectError: An amount of the pod is no quantity, or is negative.
         """
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else ())
+        scoring = (pod.metadata.annotations.get(SCORING_TYPE), pod.metadata.annotations.get(SCORING_WEIGHTS))
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), scoring)
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)

@@ -16,7 +16,16 @@ from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.resources import Amounts
 
-__all__ = ["ALLOCATED_STATUSES", "READY_STATUSES", "Task", "TaskStatus", "TaskTemplate", "task_order_key"]
+__all__ = [
+    "ALLOCATED_STATUSES",
+    "READY_STATUSES",
+    "SCORING_TYPE",
+    "SCORING_WEIGHTS",
+    "Task",
+    "TaskStatus",
+    "TaskTemplate",
+    "task_order_key",
+]
 
 
 class TaskStatus(IntEnum):
@@ -44,6 +53,11 @@ ALLOCATED_STATUSES: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING, Tas
 
 READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
 """They count towards a gang's minimum."""
+
+
+SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
+SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
+"""Annotations of pods that say how nodes are scored; pods of one template have equal ones."""
 
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):

@@ -4,28 +4,36 @@ from typing import Any, Final
 
 from framework.registry import Registry
 from plugins.binpack import Binpack
+from plugins.cdp import Cdp
 from plugins.conformance import Conformance
 from plugins.drf import Drf
 from plugins.gang import Gang
+from plugins.nodegroup import NodeGroup
 from plugins.nodeorder import NodeOrder
 from plugins.overcommit import Overcommit
 from plugins.predicates.plugin import Predicates
 from plugins.priority import Priority
 from plugins.proportion import Proportion
+from plugins.resource_strategy_fit import ResourceStrategyFit
+from plugins.resourcequota import ResourceQuota
 from plugins.sla import Sla
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
 BUILT_IN: Final[tuple[type[Any], ...]] = (
     Binpack,
+    Cdp,
     Conformance,
     Drf,
     Gang,
+    NodeGroup,
     NodeOrder,
     Overcommit,
     Predicates,
     Priority,
     Proportion,
+    ResourceQuota,
+    ResourceStrategyFit,
     Sla,
 )
 

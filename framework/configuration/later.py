@@ -10,16 +10,12 @@ __all__ = ["hint_for"]
 ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim", "shuffle"})
 PLUGINS: Final = frozenset({
     "capacity",
-    "cdp",
     "deviceshare",
     "extender",
     "network-topology-aware",
-    "nodegroup",
     "numa-aware",
     "pdb",
     "rescheduling",
-    "resource-strategy-fit",
-    "resourcequota",
     "task-topology",
     "tdm",
     "usage",

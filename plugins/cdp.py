@@ -1,0 +1,66 @@
+"""Cooldown protection: pods that have just begun to run are spared for a while.
+
+Points: preemptable, reclaimable.  No arguments.  Rules and example: docs/plugins/cdp.md.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Final
+
+from framework import points
+from framework.durations import parse_duration
+from framework.points import Vote
+from framework.session import Session
+from model import wire
+from model.tasks import Task
+from model.wire.times import unix_seconds
+
+__all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
+
+COOLDOWN: Final = "volcano.sh/cooldown-time"
+
+
+class Cdp:
+    """Spare pods that were scheduled a short while ago."""
+
+    name: ClassVar[str] = "cdp"
+    watches_clock: ClassVar[bool] = True
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+
+        def spare_fresh(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            return [task for task in candidates if not is_cooling_down(task.pod, session.now)], Vote.PERMIT
+
+        session.register(points.PREEMPTABLE, self.name, spare_fresh)
+        session.register(points.RECLAIMABLE, self.name, spare_fresh)
+
+
+def is_cooling_down(pod: wire.Pod, now: float) -> bool:
+    """Tell whether a pod runs and was scheduled less than its cooldown time ago; `now` in seconds since 1970."""
+    cooldown = cooldown_seconds(pod)
+    if cooldown is None or pod.status.phase != "Running":
+        return False
+    scheduled = _scheduled_at(pod)
+    return scheduled is not None and Fraction(scheduled) + cooldown > Fraction(now)
+
+
+def cooldown_seconds(pod: wire.Pod) -> Fraction | None:
+    """Return the cooldown time of a pod, its label before its annotation; None where there is none that reads."""
+    labels, annotations = pod.metadata.labels, pod.metadata.annotations
+    text = labels.get(COOLDOWN, annotations.get(COOLDOWN))
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError:
+        return None
+
+
+def _scheduled_at(pod: wire.Pod) -> float | None:
+    """Return when the pod's first true condition `PodScheduled` became so, in seconds since 1970."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "True":
+            try:
+                return unix_seconds(condition.last_transition_time)
+            except ValueError:
+                return None
+    return None

@@ -1,0 +1,262 @@
+"""Resource strategy fit: fill up or spread out by resource, spare scarce nodes, keep room beside idle devices.
+
+Points: node order, predicate.  Arguments: `FitArgs`.  Formulas and examples: docs/plugins/resource-strategy-fit.md.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Final, TypeVar
+
+import numpy as np
+
+from framework import points
+from framework.arguments import argument
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray, IntArray, ReasonArray
+from model.refusals import Reason
+from model.resources import CPU, MEMORY, MILLI
+from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, Task
+
+__all__ = ["FitArgs", "FitResource", "Proportional", "ResourceStrategyFit", "Sra", "fit_after", "lookup"]
+
+MAX_SCORE: Final = 100
+LEAST: Final = "LeastAllocated"
+MOST: Final = "MostAllocated"
+GIGA: Final = 10**9
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitResource:
+    """How one resource counts."""
+
+    type: str = LEAST
+    """`MostAllocated` fills nodes up; anything else spreads out."""
+    weight: int = 1
+    """Importance; below 1 it is 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sra:
+    """Scarce resources, whose nodes are left to those who ask for them."""
+
+    enable: bool = False
+    resources: tuple[str, ...] = ()
+    weight: int = 0
+    """Say of this part in the node order; 0 mutes it."""
+    resource_weight: Mapping[str, int] = field(default_factory=dict)
+    """Importance by name, else 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """What stays free beside each idle unit of a device; a negative rate is 1."""
+
+    cpu: Fraction = Fraction(1)
+    """In cores."""
+    memory: Fraction = Fraction(1)
+    """In units of 10⁹ bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proportional:
+    """Devices beside which CPU and memory stay free."""
+
+    enable: bool = False
+    resources: tuple[str, ...] = ()
+    resource_proportion: Mapping[str, Reserve] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitArgs:
+    """Arguments of resource-strategy-fit, spelled as in the configuration file."""
+
+    weight: int = argument("resourceStrategyFitWeight", 10, least=0)
+    """Say of the fit in the node order; 0 mutes it."""
+    resources: Mapping[str, FitResource] = argument("resources", {}, refuse=True)
+    """What counts, by name or by prefix (`nvidia.com/*`); when empty CPU and memory, spread out."""
+    sra: Sra | None = argument("sra", None, refuse=True)
+    """Scarce resources."""
+    proportional: Proportional | None = argument("proportional", None, refuse=True)
+    """Devices beside which room is kept."""
+
+    def counted(self) -> Mapping[str, FitResource]:
+        """Return what counts, by name or prefix."""
+        return self.resources or {CPU: FitResource(), MEMORY: FitResource()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What the fit of one template looks at: k rows of the resource space."""
+
+    rows: IntArray
+    request: IntArray
+    """Base units, shape (k,)."""
+    weights: tuple[int, ...]
+    fills: tuple[bool, ...]
+    """Whether more is better, by row."""
+    total: int
+    """Sum of weights, of unknown strategies too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceStrategyFit:
+    """Fill up, spread out, and spare what is scarce."""
+
+    name: ClassVar[str] = "resource-strategy-fit"
+    watches_clock: ClassVar[bool] = False
+    args: FitArgs = FitArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        if self.args.weight > 0:
+            self._register_fit(session)
+        sra = self.args.sra
+        if sra is not None and sra.enable and sra.weight > 0 and sra.resources:
+            self._register_scarce(session, sra)
+        kept = self.args.proportional
+        if kept is not None and kept.enable and kept.resources:
+            self._register_proportional(session, kept)
+
+    def _register_fit(self, session: Session) -> None:
+        counted, known = self.args.counted(), dict[int, Fit]()
+
+        def score(task: Task, columns: NodeColumns) -> FloatArray | None:
+            fit = known.get(task.template.number)
+            if fit is None:
+                fit = known[task.template.number] = fit_of(session, task, counted)
+            if not fit.rows.size or fit.total <= 0:
+                return None
+            return self.args.weight * fit_after(fit, columns.used[fit.rows], columns.allocatable[fit.rows])
+
+        session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
+
+    def _register_scarce(self, session: Session, sra: Sra) -> None:
+        weights = {name: _or_one(sra.resource_weight.get(name, 1)) for name in sra.resources}
+        rows = session.resources.rows
+        scarce = {rows[name]: weight for name, weight in weights.items() if name in rows}
+        total = sum(weights.values())
+
+        def score(task: Task, columns: NodeColumns) -> FloatArray | None:
+            if not total:
+                return None
+            present = np.zeros(len(columns))
+            for row, weight in scarce.items():
+                present += np.where(columns.allocatable[row] > 0, weight, 0)
+            asked = np.flatnonzero(session.nodes.needs(task.template).request > 0)
+            lacks = (columns.allocatable[asked] <= 0).any(axis=0)
+            return np.where(lacks, 0.0, (1 - present / total) * MAX_SCORE * sra.weight)
+
+        session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, part="scarce")
+
+    def _register_proportional(self, session: Session, kept: Proportional) -> None:
+        space = session.resources
+        devices = [(at, name) for at, name in enumerate(kept.resources, 1) if name in space.rows]
+        rates = {name: _rates(kept.resource_proportion.get(name, Reserve())) for name in kept.resources}
+
+        def verdicts(task: Task, columns: NodeColumns) -> ReasonArray | None:
+            if any(task.template.request.get(name, 0) > 0 for name in kept.resources):
+                return None
+            found = np.zeros(len(columns), dtype=np.uint8)
+            idle = columns.idle
+            left = idle - session.nodes.needs(task.template).request[:, None]
+            for at, name in devices:
+                row = space.rows[name]
+                short = np.zeros(len(columns), dtype=np.bool_)
+                for counted, rate in zip((CPU, MEMORY), rates[name], strict=True):
+                    per_unit = rate / space.scales[row]
+                    reserved = -(-idle[row] * per_unit.numerator // per_unit.denominator)
+                    short |= left[space.rows[counted]] < reserved
+                found[short & (columns.allocatable[row] > 0) & (found == 0)] = at
+            return found
+
+        reasons = [Reason(f"proportional of resource {name} check failed", resolvable=False) for name in kept.resources]
+        session.register(points.PREDICATE, self.name, verdicts, locality=Locality.AMOUNTS, reasons=reasons)
+
+
+def _or_one(value: int) -> int:
+    return value if value >= 0 else 1
+
+
+def _rates(reserve: Reserve) -> tuple[Fraction, Fraction]:
+    """Return thousandths of a CPU and bytes for each idle unit."""
+    cpu = reserve.cpu if reserve.cpu >= 0 else Fraction(1)
+    memory = reserve.memory if reserve.memory >= 0 else Fraction(1)
+    return cpu * MILLI, memory * GIGA
+
+
+def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> Fit:
+    """Return what the fit of a task looks at: by its annotations where it has one of them, else as configured."""
+    annotations = task.pod.metadata.annotations
+    asked = [name for name, amount in task.template.request.items() if amount > 0]
+    if SCORING_TYPE in annotations or SCORING_WEIGHTS in annotations:
+        kind, weights = annotations.get(SCORING_TYPE, ""), _annotated(annotations.get(SCORING_WEIGHTS, ""))
+        chosen = {name: FitResource(type=kind, weight=weights[name]) for name in asked if name in weights}
+        total = sum(max(each.weight, 0) for each in chosen.values())
+        if kind not in {LEAST, MOST}:
+            chosen = {}
+    else:
+        found = {name: lookup(counted, name) for name in asked}
+        chosen = {
+            name: FitResource(type=each.type, weight=each.weight if each.weight > 0 else 1)
+            for name, each in found.items()
+            if each is not None
+        }
+        total = sum(each.weight for each in chosen.values())
+    space = session.resources
+    rows = np.array([space.rows[name] for name in chosen], dtype=np.int64)
+    return Fit(
+        rows=rows,
+        request=space.vector(task.template.request)[rows],
+        weights=tuple(each.weight for each in chosen.values()),
+        fills=tuple(each.type == MOST for each in chosen.values()),
+        total=total,
+    )
+
+
+def _annotated(text: str) -> dict[str, int]:
+    """Read weights by name; nothing where the text is anything else."""
+    try:
+        weights = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    is_weights = isinstance(weights, dict) and all(type(each) is int for each in weights.values())
+    return weights if is_weights else {}
+
+
+def lookup(patterns: Mapping[str, Found], name: str) -> Found | None:
+    """Return what stands under a name: the name itself, else the longest prefix (`nvidia.com/*`) that matches."""
+    if name in patterns:
+        return patterns[name]
+    prefixes = [key for key in patterns if key.count("*") == 1 and len(key) > 1 and key.endswith("*")]
+    best = max((key for key in prefixes if name.startswith(key[:-1])), key=len, default=None)
+    return None if best is None else patterns[best]
+
+
+def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
+    """Score how well a task fits each node, by what would be taken or left with the task on it.
+
+    Args:
+        fit: What is looked at, k resources.
+        used: What runs on each node already, base units, shape (k, n).
+        allocatable: What each node offers, base units, shape (k, n).
+
+    Returns:
+        Scores from 0 to 100, shape (n,). A resource that a node does not offer adds nothing, its weight counts; a node
+        that the task would overfill scores 0.
+    """
+    scores = np.zeros(used.shape[1])
+    overfull = np.zeros(used.shape[1], dtype=np.bool_)
+    # row by row, not as a product of matrices: equal nodes score equal to the last bit, whatever stands beside them
+    for row, (asked, weight, fills) in enumerate(zip(fit.request.tolist(), fit.weights, fit.fills, strict=True)):
+        if weight > 0:
+            offered, after = allocatable[row], used[row] + asked
+            overfull |= (after > offered) & (offered > 0)
+            share = after if fills else offered - after
+            scores += np.where(offered > 0, share * float(weight) / np.maximum(offered, 1), 0.0)
+    return np.where(overfull, 0.0, scores / fit.total * MAX_SCORE)
