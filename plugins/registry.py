@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from framework.registry import Registry
 from plugins.binpack import Binpack
+from plugins.capacity import Capacity
 from plugins.cdp import Cdp
 from plugins.conformance import Conformance
 from plugins.drf import Drf
@@ -22,6 +23,7 @@ __all__ = ["BUILT_IN", "register_built_in"]
 
 BUILT_IN: Final[tuple[type[Any], ...]] = (
     Binpack,
+    Capacity,
     Cdp,
     Conformance,
     Drf,

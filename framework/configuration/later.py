@@ -9,7 +9,6 @@ __all__ = ["hint_for"]
 
 ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim", "shuffle"})
 PLUGINS: Final = frozenset({
-    "capacity",
     "deviceshare",
     "extender",
     "network-topology-aware",

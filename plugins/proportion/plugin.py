@@ -15,6 +15,7 @@ from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
+from framework.queue_limits import capability_limits
 from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
@@ -22,7 +23,7 @@ from model.jobs import NO_QUEUE
 from model.quantity import format_bytes, format_millis
 from model.queues import Queue
 from model.refusals import Refusal
-from model.resources import CPU, MEMORY, MILLI, PODS, UNLIMITED
+from model.resources import MEMORY, MILLI, PODS
 from model.tasks import Task
 from plugins.proportion.books import QueueBook
 from plugins.proportion.water import deserved
@@ -210,7 +211,7 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
     books = {}
     for number in with_jobs:
         queue = session.queues[names[number]]
-        limit = np.minimum(others + guarantees[queue.name], capability_limits(session, queue))
+        limit = np.minimum(others + guarantees[queue.name], capability_limits(session.resources, queue))
         books[queue.name] = QueueBook(
             allocated=allocated[:, number].tolist(),
             request=request[:, number].tolist(),
@@ -228,13 +229,3 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
     for book, share in zip(books.values(), shares, strict=True):
         book.settle(share)
     return books
-
-
-def capability_limits(session: Session, queue: Queue) -> IntArray:
-    """Return a queue's capability as limits, shape (R,): cpu and memory of 0 mean unlimited, as in Volcano."""
-    limits = session.resources.limits(queue.capability).copy()
-    for name in (CPU, MEMORY):
-        row = session.resources.rows[name]
-        if limits[row] <= 0:
-            limits[row] = UNLIMITED
-    return limits

@@ -1,0 +1,97 @@
+"""What capacity counts for one queue, with all that stands below it."""
+
+from collections.abc import Iterable, Sequence
+
+from model.ids import QueueName
+
+__all__ = ["QueueBook"]
+
+
+class QueueBook:
+    """Amounts of one queue, base units by resource row; the rows are those of the session's resource space."""
+
+    __slots__ = (
+        "_share_rows",
+        "allocated",
+        "deserved",
+        "elastic",
+        "guarantee",
+        "has_deserved",
+        "inqueue",
+        "limit",
+        "name",
+        "request",
+        "share",
+        "spoken",
+    )
+
+    def __init__(
+        self,
+        name: QueueName,
+        *,
+        allocated: Sequence[int],
+        request: Sequence[int],
+        elastic: Sequence[int],
+        inqueue: Sequence[int],
+        guarantee: Sequence[int],
+        deserved: Sequence[int],
+        limit: Sequence[int],
+        spoken: Iterable[int],
+        pods_row: int,
+    ) -> None:
+        self.name = name
+        self.allocated = list(allocated)
+        """Requests of tasks in an allocated status, and of what this session placed."""
+        self.request = request
+        """`allocated` as the session began, and requests of pending tasks."""
+        self.elastic = elastic
+        """What jobs use beyond their minimum resources."""
+        self.inqueue = list(inqueue)
+        """Minimum resources of admitted jobs that do not use them yet."""
+        self.guarantee = guarantee
+        self.deserved = deserved
+        """What others may not take from the queue by reclaim."""
+        self.limit = limit
+        """Most that the queue may have (Volcano's realCapability)."""
+        self.spoken = frozenset(spoken)
+        """Rows in which having more than `deserved` makes victims."""
+        self.has_deserved = any(amount > 0 for row, amount in enumerate(deserved) if row != pods_row)
+        self._share_rows = [(row, amount) for row, amount in enumerate(deserved) if amount > 0]
+        self.share = 0.0
+        self.refresh_share()
+
+    def refresh_share(self) -> None:
+        """Set the share: the largest part of what is deserved that is allocated; 1 where nothing is deserved."""
+        allocated = self.allocated
+        self.share = max(allocated[row] / amount for row, amount in self._share_rows) if self.has_deserved else 1.0
+
+    def add(self, amounts: Sequence[int], sign: int) -> None:
+        """Count a placement (+1) or an eviction (-1)."""
+        allocated = self.allocated
+        for row, amount in enumerate(amounts):
+            if amount:
+                allocated[row] += sign * amount
+
+    def short_rows(self, request: Sequence[int], rows: Sequence[int]) -> list[int]:
+        """Return the rows among `rows` in which the queue may not take `request` more."""
+        return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > self.limit[row]]
+
+    def short_at_gate(self, minimum: Sequence[int], rows: Sequence[int]) -> list[int]:
+        """Return the rows among `rows` in which a job's minimum does not fit beside what is used and reserved."""
+        return [
+            row
+            for row in rows
+            if minimum[row] > 0
+            and minimum[row] + self.allocated[row] + self.inqueue[row] - self.elastic[row] > self.limit[row]
+        ]
+
+    def headroom(self, request: Sequence[int], rows: Sequence[int], most: int) -> int:
+        """Count how many times `request` the queue may still take, at most `most`."""
+        for row in rows:
+            if request[row] > 0:
+                most = min(most, (self.limit[row] - self.allocated[row]) // request[row])
+        return max(most, 0)
+
+    def deserves_some(self, request: Sequence[int], rows: Sequence[int]) -> bool:
+        """Tell whether with `request` the queue has no more than it deserves in any row that is asked for."""
+        return any(request[row] > 0 and self.allocated[row] + request[row] <= self.deserved[row] for row in rows)

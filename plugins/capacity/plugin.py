@@ -1,0 +1,289 @@
+"""Capacity: each queue has what its owner declared for it, in a tree if wanted.
+
+Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, job enqueueable, job enqueued; a
+ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.arguments import argument
+from framework.evicting.order import in_order
+from framework.gate import reserved, ungated
+from framework.jobs import SessionJob
+from framework.ledgers import Change
+from framework.points import Vote
+from framework.session import Session
+from model.ids import QueueName
+from model.jobs import NO_QUEUE
+from model.queues import ROOT_QUEUE, Queue
+from model.refusals import Refusal
+from model.resources import CPU, MEMORY, PODS, UNLIMITED
+from model.tasks import Task
+from plugins.capacity.books import QueueBook
+from plugins.capacity.limits import flat_limits, tree_limits
+from plugins.capacity.reclaim import Taking
+from plugins.capacity.tree import Tree, flat, grow
+
+__all__ = ["Capacity", "CapacityArgs"]
+
+MOST: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityArgs:
+    """Arguments of capacity, spelled as in the configuration file."""
+
+    ancestor_reclaim_level: int = argument("ancestorReclaimLevel", 0, least=0)
+    """How many levels of ancestors take part in reclaim; of queues in a tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capacity:
+    """Hold queues to what is declared for them."""
+
+    name: ClassVar[str] = "capacity"
+    watches_clock: ClassVar[bool] = False
+    args: CapacityArgs = CapacityArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        in_tree = session.option.hierarchy
+        holding = Holding(session, in_tree=in_tree, levels=self.args.ancestor_reclaim_level if in_tree else 0)
+        session.register(points.QUEUE_ORDER, self.name, holding.rank)
+        session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
+        session.register(points.PREEMPTIVE, self.name, holding.preemptive)
+        session.register(points.RECLAIMABLE, self.name, holding.reclaimable)
+        session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
+        session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
+        if in_tree:
+            session.register(points.VICTIM_QUEUE_ORDER, self.name, holding.compare_victims)
+        session.register_ledger(self.name, holding)
+        holding.measure()
+
+
+class Holding:
+    """What the queues of one session hold."""
+
+    def __init__(self, session: Session, *, in_tree: bool, levels: int) -> None:
+        self._session = session
+        self._levels = levels
+        self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
+        """Rows that a request is held to: the number of pods is not."""
+        self._pods_row = session.resources.rows[PODS]
+        self._in_tree = in_tree
+        self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
+        self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, in_tree=in_tree)
+        """Of all queues, each with what stands below it."""
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def rank(self, queue: Queue) -> tuple[Any, ...]:
+        """Rank a queue: higher priority, leaves first, then smaller share where its ancestors part from another's."""
+        *above, own = (self.books[name] for name in reversed(self.tree.paths[queue.name]))
+        shares = [(*_share_key(book), self._session.queues[book.name].created, book.name) for book in above]
+        return -queue.priority, not self.tree.is_leaf(queue.name), (*shares, _share_key(own))
+
+    def compare_victims(self, left: Queue, right: Queue, preemptor: Queue) -> int:
+        """Evict first from the closer relative of the queue that needs room."""
+        return self._kinship(right, preemptor) - self._kinship(left, preemptor)
+
+    def _kinship(self, queue: Queue, other: Queue) -> int:
+        return len(set(self.tree.paths[queue.name]) & set(self.tree.paths[other.name]))
+
+    def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
+        """Refuse a task with which its queue, or one above it, would have more than it may."""
+        return self._unfit(queue) or self._beyond(queue, self._request(task))
+
+    def headroom(self, queue: Queue, task: Task) -> int:
+        """Count how many tasks like this one fit into the queue and all queues above it."""
+        if self._unfit(queue) is not None:
+            return 0
+        most, request = MOST, self._request(task)
+        for book in self._line(queue.name):
+            most = book.headroom(request, self._rows, most)
+        return most
+
+    def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
+        """Refuse to take room for tasks with which the queue would have more of everything than it deserves."""
+        unfit = self._not_open(queue) or self._fenced(queue)
+        if unfit is not None:
+            return unfit
+        request = np.sum([self._request(task) for task in tasks], axis=0).tolist() if tasks else []
+        book = self.books[queue.name]
+        short = book.short_rows(request, self._rows) if request else []
+        if short:
+            return self._over_limit(book, short)
+        near = [name for name in self.tree.paths[queue.name][1 : 1 + self._levels] if name != ROOT_QUEUE]
+        if request and any(self.books[name].deserves_some(request, self._rows) for name in (queue.name, *near)):
+            return None
+        message = f"queue {queue.name} would have more than it deserves of all that is asked for"
+        return Refusal(plugin=Capacity.name, reason="QueueOverDeserved", message=message)
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit victims of queues that have more than they deserve, as long as they have."""
+        job = self._session.job_of(reclaimer)
+        if job is None or job.queue not in self.books or job.queue in self.tree.faults:
+            return [], Vote.REJECT
+        taking = Taking(
+            books=self.books,
+            tree=self.tree,
+            levels=self._levels,
+            pods_row=self._pods_row,
+            queue=job.queue,
+            request=self._request(reclaimer),
+        )
+        victims = []
+        known = [task for task in candidates if self._session.job_of(task) is not None]
+        for task in in_order(self._session, job, known):
+            owner = self._session.job_of(task)
+            if owner is not None and owner.queue in self.books and taking.take(owner.queue, self._request(task)):
+                victims.append(task)
+        return victims, Vote.PERMIT
+
+    def enqueueable(self, job: SessionJob) -> Vote | Refusal:
+        """Admit a job whose minimum fits its queue, and all above it, beside what is used and reserved there."""
+        queue = self._session.queue(job.queue)
+        unfit = self._unfit(queue)
+        if unfit is not None:
+            return unfit
+        minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
+        for book in self._line(queue.name):
+            short = book.short_at_gate(minimum, self._rows)
+            if short:
+                reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in short)
+                message = f"queue resource quota insufficient: {reasons}"
+                return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
+        return Vote.PERMIT
+
+    def enqueued(self, job: SessionJob) -> None:
+        """Reserve the minimum of a job that has passed the gate."""
+        minimum = self._session.snapshot.job_table.min_resources[:, job.job.column]
+        kept = ungated(self._session, job, minimum).tolist()
+        for book in self._line(job.queue):
+            for row, amount in enumerate(kept):
+                book.inqueue[row] += amount
+
+    # Refusals ---------------------------------------------------------------------------------------------------------
+
+    def _unfit(self, queue: Queue) -> Refusal | None:
+        """Refuse new work for a queue that is not open, not a leaf, or in a broken branch."""
+        unfit = self._not_open(queue) or self._fenced(queue)
+        if unfit is not None or self.tree.is_leaf(queue.name):
+            return unfit
+        message = f"queue {queue.name} has queues below it; jobs belong into these"
+        return Refusal(plugin=Capacity.name, reason="QueueNotLeaf", message=message, resolvable=False)
+
+    def _not_open(self, queue: Queue) -> Refusal | None:
+        if queue.is_open:
+            return None
+        message = f"queue {queue.name} is {queue.state}"
+        return Refusal(plugin=Capacity.name, reason="QueueNotOpen", message=message, resolvable=False)
+
+    def _fenced(self, queue: Queue) -> Refusal | None:
+        fault = self.tree.faults.get(queue.name)
+        if fault is None:
+            return None
+        message = f"queue {queue.name} is out of service: {fault}"
+        return Refusal(plugin=Capacity.name, reason="QueueTreeBroken", message=message, resolvable=False)
+
+    def _beyond(self, queue: Queue, request: Sequence[int]) -> Refusal | None:
+        for book in self._line(queue.name):
+            short = book.short_rows(request, self._rows)
+            if short:
+                return self._over_limit(book, short)
+        return None
+
+    def _over_limit(self, book: QueueBook, short: Sequence[int]) -> Refusal:
+        names = ", ".join(self._session.resources.names[row] for row in short)
+        message = f"queue {book.name} would have more {names} than it may"
+        return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message)
+
+    def _line(self, name: QueueName) -> list[QueueBook]:
+        """Return the books of a queue and of all above it."""
+        return [self.books[each] for each in self.tree.paths[name]]
+
+    def _request(self, task: Task) -> list[int]:
+        request: list[int] = self._session.nodes.needs(task.template).amounts
+        return request
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> None:
+        """Count a change."""
+        self._count(change, change.sign)
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        self._count(change, -change.sign)
+
+    def _count(self, change: Change, sign: int) -> None:
+        amounts = change.amounts.tolist()
+        line = self._line(change.job.queue)
+        for book in line:
+            book.add(amounts, sign)
+        # shares of ancestors stay those of the session's begin, as in Volcano
+        line[0].refresh_share()
+
+    # Metrics ----------------------------------------------------------------------------------------------------------
+
+    def measure(self) -> None:
+        """Report what each queue has, asks for, deserves and may have; unlimited cpu and memory are 0."""
+        session = self._session
+        for name in session.queues:
+            book = self.books[name]
+            for what, amounts in (
+                ("allocated", book.allocated),
+                ("request", book.request),
+                ("deserved", book.deserved),
+                ("inqueue", book.inqueue),
+                ("real_capacity", [0 if amount >= UNLIMITED // 2 else amount for amount in book.limit]),
+            ):
+                session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
+            capability = session.resources.vector(session.queues[name].capability).tolist()
+            session.sample_amounts("queue_capacity", capability, queue_name=name)
+            session.sample("queue_share", book.share, queue_name=name)
+
+
+def _share_key(book: QueueBook) -> tuple[float, bool]:
+    return book.share, not book.has_deserved
+
+
+def make_books(session: Session, tree: Tree, *, in_tree: bool) -> dict[QueueName, QueueBook]:
+    """Count for each queue, with all that stands below it."""
+    space, table, names = session.resources, session.snapshot.job_table, session.snapshot.queue_names
+    held = table.by_queue(table.allocated, len(names))
+    pending = table.by_queue(table.pending, len(names))
+    elastic = table.by_queue(np.maximum(table.allocated - table.min_resources, 0), len(names))
+    kept = table.by_queue(reserved(table), len(names))
+    sums = np.stack([held, held + pending, elastic, kept])
+    counted = {name: np.zeros(sums.shape[:2], dtype=np.int64) for name in session.queues}
+    for number in np.unique(table.queue[table.queue != NO_QUEUE]).tolist():
+        for name in tree.paths[names[number]]:
+            counted[name] += sums[:, :, number]
+    queues = session.queues
+    limits = tree_limits(space, queues, tree) if in_tree else flat_limits(space, queues, session.total)
+    books = {}
+    for name, queue in queues.items():
+        allocated, request, spare, inqueue = counted[name].tolist()
+        own = limits[name]
+        deserved = own.deserved.tolist()
+        spoken = {space.rows[each] for each in (*queue.deserved, *queue.guarantee) if each in space.rows}
+        spoken -= {space.rows[CPU], space.rows[MEMORY]}
+        books[name] = QueueBook(
+            name,
+            allocated=allocated,
+            request=request,
+            elastic=spare,
+            inqueue=inqueue,
+            guarantee=own.guarantee.tolist(),
+            deserved=deserved,
+            limit=own.limit.tolist(),
+            spoken=spoken | {row for row, amount in enumerate(deserved) if amount > 0},
+            pods_row=space.rows[PODS],
+        )
+    return books
