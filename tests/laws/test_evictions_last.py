@@ -80,8 +80,9 @@ def test_evictions_end(scenario: Scenario, evicting: tuple[str, ...]) -> None:
 @LAWS
 @given(scenario=crowded())
 def test_no_pod_takes_back_what_it_lost(scenario: Scenario, evicting: tuple[str, ...]) -> None:
-    """Where B's pod was bound by evicting A's, no later cycle evicts it for A's again."""
+    """Where B's pod was bound by evicting A's, no later cycle evicts it for A's again; nobody is evicted twice."""
     outcome = decide(scenario, evicting)
+    assert len(set(outcome.evictions)) == len(outcome.evictions)
     won: set[tuple[str, str]] = set()
     for each in outcome.rounds:
         for plan in each.plans:
