@@ -87,7 +87,8 @@ class Planner:
             domain: Nodes that may be used, shape (N,); all where None.
 
         Returns:
-            Whether something was placed. Where not, nothing has changed.
+            Whether there is a plan. Where not, nothing has changed; nor where it needs no evictions and the action
+            allocate is still to come, which binds what this could only hold.
         """
         for takes_gangs in (False, True):
             with self._session.statement() as statement:
@@ -106,12 +107,18 @@ class Planner:
     def _keep(self, attempt: _Attempt) -> None:
         statement = attempt.statement
         if not attempt.units:
-            statement.hold()
+            if not self._allocate_follows():
+                statement.hold()
             return
         for operation in statement.operations:
             # also places on room that was free: one plan waits, and is kept room for, together
             operation.evicts_for = operation.change.verb is not Verb.EVICT
         statement.commit()
+
+    def _allocate_follows(self) -> bool:
+        """Tell whether free room is given out later in the cycle: held now it would never be bound."""
+        actions = self._session.profile.actions
+        return "allocate" in actions[actions.index(self._rule.action) :]
 
     def measure(self) -> None:
         """Report on how many nodes victims were looked for, and how many were permitted on the last one."""

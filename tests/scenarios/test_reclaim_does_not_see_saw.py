@@ -1,0 +1,54 @@
+"""Reclaim does not see-saw: a queue that lost room to its rightful owner does not take it back, nor give it twice."""
+
+from typing import Any, Final
+
+from pyroclast.testing import Outcome, Scenario
+
+PLUGINS: Final = (
+    ("priority", "gang", "conformance"),
+    ("drf", "predicates", "capacity", "nodeorder"),
+)
+
+
+def rounds(scenario: Scenario, *plugins: Any) -> Outcome:
+    """Run twenty cycles in which evicted pods are made anew."""
+    return scenario.run(
+        "enqueue", "allocate", "reclaim", "backfill", plugins=plugins or PLUGINS, cycles=20, recreate_evicted=True
+    )
+
+
+TWO_QUEUES = (
+    Scenario()
+    .node("n1", cpu=11)
+    .queue("a", deserved={"cpu": 5}, capability={"cpu": 10})
+    .queue("b", deserved={"cpu": 5}, capability={"cpu": 10})
+    .running("a", on=["n1"] * 5, queue="a", min_available=2, cpu=2)
+    .job("b", tasks=5, queue="b", min_available=2, cpu=2)
+)
+
+
+def test_two_pods_go_once() -> None:
+    """Queue b gets its gang's minimum, 4 of the 5 CPU that it deserves; queue a keeps three pods; then all rest."""
+    outcome = rounds(TWO_QUEUES)
+
+    assert outcome.evictions == ["a-4", "a-3"]
+    assert outcome.bindings == {"b-0": "n1", "b-1": "n1"}
+    assert outcome.is_at_rest
+
+
+def test_a_victim_larger_than_what_is_left_stays_pending() -> None:
+    """The victim needs 4 CPU and 3 are left: it was evicted once, waits, and evicts nobody."""
+    scenario = (
+        Scenario()
+        .node("n1", cpu=8)
+        .queue("q1", deserved={"cpu": 3})
+        .queue("q2", deserved={"cpu": 5})
+        .running("p1", on=["n1"], queue="q1", cpu=4)
+        .running("p2", on=["n1"], queue="q2", cpu=1)
+        .job("p3", queue="q2", cpu=4)
+    )
+    outcome = rounds(scenario)
+
+    assert outcome.evictions == ["p1-0"]
+    assert outcome.bindings == {"p3-0": "n1"}
+    assert outcome.is_at_rest
