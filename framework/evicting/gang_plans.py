@@ -4,7 +4,7 @@ Where `plans` looks at nodes one after the other, here all that may go in a doma
 it is evicted as it takes to place the gang's minimum inside the domain. What turns out not to be needed is given back.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,22 +86,23 @@ class GangPlanner:
             return True
         lacking = self._lacking(attempt, tasks)
         untried = 0
-        for unit in self._units(attempt, tasks[0]):
-            attempt.units.append(unit)
+        for victim in self._planner.permitted_of(attempt, tasks[0], self._tasks_in(attempt.domain)):
+            unit = self._planner.unit_of(attempt, tasks[0], victim)
+            if unit is None or not self._planner.evict(attempt, unit):
+                continue
             untried += 1
-            lacking = lacking - self._planner.amounts(unit)
+            lacking = lacking - sum(self._session.nodes.needs(task.template).request for task in unit)
             if (lacking <= 0).all() and untried * _PATIENCE >= len(attempt.units):
                 if self._place_all(attempt, tasks, goes_on):
                     return True
                 untried = 0
         return untried > 0 and (lacking <= 0).all() and self._place_all(attempt, tasks, goes_on)
 
-    def _units(self, attempt: Attempt, task: Task) -> Iterable[tuple[Task, ...]]:
-        """Evict what may go in the domain, first to go first, and yield it unit by unit."""
-        for victim in self._planner.permitted_in(attempt, task):
-            unit = self._planner.unit_of(attempt, task, victim)
-            if unit is not None and self._planner.evict(attempt, unit):
-                yield unit
+    def _tasks_in(self, domain: BoolArray | None) -> Iterator[Task]:
+        """Return the tasks on the nodes of a domain."""
+        nodes = self._session.nodes
+        columns = range(len(nodes)) if domain is None else np.flatnonzero(domain).tolist()
+        return (task for column in columns for task in nodes.tasks_on(column).values())
 
     def _lacking(self, attempt: Attempt, tasks: Sequence[Task]) -> IntArray:
         """Return what the smallest choice of tasks lacks at least in the whole domain, shape (R,)."""
@@ -117,10 +118,12 @@ class GangPlanner:
     def _place_all(self, attempt: Attempt, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
         before = len(attempt.statement.operations)
+        session = self._session
         for task in tasks:
             if not goes_on():
                 break
-            self._planner.place_without(attempt, task)
+            if session.pre_predicate(task) is None:
+                self._planner.place_without(attempt, task)
         if attempt.places and not goes_on():
             return True
         attempt.statement.undo_to(before)

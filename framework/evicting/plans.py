@@ -26,7 +26,7 @@ from model.refusals import Refusal
 from model.tasks import Task
 from model.wire import unix_seconds
 
-__all__ = ["NO_PLAN", "Planner"]
+__all__ = ["NO_PLAN", "Attempt", "Planner", "Unit"]
 
 NO_PLAN: Final = "NoEvictionHelps"
 """Reason of a refusal: no evictions that the rules permit would make a place."""
@@ -36,7 +36,7 @@ Unit = tuple[Task, ...]
 
 
 @dataclass(slots=True)
-class _Attempt:
+class Attempt:
     """A plan in the making."""
 
     job: SessionJob
@@ -92,19 +92,23 @@ class Planner:
         """
         for takes_gangs in (False, True):
             with self._session.statement() as statement:
-                attempt = _Attempt(job, statement, takes_gangs, domain)
+                attempt = Attempt(job, statement, takes_gangs, domain)
                 for task in tasks:
                     if not goes_on():
                         break
                     if permits is None or permits(task):
                         self._place_one(attempt, task)
                 if attempt.places and is_enough():
-                    self._spare_unneeded(attempt)
-                    self._keep(attempt)
+                    self.finish(attempt)
                     return True
         return False
 
-    def _keep(self, attempt: _Attempt) -> None:
+    def finish(self, attempt: Attempt) -> None:
+        """Give back the victims that are not needed, and commit what is left as a plan."""
+        self._spare_unneeded(attempt)
+        self._keep(attempt)
+
+    def _keep(self, attempt: Attempt) -> None:
         statement = attempt.statement
         if not attempt.units:
             if not self._allocate_follows():
@@ -128,33 +132,38 @@ class Planner:
 
     # One task ---------------------------------------------------------------------------------------------------------
 
-    def _place_one(self, attempt: _Attempt, task: Task) -> bool:
+    def _place_one(self, attempt: Attempt, task: Task) -> bool:
         session = self._session
         if session.pre_predicate(task) is not None:
             return False
-        candidates = session.candidates(task)
-        if session.allocatable(session.queue(attempt.job.queue), task) is None:
-            choice = candidates.choose(task, attempt.domain)
-            if choice is not None and self._settle(attempt, attempt.statement, task, choice.column):
-                return True
+        if self.place_without(attempt, task):
+            return True
         columns = self._columns(attempt, task)
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
         return any(self._evict_on(attempt, task, column) for column in columns)
 
-    def _by_harm(self, attempt: _Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
+    def place_without(self, attempt: Attempt, task: Task) -> bool:
+        """Place a task where room is free or being released, victims of this plan included; tells whether it has a place."""
+        session = self._session
+        if session.allocatable(session.queue(attempt.job.queue), task) is not None:
+            return False
+        choice = session.candidates(task).choose(task, attempt.domain)
+        return choice is not None and self._settle(attempt, attempt.statement, task, choice.column)
+
+    def _by_harm(self, attempt: Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
         """Yield the node that would suffer least, after trying all of them, then the next."""
         tried = []
         for column in columns:
             with self._session.statement() as statement:
-                trial = _Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain)
+                trial = Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain)
                 if self._evict_on(trial, task, column):
                     self._spare_unneeded(trial)
                     victims = [victim for unit in trial.units for victim in unit]
                     tried.append((harm(victims), column))
         return (column for _, column in sorted(tried))
 
-    def _columns(self, attempt: _Attempt, task: Task) -> Iterator[int]:
+    def _columns(self, attempt: Attempt, task: Task) -> Iterator[int]:
         """Yield nodes on which evictions might make a place, in the rule's order."""
         session, rule = self._session, self._rule
         room = self._all if attempt.takes_gangs else self._sparing
@@ -176,7 +185,7 @@ class Planner:
                 left[column] = False
                 yield column
 
-    def _evict_on(self, attempt: _Attempt, task: Task, column: int) -> bool:
+    def _evict_on(self, attempt: Attempt, task: Task, column: int) -> bool:
         """Evict as few as needed from a node, first victim first, until a task can be placed there."""
         session = self._session
         permitted = self._permitted_on(attempt, task, column)
@@ -187,7 +196,7 @@ class Planner:
         units: list[Unit] = []
         with session.statement() as trial:
             for victim in permitted:
-                unit = self._unit_of(attempt, task, victim)
+                unit = self.unit_of(attempt, task, victim)
                 if unit is None or not _evict(session, trial, unit, self._rule.action):
                     continue
                 units.append(unit)
@@ -201,18 +210,22 @@ class Planner:
             attempt.statement.merge(trial)
         return True
 
-    def _permitted_on(self, attempt: _Attempt, task: Task, column: int) -> list[Task]:
+    def _permitted_on(self, attempt: Attempt, task: Task, column: int) -> list[Task]:
+        return self.permitted_of(attempt, task, self._session.nodes.tasks_on(column).values())
+
+    def permitted_of(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
+        """Return which of some tasks the rule and the plugins permit to go for a task, first to go first."""
         session = self._session
         proposed = [
             victim
-            for victim in session.nodes.tasks_on(column).values()
+            for victim in tasks
             if (job := session.job_of(victim)) is not None and self._rule.considers(attempt.job, task, victim, job)
         ]
         if not proposed:
             return []
         return self._rule.ask(task, in_order(session, attempt.job, proposed))
 
-    def _unit_of(self, attempt: _Attempt, task: Task, victim: Task) -> Unit | None:
+    def unit_of(self, attempt: Attempt, task: Task, victim: Task) -> Unit | None:
         """Return what goes when a victim goes; None where it must not, or has gone already."""
         session = self._session
         job = session.job_of(victim)
@@ -230,13 +243,20 @@ class Planner:
         permitted = {each.id for each in self._rule.ask(task, gang)}
         return tuple(gang) if all(each.id in permitted for each in gang) else None
 
+    def evict(self, attempt: Attempt, unit: Unit) -> bool:
+        """Evict a unit as part of a plan, or nothing of it."""
+        if not _evict(self._session, attempt.statement, unit, self._rule.action):
+            return False
+        attempt.units.append(unit)
+        return True
+
     def _fits(self, job: SessionJob, task: Task, column: int) -> bool:
         session = self._session
         if not session.candidates(task).takes(task, column):
             return False
         return session.allocatable(session.queue(job.queue), task) is None
 
-    def _settle(self, attempt: _Attempt, statement: Statement, task: Task, column: int) -> bool:
+    def _settle(self, attempt: Attempt, statement: Statement, task: Task, column: int) -> bool:
         if statement.pipeline(attempt.job, [task], [column]) is not None:
             return False
         attempt.places.append((task, column))
@@ -244,7 +264,7 @@ class Planner:
 
     # Thinning out -----------------------------------------------------------------------------------------------------
 
-    def _spare_unneeded(self, attempt: _Attempt) -> None:
+    def _spare_unneeded(self, attempt: Attempt) -> None:
         """Give back units, last evicted first, as long as everything keeps its place."""
         for unit in reversed(list(attempt.units)):
             if not self._may_be_unneeded(attempt, unit):
@@ -258,7 +278,7 @@ class Planner:
                 again = self._replay(attempt, attempt.units)
                 assert again, "what was placed once can be placed again"
 
-    def _may_be_unneeded(self, attempt: _Attempt, unit: Unit) -> bool:
+    def _may_be_unneeded(self, attempt: Attempt, unit: Unit) -> bool:
         """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
         session = self._session
         nodes = session.nodes
@@ -277,7 +297,7 @@ class Planner:
                 return False
         return True
 
-    def _replay(self, attempt: _Attempt, units: Sequence[Unit]) -> bool:
+    def _replay(self, attempt: Attempt, units: Sequence[Unit]) -> bool:
         """Evict units and place all tasks where they were, checking everything again."""
         session, statement = self._session, attempt.statement
         for unit in units:
@@ -291,7 +311,7 @@ class Planner:
             for task, column in attempt.places
         )
 
-    def _is_intact(self, attempt: _Attempt, victim: Task) -> bool:
+    def _is_intact(self, attempt: Attempt, victim: Task) -> bool:
         job = self._session.job_of(victim)
         return job is attempt.job or (job is not None and is_intact(job))
 
