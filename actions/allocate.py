@@ -9,9 +9,12 @@ is committed when those are placed too: by backfill, or at the end of this actio
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from actions.allocating_in_domains import DomainSearch, goes_by_domains
+from actions.allocating_parts import place_part, place_parts
 from actions.arguments import PlacingArgs
+from framework.domains import hard_without_plugin
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import Worksheet, complete_deferred, place_tasks
@@ -70,14 +73,10 @@ def workable_jobs(session: Session) -> Iterator[SessionJob]:
 
 
 def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
-    """Refuse a job with a hard topology that no plugin would keep to."""
-    topology = job.job.group.spec.network_topology
-    hard = (
-        topology is not None
-        and topology.mode == "hard"
-        and bool(topology.highest_tier_allowed is not None or topology.highest_tier_name)
-    )
-    if not hard or session.serves_topology:
+    """Refuse a job with a hard topology that nobody would keep to, or that names a tier which there is not."""
+    if session.serves_topology:
+        return session.domains.unknown_tier(job)
+    if not hard_without_plugin(job):
         return None
     message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
     return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
@@ -124,8 +123,7 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        place = place_parts if job.has_sub_group_policy else place_whole
-        if place(session, statement, job, sheets):
+        if place_by_topology(session, statement, job, sheets):
             if job.relies_on_best_effort:
                 session.defer(job, statement)
                 return False
@@ -136,34 +134,10 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     return False
 
 
-def place_whole(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of a job that nothing divides until it is ready, and tell whether it is."""
+def place_by_topology(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
+    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is."""
+    if session.serves_topology and goes_by_domains(session, job):
+        return DomainSearch(session, statement, job, sheets).place()
+    if job.has_sub_group_policy:
+        return place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
     return place_tasks(session, statement, job, sheets[0])
-
-
-def place_parts(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of the sub-jobs until the job is ready, and tell whether it is.
-
-    Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
-    a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
-    the siblings find the room, and that sub-job gets no other turn.
-    """
-
-    def rank(sheet: Worksheet) -> tuple[Any, ...]:
-        return (not sheet.is_required, session.sub_job_order_key(sheet.sub_job))
-
-    for sheet in sheets:
-        sheet.failed_roles.clear()  # each attempt begins without memories
-    waiting = [sheet for sheet in sheets if sheet]
-    while waiting:
-        sheet = min(waiting, key=rank)
-        before = len(statement.operations)
-        if not (place_tasks(session, statement, job, sheet) or session.sub_job_pipelined(sheet.sub_job)):
-            statement.undo_to(before)
-        if len(statement.operations) == before:
-            sheet.drop_rest()
-        elif session.job_ready(job):
-            return True
-        if not sheet:
-            waiting.remove(sheet)
-    return session.job_ready(job)

@@ -23,6 +23,7 @@ from cache.outsiders import NO_GROUP, broken_pod, outsiders
 from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
 from cache.shards import shard_mask
+from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
 from cache.translate import Translator, single_group, single_job_id
 from cache.volumes import VolumeLookup, attach_limits
@@ -86,6 +87,7 @@ class Books:
         self._placed: tuple[tuple[NodeName, ...], tuple[Task, ...]] | None = None
         self._template_limit = _TEMPLATE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
+        self._topology = TopologyKeeper(self._fault)
         self._generation = 0
         self._snapshot: Snapshot | None = None
 
@@ -141,15 +143,17 @@ class Books:
         self._forget_templates()
         numbers = {name: number for number, name in enumerate(self._queue_names)}
         self._jobs.refresh(numbers, self._priorities)
+        nodes, objects = self._nodes.table(self._in_shard), self._lookups.frozen()
         self._snapshot = Snapshot(
             generation=self._generation,
             resources=self._space,
-            nodes=self._nodes.table(self._in_shard),
+            nodes=nodes,
             jobs=self._jobs.jobs(),
             job_table=self._jobs.table(),
             queues={name: self._queues[name] for name in self._queue_names},
             queue_names=self._queue_names,
-            objects=self._lookups.frozen(),
+            objects=objects,
+            topology=self._topology.of(objects.hyper_nodes, nodes.facts),
             outsiders=self._outsiders(),
             shard_mode=self.options.shard_mode,
             tasks_with_affinity=self._placed_with_affinity(),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from framework.grouped import GroupedScores, grouped_run
 from framework.nodes import NodeColumns
 from framework.points import Locality, Registered
 from framework.scoring import ScoredNodes
@@ -37,7 +38,7 @@ _LEVELS: Final = 8
 class NodeFunctions:
     """The functions of all plugins about nodes, sorted by what their answers depend on; one per session."""
 
-    __slots__ = ("_cares", "global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
+    __slots__ = ("_cares", "_global", "global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
 
     def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
         self.predicates = tuple(predicates)
@@ -54,7 +55,8 @@ class NodeFunctions:
         )
         self.global_scores = tuple(each for each in scores if each.locality is Locality.GLOBAL)
         self.pair_scores = tuple(each for each in scores if each.locality is None)
-        self._cares = tuple(each.cares for each in (*self.verdicts[Locality.GLOBAL], *self.global_scores))
+        self._global = (*self.verdicts[Locality.GLOBAL], *self.global_scores)
+        self._cares = tuple(each.cares for each in self._global)
 
     def looks_beyond(self, task: Task) -> bool:
         """Whether something that depends on more than the node has a say about this task."""
@@ -65,6 +67,14 @@ class NodeFunctions:
         except Exception:  # noqa: BLE001  # who is asked next in this plugin's name notes its failure
             return True
         return False
+
+    def grouped(self, task: Task) -> Registered[Any] | None:
+        """Return the one function beyond the node that has a say about a task, where it scores groups of nodes."""
+        try:
+            concerned = [each for each in self._global if each.cares is None or each.cares(task)]
+        except Exception:  # noqa: BLE001  # who is asked next in this plugin's name notes its failure
+            return None
+        return concerned[0] if len(concerned) == 1 and concerned[0].grouped is not None else None
 
 
 class Choice:
@@ -259,11 +269,39 @@ class Candidates:
             column = int(self._ranked.argmax())
             if self._ranked[column] != _NEVER:
                 return Choice(column, is_idle=True)
+        best = self._best_by_groups(task, domain)
+        if best is not None:
+            return Choice(best, is_idle=True)
         feasible = self.allowed & self.fits_future
         for mask in (domain, self.asked_anew(task)):
             if mask is not None:
                 feasible = feasible & mask
         return self._best_of(task, self._permit_pairs(task, feasible))
+
+    def _best_by_groups(self, task: Task, domain: BoolArray | None) -> int | None:
+        """Find the best node with free room where scores beyond the node go by groups; None where they do not."""
+        grouped = self._grouped(task)
+        if grouped is None:
+            return None
+        ranked = self._ranked if domain is None else np.where(domain, self._ranked, _NEVER)
+        is_open = ranked != _NEVER
+        sizes = np.bincount(grouped.groups[is_open], minlength=grouped.group_count)
+        totals = ranked + grouped.scores(sizes)[grouped.groups]
+        column = int(totals.argmax())
+        return column if is_open[column] else None
+
+    def _goes_by_groups(self, task: Task) -> bool:
+        if self._normalised or not self._session.takes_best_score:
+            return False
+        return self._functions.grouped(task) is not None
+
+    def _grouped(self, task: Task) -> GroupedScores | None:
+        """Return the scores by groups, where those are all that counts besides the standing scores."""
+        each = self._functions.grouped(task) if self._goes_by_groups(task) else None
+        if each is None or not len(self._session.nodes):
+            return None
+        scores: GroupedScores | None = self._session.ask_or(each, None, task, asking=each.grouped)
+        return scores
 
     def stands_alone(self, task: Task) -> bool:
         """Whether the standing scores tell which node is best, with nothing to rescale or ask anew."""
@@ -343,11 +381,13 @@ class Candidates:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     def can_look_ahead(self, task: Task) -> bool:
-        """Whether amounts alone tell where tasks of this template go, so that a run can be placed in one go."""
+        """Whether amounts, and groups of nodes, tell where tasks of this template go, so that a run goes in one go."""
         self.refresh(task)
-        return not self.depends_on_pods and self.stands_alone(task)
+        if self.depends_on_pods:
+            return False
+        return self.stands_alone(task) or self._goes_by_groups(task)
 
-    def run(self, task: Task, count: int) -> list[int]:
+    def run(self, task: Task, count: int, domain: BoolArray | None = None) -> list[int]:
         """Choose places on free room for up to `count` tasks of this template, one after the other.
 
         Returns:
@@ -355,9 +395,12 @@ class Candidates:
             free room ends.
         """
         self.refresh(task)
-        ranked = self._ranked
+        ranked = self._ranked if domain is None else np.where(domain, self._ranked, _NEVER)
         if not ranked.size:
             return []
+        if not self.stands_alone(task):
+            grouped = self._grouped(task)
+            return [] if grouped is None else grouped_run(self, task, count, ranked, grouped)
         if count < ranked.size:
             # a column outside the first `count` ones is never reached: each choice uses up at most one of them
             threshold = np.partition(ranked, ranked.size - count)[ranked.size - count]
@@ -368,6 +411,10 @@ class Candidates:
             columns = np.arange(ranked.size)
         columns = columns[ranked[columns] != _NEVER]
         return self._merge(task, columns, count)
+
+    def rank_after(self, task: Task, column: int, level: int) -> float:
+        """Return the standing score of a node after `level` more tasks; minus infinity where no other fits then."""
+        return self.ahead(column).rank(task, column, level) + float(self._base[column])
 
     def _merge(self, task: Task, columns: IntArray, count: int) -> list[int]:
         heap = list(zip((-self._ranked[columns]).tolist(), columns.tolist(), strict=True))

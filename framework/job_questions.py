@@ -7,19 +7,21 @@ import numpy as np
 
 from framework import points
 from framework.configuration import Profile
+from framework.domains import DomainNodes, Domains
 from framework.jobs import SessionJob, SubJob
 from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Point
 from framework.promises import Promises
 from framework.votes import Tiers, answer_of, cast_votes, choose_victims
-from model.arrays import BoolArray, IntArray
+from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
 from model.queues import Queue, with_ancestors
 from model.refusals import Refusal
 from model.snapshot import Snapshot
 from model.tasks import Task, TaskStatus, task_order_key
+from model.topology.tree import topology_of
 
 __all__ = ["JobQuestions"]
 
@@ -38,6 +40,7 @@ class JobQuestions(NodeQuestions):
         """What was promised in earlier cycles, as far as it stands."""
         self._settled = settled
         self._jobs: dict[JobId, SessionJob] = {}
+        self._domains: Domains | None = None
 
     # Which there are --------------------------------------------------------------------------------------------------
 
@@ -266,6 +269,60 @@ class JobQuestions(NodeQuestions):
         job.touched = True
         for each in self.functions(points.JOB_ENQUEUED):
             self.ask_or(each, None, job)
+
+    # Domains ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def domains(self) -> Domains:
+        """The tree of topology domains over this session's nodes."""
+        if self._domains is None:
+            topology = self.snapshot.topology or topology_of({}, self.nodes.facts)
+            self._domains = Domains(topology, self.nodes)
+        return self._domains
+
+    def gradients_for_job(self, job: SessionJob, root: int, purpose: str) -> list[list[int]]:
+        """Return the domains to be tried for a job, best level first; the root alone where no plugin says more."""
+        return self._gradients(points.HYPER_NODE_GRADIENT_FOR_JOB, job, root, purpose)
+
+    def gradients_for_part(self, part: SubJob, root: int, purpose: str) -> list[list[int]]:
+        """Return the domains inside another to be tried for a sub-job, best level first."""
+        return self._gradients(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB, part, root, purpose)
+
+    def _gradients(self, point: Point[Any], subject: SessionJob | SubJob, root: int, purpose: str) -> list[list[int]]:
+        functions = self.functions(point)
+        if not functions:
+            return [[root]]
+        name = self.domains.topology.domains[root].name
+        levels = self.ask_or(functions[0], (), subject, name, purpose)
+        numbers = (self.ask_or(functions[0], [], level, asking=self.domains.numbers) for level in levels)
+        return [level for level in numbers if level]
+
+    def masks_for(self, subject: SessionJob | SubJob, purpose: str) -> list[BoolArray]:
+        """Return the nodes of each domain to be tried for a job or sub-job in the whole cluster, in order of trial.
+
+        Nothing where its topology cannot be kept to.
+        """
+        is_job = isinstance(subject, SessionJob)
+        ask: Any = self.gradients_for_job if is_job else self.gradients_for_part
+        levels: list[list[int]] = ask(subject, self.domains.topology.root, purpose)
+        return [self.domains.mask(number) for level in levels for number in level]
+
+    def domain_scores(self, part: SubJob, numbers: Sequence[int]) -> FloatArray:
+        """Score domains for a sub-job, shape of `numbers`: higher is better."""
+        named = DomainNodes(self.domains, numbers, self.nodes.table.names)
+        totals = np.zeros(len(numbers))
+        for each in self.functions(points.HYPER_NODE_ORDER):
+            scores = self.ask_or(each, {}, part, named)
+            totals += [float(self.ask_or(each, 0.0, name, 0.0, asking=scores.get)) for name in named]
+        return totals
+
+    def missing_of_job(self, job: SessionJob) -> int:
+        """Count how many placements a job needs at least before it can be ready, at least 1."""
+        least = 1
+        for each in self.functions(points.JOB_READY):
+            if each.missing is not None:
+                least = max(least, self.ask_or(each, 1, job, asking=each.missing))
+        return least
 
     # Victims ----------------------------------------------------------------------------------------------------------
 

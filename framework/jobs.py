@@ -14,7 +14,7 @@ from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
 from model.refusals import Refusal
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
-from model.wire import SubGroupPolicy
+from model.wire import NetworkTopology, SubGroupPolicy
 
 __all__ = ["SessionJob", "SubJob"]
 
@@ -248,11 +248,29 @@ class SessionJob:
             self._sub_jobs = self._divide()
         return self._sub_jobs
 
+    @property
+    def has_topology(self) -> bool:
+        """Whether it, or one of its policies, says how far apart tasks may lie."""
+        spec = self.job.group.spec
+        return spec.network_topology is not None or any(each.network_topology for each in spec.sub_group_policy)
+
+    def part_of(self, task: Task) -> "SubJob | None":
+        """Return the sub-job that a task belongs to."""
+        parts = self.sub_jobs
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return next((part for part in parts.values() if part.holds(task.id)), None)
+
     def _divide(self) -> dict[SubJobId, "SubJob"]:
         whole = SubJobId(self.id)
         policies = self.job.group.spec.sub_group_policy
         if not policies:
-            return {whole: SubJob(self, whole, group=self.id, min_available=self.min_available, members=None)}
+            topology = self.job.group.spec.network_topology
+            return {
+                whole: SubJob(
+                    self, whole, group=self.id, min_available=self.min_available, members=None, topology=topology
+                )
+            }
         division = Division(self.id, policies)
         members: dict[SubJobId, list[TaskId]] = {}
         made_by: dict[SubJobId, SubGroupPolicy | None] = {}
@@ -270,6 +288,7 @@ class SessionJob:
                 min_available=1 if policy is None else policy.sub_group_size,
                 members=members[part],
                 index=index[part],
+                topology=self.job.group.spec.network_topology if policy is None else policy.network_topology,
             )
             for part, policy in made_by.items()
         }
@@ -330,7 +349,7 @@ class SessionJob:
 class SubJob:
     """A part of a job: its own minimum, its own tasks."""
 
-    __slots__ = ("_members", "group", "id", "index", "job", "min_available")
+    __slots__ = ("_members", "_own", "group", "id", "index", "job", "min_available", "topology")
 
     def __init__(
         self,
@@ -341,6 +360,7 @@ class SubJob:
         min_available: int,
         members: Sequence[TaskId] | None,
         index: int = 0,
+        topology: NetworkTopology | None = None,
     ) -> None:
         self.job = job
         self.id = sub_job_id
@@ -350,6 +370,9 @@ class SubJob:
         self.index = index
         """The first label value that made it, where that is a number, else 0: orders sub-jobs that are else equal."""
         self._members = members
+        self._own: frozenset[TaskId] | None = None
+        self.topology = topology
+        """How far apart its tasks may lie, as its policy says, or the job where no policy made it."""
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
@@ -357,6 +380,12 @@ class SubJob:
         if self._members is None:
             return self.job.tasks
         return {task_id: self.job.tasks[task_id] for task_id in self._members}
+
+    def holds(self, task: TaskId) -> bool:
+        """Tell whether a task is one of its own."""
+        if self._own is None:
+            self._own = frozenset(self.job.tasks if self._members is None else self._members)
+        return task in self._own
 
     @property
     def size(self) -> int:

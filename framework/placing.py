@@ -62,6 +62,18 @@ class Worksheet:
         self._position += count
         return taken
 
+    def mark(self) -> tuple[int, dict[str, Refusal]]:
+        """Note where it stands, for `return_to`."""
+        return self._position, dict(self.failed_roles)
+
+    def return_to(self, mark: tuple[int, dict[str, Refusal]]) -> None:
+        """Stand again as when it was marked."""
+        self._position, self.failed_roles = mark[0], dict(mark[1])
+
+    def left(self) -> Sequence[Task]:
+        """Return the tasks not yet taken."""
+        return self._tasks[self._position :]
+
     def drop_rest(self) -> None:
         """Give up what is left."""
         self._position = len(self._tasks)
@@ -119,9 +131,7 @@ def place_tasks(
         if _role_has_failed(site, task):
             worksheet.take()
             continue
-        most = 1
-        if domain is None:
-            most = min(session.missing(worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
+        most = min(session.missing(worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
         if _place_run(site, most) or _place_one(site, task):
             if session.sub_job_ready(worksheet.sub_job):
                 return True
@@ -142,7 +152,7 @@ def _place_run(site: _Site, most: int) -> bool:
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
     length = site.worksheet.run_length(most, partial(_stands_alone, site))
-    columns = candidates.run(task, length) if length > 1 else []
+    columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:
         return False
     tasks = site.worksheet.take(len(columns))
@@ -158,7 +168,7 @@ def _stands_alone(site: _Site, task: Task) -> bool:
     session = site.session
     return not (
         task.pod.status.nominated_node_name
-        or session.node_functions.looks_beyond(task)
+        or (session.node_functions.looks_beyond(task) and session.node_functions.grouped(task) is None)
         or session.pre_predicate(task) is not None
     )
 

@@ -138,6 +138,8 @@ class Registered(Generic[F]):
     """Of locality `GLOBAL`: whether a task is any concern of this function; None where every task is."""
     headroom: Callable[[Queue, Task], int] | None = None
     """Of `ALLOCATABLE`: how many tasks like this one the queue may still take."""
+    grouped: Callable[[Task], Any] | None = None
+    """Of scores of locality `GLOBAL`: the same scores by group of nodes (`framework.grouped.GroupedScores`)."""
     missing: Callable[[Any], int] | None = None
     """Of `JOB_READY` and `SUB_JOB_READY`: how many more placements are needed at least before the answer can be yes."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framework.configuration import PluginOption, Profile
+from framework.grouped import GroupedScores
 from framework.last import LAST
 from framework.ledgers import Ledger
 from framework.points import Locality, Point, Registered
@@ -58,6 +59,7 @@ class Registering:
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
         missing: Callable[[Any], int] | None = None,
+        grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
         """Let a plugin answer at a point, for as long as the session is open.
@@ -75,12 +77,14 @@ class Registering:
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
                 tasks need not ask one by one.
             missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
+            grouped: For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are
+                placed in one go; asked anew for each run.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
         name = self._option.instance if self._option is not None else plugin
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
-            name, function, locality, tuple(reasons), normalise, cares, headroom, missing
+            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing
         )
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:

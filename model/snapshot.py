@@ -11,6 +11,7 @@ from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import ResourceSpace
 from model.tasks import Task
+from model.topology.tree import Topology
 
 __all__ = ["ClusterObjects", "Outsider", "Snapshot"]
 
@@ -64,6 +65,8 @@ class Snapshot:
     queue_names: tuple[QueueName, ...]
     """Ascending; the position is the queue's number in the job table."""
     objects: ClusterObjects
+    topology: Topology | None = None
+    """The tree of HyperNodes; None where nobody made one, which is as if there were none."""
     outsiders: tuple[Outsider, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""

@@ -9,6 +9,7 @@ from plugins.cdp import Cdp
 from plugins.conformance import Conformance
 from plugins.drf import Drf
 from plugins.gang import Gang
+from plugins.network_topology_aware.plugin import NetworkTopologyAware
 from plugins.nodegroup import NodeGroup
 from plugins.nodeorder import NodeOrder
 from plugins.overcommit import Overcommit
@@ -28,6 +29,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Conformance,
     Drf,
     Gang,
+    NetworkTopologyAware,
     NodeGroup,
     NodeOrder,
     Overcommit,

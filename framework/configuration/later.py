@@ -11,7 +11,6 @@ ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim", "shuffle"})
 PLUGINS: Final = frozenset({
     "deviceshare",
     "extender",
-    "network-topology-aware",
     "numa-aware",
     "pdb",
     "rescheduling",

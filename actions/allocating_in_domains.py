@@ -1,0 +1,183 @@
+"""Allocating in domains: a domain is chosen for a whole job, or each of its sub-jobs, before the nodes in it.
+
+Plugins give the domains level by level. Of a level those whose nodes could not take what is missing, even if nothing
+else counted, are left out by one bound over all of them; the rest are scored, all of them, and tried best first. A
+trial is an attempt inside the statement that is undone exactly. A job that is divided is tried whole in each domain
+of a level, and the domain whose sub-jobs' scores add up highest is taken.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from actions.allocating_parts import place_part, place_parts
+from framework.domains import ALLOCATE
+from framework.jobs import SessionJob
+from framework.placing import Worksheet
+from framework.room_in_domains import RoomInDomains
+from framework.session import Session
+from framework.statement import Statement
+from model.refusals import Refusal
+
+__all__ = ["DomainSearch", "goes_by_domains"]
+
+NO_DOMAIN_FITS: Final = "NoDomainFits"
+MANY: Final = 1 << 30
+
+
+def goes_by_domains(session: Session, job: SessionJob) -> bool:
+    """Tell whether domains limit a job or one of its sub-jobs."""
+    domains = session.domains
+    if domains.limit_of_job(job) is not None:
+        return True
+    return job.has_sub_group_policy and any(domains.limit_of_part(part) is not None for part in job.sub_jobs.values())
+
+
+class DomainSearch:
+    """One attempt to place tasks of a job within domains."""
+
+    def __init__(self, session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> None:
+        self._session = session
+        self._statement = statement
+        self._job = job
+        self._sheets = sheets
+        self._marks = [sheet.mark() for sheet in sheets]
+        self._told = dict(job.task_refusals)
+        self._is_tried = False
+        self._for_part: frozenset[int] | None = None
+
+    def place(self) -> bool:
+        """Place tasks in the best domain; tell whether the job is ready."""
+        session, job = self._session, self._job
+        tasks = [task for sheet in self._sheets for task in sheet.left()]
+        room = RoomInDomains(session, tasks)
+        place = self._best_of if job.has_sub_group_policy else self._first_of
+        for level in session.gradients_for_job(job, session.domains.topology.root, ALLOCATE):
+            enough = room.hold(level, session.missing_of_job(job))
+            if enough and place(enough):
+                return session.job_ready(job)
+        self._refuse(room)
+        return session.job_ready(job)
+
+    # A job that nothing divides
+
+    def _first_of(self, level: list[int]) -> bool:
+        """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
+        sheet = self._sheets[0]
+        if self._for_part is None:
+            root = self._session.domains.topology.root
+            levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
+            self._for_part = frozenset(number for inner in levels for number in inner)
+        return self._place_sheet(sheet, [number for number in level if number in self._for_part]) is not None
+
+    def _place_sheet(self, sheet: Worksheet, level: Sequence[int]) -> float | None:
+        """Place tasks of a sub-job in the best of some domains that takes them; its score, or None where none does."""
+        session = self._session
+        left = list(level)
+        mark = sheet.mark()
+        while left:
+            scores = session.domain_scores(sheet.sub_job, left)
+            best = int(np.argmax(scores))
+            sheet.return_to(mark)
+            self._begin_trial(sheet)
+            if place_part(session, self._statement, self._job, sheet, session.domains.mask(left[best])):
+                return float(scores[best])
+            del left[best]
+        return None
+
+    def _begin_trial(self, sheet: Worksheet) -> None:
+        """Forget what earlier trials were told."""
+        self._is_tried = True
+        for task in sheet.left():
+            self._job.task_refusals.pop(task.id, None)
+            self._job.last_places.pop(task.id, None)
+
+    # A job of several sub-jobs
+
+    def _best_of(self, level: list[int]) -> bool:
+        """Try the whole job in each domain of a level, and place it in the best."""
+        best: tuple[float, int] | None = None
+        for number in level:
+            before = len(self._statement.operations)
+            score = self._place_all(number)
+            if score is not None and len(level) == 1:
+                return True
+            self._statement.undo_to(before)
+            if score is not None and (best is None or score > best[0]):
+                best = score, number
+        return best is not None and self._place_all(best[1]) is not None
+
+    def _place_all(self, number: int) -> float | None:
+        """Place the sub-jobs inside a domain; the sum of their scores, or None where that does not serve the job."""
+        session, job = self._session, self._job
+        before = len(self._statement.operations)
+        for sheet, mark in zip(self._sheets, self._marks, strict=True):
+            sheet.return_to(mark)
+        total = 0.0
+
+        def place(sheet: Worksheet) -> bool:
+            nonlocal total
+            score = self._place_inside(sheet, number)
+            total += score or 0.0
+            return score is not None
+
+        is_ready = place_parts(session, job, self._sheets, place)
+        if len(self._statement.operations) > before and (is_ready or session.job_pipelined(job)):
+            return total
+        self._statement.undo_to(before)
+        return None
+
+    def _place_inside(self, sheet: Worksheet, number: int) -> float | None:
+        """Place tasks of a sub-job in the best domain inside another; its score, or None where none takes them."""
+        session = self._session
+        room: RoomInDomains | None = None
+        for level in session.gradients_for_part(sheet.sub_job, number, ALLOCATE):
+            room = room or RoomInDomains(session, sheet.left())
+            enough = room.hold(level, session.missing(sheet.sub_job, MANY))
+            score = self._place_sheet(sheet, enough) if enough else None
+            if score is not None:
+                return score
+        return None
+
+    # Saying why not
+
+    def _refuse(self, room: RoomInDomains) -> None:
+        """Say how far the domains of each tier are from taking what is missing."""
+        job = self._job
+        if not self._is_tried:
+            job.task_refusals.update(self._told)
+        refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
+        if not self._session.job_ready(job):
+            job.refuse(refusal)
+        for sheet, mark in zip(self._sheets, self._marks, strict=True):
+            sheet.return_to(mark)
+            for task in sheet.left():
+                if task.id not in job.task_refusals:
+                    job.refuse_task(task, refusal)
+            sheet.drop_rest()
+
+    def _message(self, room: RoomInDomains) -> str:
+        session, job = self._session, self._job
+        domains = session.domains
+        held = domains.held_by_job(job)
+        limit = domains.limit_of_job(job)
+        highest = domains.topology.tiers[-1] if limit is None else limit
+        allowed = domains.allowed(limit=highest, held=held, root=domains.topology.root)
+        # what has begun may go on one by one; else all that is pending must find room together
+        needed = room.size if held < 0 else session.missing_of_job(job)
+        what = f"no domain of tier {highest} or below fits {needed} task{'s' if needed > 1 else ''}"
+        if not allowed:
+            around = f" around {domains.topology.domains[held].name}, where it runs" if held >= 0 else ""
+            return f"{what}: there is none{around}"
+        counts = room.counts(allowed).tolist()
+        best: dict[int, tuple[int, str]] = {}
+        for number, count in zip(allowed, counts, strict=True):
+            domain = domains.topology.domains[number]
+            if domain.tier not in best or count > best[domain.tier][0]:
+                best[domain.tier] = count, domain.name
+        fits = ", ".join(f"{name} (tier {tier}) fits {count}" for tier, (count, name) in sorted(best.items()))
+        if max(counts) < needed:
+            return f"{what}: best {fits}"
+        reason = next((each.message for each in job.task_refusals.values() if each.message), "")
+        return f"{what}, though by room alone {fits}" + (f": {reason}" if reason else "")

@@ -1,0 +1,56 @@
+"""Allocating parts: the sub-jobs of one job take turns until the job is ready."""
+
+from collections.abc import Callable
+from typing import Any
+
+from framework.jobs import SessionJob
+from framework.placing import Worksheet, place_tasks
+from framework.session import Session
+from framework.statement import Statement
+from model.arrays import BoolArray
+
+__all__ = ["place_part", "place_parts"]
+
+
+def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], place: Callable[[Worksheet], bool]) -> bool:
+    """Place tasks of the sub-jobs until the job is ready, and tell whether it is.
+
+    Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
+    a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
+    the siblings find the room, and that sub-job gets no other turn.
+
+    Args:
+        session: The session.
+        job: Whose sub-jobs.
+        sheets: What is to be placed, by sub-job.
+        place: Places tasks of one sub-job and tells whether it placed any.
+    """
+
+    def rank(sheet: Worksheet) -> tuple[Any, ...]:
+        return (not sheet.is_required, session.sub_job_order_key(sheet.sub_job))
+
+    for sheet in sheets:
+        sheet.failed_roles.clear()  # each attempt begins without memories
+    waiting = [sheet for sheet in sheets if sheet]
+    while waiting:
+        sheet = min(waiting, key=rank)
+        if not place(sheet):
+            sheet.drop_rest()
+        elif session.job_ready(job):
+            return True
+        if not sheet:
+            waiting.remove(sheet)
+    return session.job_ready(job)
+
+
+def place_part(
+    session: Session, statement: Statement, job: SessionJob, sheet: Worksheet, domain: BoolArray | None = None
+) -> bool:
+    """Place tasks of one sub-job, within a domain where one is given; False where nothing placed would serve it.
+
+    What is placed stays when the sub-job is ready, or waits for room that is being released; else it is undone.
+    """
+    before = len(statement.operations)
+    if not (place_tasks(session, statement, job, sheet, domain) or session.sub_job_pipelined(sheet.sub_job)):
+        statement.undo_to(before)
+    return len(statement.operations) > before

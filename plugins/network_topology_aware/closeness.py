@@ -1,0 +1,91 @@
+"""Closeness: nodes near to what is placed of a sub-job score high.
+
+A node stands for the domain of the lowest tier around it. The closer the domain around that one and what is held, the
+higher: from 0 (the highest tier there is) to 1 (the lowest, or the same domain). Among several candidates that are
+closest, those score more whose domain has more of the sub-job's tasks.
+"""
+
+import numpy as np
+
+from model.arrays import BoolArray, FloatArray, IntArray
+from model.topology.tree import NONE, Topology
+
+__all__ = ["Closeness", "closeness_of"]
+
+
+def closeness_of(topology: Topology, held: int) -> FloatArray:
+    """Score each domain by its distance from what is held, from 0 to 1, shape (D,)."""
+    lowest, highest = topology.tiers[0], topology.tiers[-1]
+    scores = np.zeros(len(topology.domains))
+    for number in range(len(topology.domains)):
+        common = topology.common(number, held)
+        if number == held or lowest == highest:
+            scores[number] = 1.0
+        elif common != NONE:
+            scores[number] = (highest - topology.domains[common].tier) / (highest - lowest)
+    return scores
+
+
+class Closeness:
+    """Scores of groups of nodes for one sub-job: a group is a domain of the lowest tier, the last are nodes in none."""
+
+    def __init__(self, topology: Topology, *, placed: IntArray, size: int, factor: float) -> None:
+        """Begin with what is placed.
+
+        Args:
+            topology: The tree.
+            placed: Node of each placed task, shape (placed,).
+            size: Number of the sub-job's tasks.
+            factor: What a score of 1 is worth.
+        """
+        self._topology = topology
+        self._size = max(size, 1)
+        self._factor = factor
+        self._leaves, self.groups = leaves_of(topology)
+        self.group_count = self._leaves.size + 1
+        self._held = topology.innermost(np.unique(placed))
+        self._counts = np.zeros(self._leaves.size + 1, dtype=np.int64)
+        # a leaf counts all tasks on its nodes, also on nodes that another leaf of the same tier shares
+        for group, leaf in enumerate(self._leaves.tolist()):
+            self._counts[group] = np.isin(placed, topology.domains[leaf].columns).sum()
+        self._by_group = self._distances()
+
+    def scores(self, candidates: IntArray) -> FloatArray:
+        """Return the score of each group, shape (G,), where so many of its nodes are candidates, shape (G,)."""
+        if self._held == NONE:
+            return np.zeros(self._counts.size)
+        is_open = candidates > 0
+        scores = self._by_group
+        if is_open.any():
+            closest: BoolArray = is_open & (scores == scores[is_open].max())
+            if candidates[closest].sum() > 1:
+                scores = scores + np.where(closest, self._counts / self._size, 0.0)
+        return scores * self._factor
+
+    def place(self, group: int, column: int) -> None:
+        """Suppose one more task on a node of a group."""
+        topology = self._topology
+        leaf = int(self._leaves[group]) if group < self._leaves.size else topology.innermost(np.array([column]))
+        held = topology.common(self._held, leaf)
+        if group < self._leaves.size:
+            self._counts[group] += 1
+        if held != self._held:
+            self._held = held
+            self._by_group = self._distances()
+
+    def _distances(self) -> FloatArray:
+        scores = np.zeros(self._counts.size)
+        if self._held != NONE:
+            scores[:-1] = closeness_of(self._topology, self._held)[self._leaves]
+        return scores
+
+
+def leaves_of(topology: Topology) -> tuple[IntArray, IntArray]:
+    """Return the domains of the lowest tier, and the position of each node's among them, one more for nodes in none."""
+    lowest = topology.lowest
+    leaves = np.array(
+        [number for number, domain in enumerate(topology.domains) if domain.tier == topology.tiers[0]], dtype=np.int64
+    )
+    position = np.full(len(topology.domains) + 1, leaves.size, dtype=np.int64)
+    position[leaves] = np.arange(leaves.size)
+    return leaves, position[lowest]

@@ -1,0 +1,32 @@
+"""Fullness: how full domains would be with more in them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = ["fullness"]
+
+
+def fullness(request: IntArray, used: IntArray, allocatable: IntArray, weights: Sequence[int]) -> FloatArray:
+    """Score how full each domain would be.
+
+    Args:
+        request: What is to be added, base units, shape (k,): only requested resources that have a weight.
+        used: What each domain's nodes carry, base units, shape (k, d).
+        allocatable: What they offer, base units, shape (k, d).
+        weights: Importance of each resource, unitless, k of them.
+
+    Returns:
+        The weighted mean of the used fractions, from 0 to 1, shape (d,); 0 where any resource would be overfull.
+    """
+    total = sum(weights)
+    scores = np.zeros(used.shape[1])
+    if total <= 0:
+        return scores
+    after = used + request[:, None]
+    overfull: BoolArray = np.logical_or.reduce(after > allocatable, axis=0)
+    for row, weight in enumerate(weights):
+        scores += weight * (after[row] / np.maximum(allocatable[row], 1))
+    return np.where(overfull, 0.0, scores / total)

@@ -1,0 +1,81 @@
+"""Packing: tasks without a topology go where they leave the fewest broken domains.
+
+Per tier, the domain around a node is scored by its fullness with the task in it; a node in no domain of a tier counts
+as full, for there it breaks none. The tiers are weighed by 1, f, f², ... from tier 1 on.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from model.arrays import FloatArray, IntArray
+from model.topology.tree import NONE, Topology
+from plugins.network_topology_aware.fullness import fullness
+
+__all__ = ["Chains", "Packing"]
+
+
+class Chains:
+    """Nodes grouped by the domains around them, one of each tier: made once per session."""
+
+    def __init__(self, topology: Topology, fading: float) -> None:
+        self.topology = topology
+        tiers = range(topology.tiers[0], topology.tiers[-1] + 1) if topology.tiers[0] > 0 else topology.tiers
+        by_tier = np.array([topology.at_tier(tier) for tier in tiers], dtype=np.int64)
+        chains, groups = np.unique(by_tier, axis=1, return_inverse=True)
+        self.chains: IntArray = chains
+        """Domain of each tier, `NONE` where there is none, shape (tiers, G)."""
+        self.groups: IntArray = groups.reshape(-1).astype(np.int64)
+        """Group of each node, shape (N,)."""
+        self.weights: FloatArray = np.array([_power(fading, tier - 1) for tier in tiers])
+
+
+def _power(base: float, exponent: int) -> float:
+    return 0.0 if base == 0 and exponent < 0 else float(base**exponent)
+
+
+class Packing:
+    """Scores of groups of nodes for the tasks of one template."""
+
+    def __init__(
+        self,
+        chains: Chains,
+        *,
+        request: IntArray,
+        used: IntArray,
+        allocatable: IntArray,
+        weights: Sequence[int],
+        factor: float,
+    ) -> None:
+        """Begin with what is used; amounts have the shapes of `fullness`, `factor` is what a score of 1 is worth."""
+        self._chains = chains
+        self._request = request
+        self._used = used
+        self._allocatable = allocatable
+        self._weights = weights
+        self._factor = factor
+        self.groups: IntArray = chains.groups
+        self.group_count: int = chains.chains.shape[1]
+
+    def scores(self, _candidates: IntArray) -> FloatArray:
+        """Return the score of each group, shape (G,)."""
+        by_domain = fullness(self._request, self._used, self._allocatable, self._weights)
+        full = np.append(by_domain, 1.0)  # `NONE` is the last
+        weights = self._chains.weights
+        total = weights.sum()
+        scores: FloatArray = np.zeros(self._chains.chains.shape[1])
+        if total <= 0:
+            return scores
+        for weight, domains in zip(weights.tolist(), self._chains.chains, strict=True):
+            scores += weight * full[domains]
+        totals: FloatArray = scores / total * self._factor
+        return totals
+
+    def place(self, _group: int, column: int) -> None:
+        """Suppose one more task on a node."""
+        around = [number for number in self._around(column) if number != NONE]
+        self._used[:, around] += self._request[:, None]
+
+    def _around(self, column: int) -> list[int]:
+        domains: list[int] = self._chains.chains[:, self.groups[column]].tolist()
+        return domains

@@ -1,0 +1,215 @@
+"""Network-topology-aware: which domains are tried for a job, and which of them and of their nodes are best.
+
+Points: hypernode gradients, hypernode order, node order.  Arguments: `NetworkTopologyAwareArgs`.  Rules, formulas and
+examples: docs/plugins/network-topology-aware.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.arguments import argument
+from framework.domains import EVICT, Domains
+from framework.grouped import GroupedScores
+from framework.jobs import SessionJob, SubJob
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray, IntArray
+from model.ids import NodeName
+from model.resources import CPU, MEMORY, Amounts
+from model.tasks import Task, TaskStatus
+from plugins.network_topology_aware.closeness import Closeness
+from plugins.network_topology_aware.fullness import fullness
+from plugins.network_topology_aware.gradients import capped_widest_first, gradient
+from plugins.network_topology_aware.packing import Chains, Packing
+
+__all__ = ["NetworkTopologyAware", "NetworkTopologyAwareArgs"]
+
+MAX_SCORE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkTopologyAwareArgs:
+    """Arguments of network-topology-aware, spelled as in the configuration file."""
+
+    weight: int = argument("weight", 1, least=0)
+    """Say of this plugin in the orders of domains and nodes; 0 mutes it."""
+    cpu: int = argument("hypernode.binpack.cpu", 1, least=0)
+    """Importance of CPU in the fullness of a domain, at least 0."""
+    memory: int = argument("hypernode.binpack.memory", 1, least=0)
+    """Importance of memory, at least 0."""
+    resources: Mapping[str, int] = argument(
+        "hypernode.binpack.resources", {}, prefix="hypernode.binpack.resources.", listed=1, least=0
+    )
+    """Other resources that count, separated by commas; with `.<name>` the importance of one, at least 0."""
+    packs_normal_pods: bool = argument("hypernode.binpack.normal-pod.enable", True)
+    """Whether tasks without a topology are kept from breaking domains."""
+    fading: float = argument("hypernode.binpack.normal-pod.fading", 0.8, least=0)
+    """Weight of a tier against the one below it, for those tasks; with 0 only tier 1 counts."""
+    most_domains_to_evict_in: int = argument("hypernode.gradient.evict.max-hypernodes", 8, least=1)
+    """How many domains are searched for victims, at least 1."""
+
+    def weights(self) -> dict[str, int]:
+        """Return the importance of each resource by name."""
+        return {**self.resources, CPU: self.cpu, MEMORY: self.memory}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkTopologyAware:
+    """Keep jobs in close domains."""
+
+    name: ClassVar[str] = "network-topology-aware"
+    watches_clock: ClassVar[bool] = False
+    args: NetworkTopologyAwareArgs = NetworkTopologyAwareArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        policy = _Policy(session, self.args)
+        session.register(points.HYPER_NODE_GRADIENT_FOR_JOB, self.name, policy.gradient_for_job)
+        session.register(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB, self.name, policy.gradient_for_part)
+        if self.args.weight == 0:
+            return
+        session.register(points.HYPER_NODE_ORDER, self.name, policy.score_domains)
+        session.register(
+            points.NODE_ORDER,
+            self.name,
+            policy.score_nodes,
+            locality=Locality.GLOBAL,
+            cares=policy.cares,
+            grouped=policy.grouped,
+        )
+
+
+class _Policy:
+    """What the plugin answers in one session."""
+
+    def __init__(self, session: Session, args: NetworkTopologyAwareArgs) -> None:
+        self._session = session
+        self._args = args
+        self._weights = args.weights()
+        self._factor = float(MAX_SCORE * args.weight)
+        self._counted: dict[int, tuple[IntArray, IntArray, tuple[int, ...]]] = {}
+
+    @property
+    def _domains(self) -> Domains:
+        return self._session.domains
+
+    @cached_property
+    def _chains(self) -> Chains:
+        return Chains(self._domains.topology, self._args.fading)
+
+    # Which domains
+
+    def gradient_for_job(self, job: SessionJob, root: str, purpose: str) -> Sequence[Sequence[str]]:
+        """Return the domains to be tried for a job, by level."""
+        wanted = self._vector(job.job.min_resources or {})
+        held = self._domains.held_by_job(job)
+        return self._gradient(self._domains.limit_of_job(job), held, root, wanted, purpose)
+
+    def gradient_for_part(self, part: SubJob, root: str, purpose: str) -> Sequence[Sequence[str]]:
+        """Return the domains to be tried for a sub-job, by level."""
+        needs = self._session.nodes.needs
+        wanted = np.zeros(len(self._session.resources), dtype=np.int64)
+        for task in part.tasks.values():
+            if task.status is TaskStatus.PENDING:
+                wanted = wanted + needs(task.template).request
+        held = self._domains.held_by_part(part)
+        return self._gradient(self._domains.limit_of_part(part), held, root, wanted, purpose)
+
+    def _gradient(
+        self, limit: int | None, held: int, root: str, wanted: IntArray, purpose: str
+    ) -> Sequence[Sequence[str]]:
+        if limit is None:
+            return [[root]]
+        tree = self._domains.topology
+        levels = gradient(
+            self._domains, limit=limit, held=held, root=tree.numbers[root], wanted=wanted, purpose=purpose
+        )
+        if purpose == EVICT:
+            levels = capped_widest_first(levels, self._args.most_domains_to_evict_in)
+        return [[tree.domains[number].name for number in level] for level in levels]
+
+    def _vector(self, amounts: Amounts) -> IntArray:
+        known = {name: amount for name, amount in amounts.items() if name in self._session.resources.rows}
+        return self._session.resources.vector(known)
+
+    # Which of them
+
+    def score_domains(self, part: SubJob, named: Mapping[str, Sequence[NodeName]]) -> Mapping[str, float]:
+        """Score domains by how full the sub-job would leave them; of equals, more of its tasks score higher."""
+        domains = self._domains
+        numbers = np.array([domains.topology.numbers[name] for name in named], dtype=np.int64)
+        request = np.zeros(len(self._session.resources), dtype=np.int64)
+        for task in part.tasks.values():
+            request = request + self._session.nodes.needs(task.template).request
+        rows, weights = self._rows(request)
+        scores = fullness(
+            request[rows], domains.used()[rows][:, numbers], domains.allocatable[rows][:, numbers], weights
+        )
+        best = scores == scores.max() if scores.size else scores > 0
+        if best.sum() > 1 and part.size:
+            marks = np.bincount(domains.columns_held(part), minlength=domains.topology.nodes).astype(np.int64)
+            scores = scores + np.where(best, domains.topology.sums(marks)[numbers] / part.size, 0.0)
+        return dict(zip(named, (scores * self._factor).tolist(), strict=True))
+
+    def _rows(self, request: IntArray) -> tuple[IntArray, tuple[int, ...]]:
+        names = self._session.resources.names
+        counted = [row for row in np.flatnonzero(request > 0).tolist() if names[row] in self._weights]
+        return np.array(counted, dtype=np.int64), tuple(self._weights[names[row]] for row in counted)
+
+    # Which nodes
+
+    def cares(self, task: Task) -> bool:
+        """Tell whether the plugin has a say about a task's nodes."""
+        if self._domains.is_flat:
+            return False
+        part = self._part_with_topology(task)
+        if part is not None:
+            return True
+        return self._args.packs_normal_pods and task.job is not None
+
+    def _part_with_topology(self, task: Task) -> SubJob | None:
+        job = self._session.job_of(task)
+        if job is None or not job.has_topology:
+            return None
+        part = job.part_of(task)
+        return part if part is not None and part.topology is not None else None
+
+    def score_nodes(self, task: Task, columns: NodeColumns) -> FloatArray:
+        """Score nodes by their groups."""
+        grouped = self.grouped(task)
+        groups = grouped.groups[columns.index]
+        candidates = np.bincount(groups, minlength=grouped.group_count).astype(np.int64)
+        scores: FloatArray = grouped.scores(candidates)[groups]
+        return scores
+
+    def grouped(self, task: Task) -> GroupedScores:
+        """Return the scores of groups of nodes for a task."""
+        domains = self._domains
+        part = self._part_with_topology(task)
+        if part is not None:
+            placed = domains.columns_held(part)
+            return Closeness(domains.topology, placed=placed, size=part.size, factor=self._factor)
+        rows, request, weights = self._request(task)
+        used = domains.used()[rows]  # a copy, which supposes
+        return Packing(
+            self._chains,
+            request=request,
+            used=used,
+            allocatable=domains.allocatable[rows],
+            weights=weights,
+            factor=self._factor,
+        )
+
+    def _request(self, task: Task) -> tuple[IntArray, IntArray, tuple[int, ...]]:
+        known = self._counted.get(task.template.number)
+        if known is None:
+            request = self._session.nodes.needs(task.template).request
+            rows, weights = self._rows(request)
+            known = self._counted[task.template.number] = (rows, request[rows], weights)
+        return known
