@@ -8,12 +8,14 @@ decision is in them from `assume` until the cluster shows it, refuses it, or its
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from cache.audit import differences
+from cache.background import Background
 from cache.books import Books
 from cache.carrying import carry_out
 from cache.dump import Dump, take_dump
@@ -60,6 +62,7 @@ class SchedulerCache:
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
         make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], Books] = Books,
+        background: Background | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Prepare to follow a cluster.
@@ -75,6 +78,7 @@ class SchedulerCache:
             on_fault: Is told of each broken object and field.
             on_waiting_pod: Is told of each new pod without a node, after the first lists.
             make_books: Makes the books; another kind of them may note what they are told.
+            background: Runs what goes on beside; to be shared with others who want its surprises told in one place.
             clock: For waiting and deadlines.
         """
         self.books = make_books(options, on_fault)
@@ -93,7 +97,7 @@ class SchedulerCache:
             for each in kinds
         }
         """By kind."""
-        self._running: set[asyncio.Task[Any]] = set()
+        self.background = background or Background(self._clock)
         self._under_way: Counter[TaskId] = Counter()
         """Tasks of plans that are being carried out."""
 
@@ -112,14 +116,15 @@ class SchedulerCache:
         Returns:
             Whether everything is there; when the patience ran out, following goes on and `lagging` names what lacks.
         """
+        keep = self.background.keep
         for reflector in self.reflectors.values():
-            self._begin(reflector.run())
-        self._begin(self._hands.statuses.run())
-        self._begin(self._hands.events.run())
-        self._begin(self._read_overdue())
+            keep(f"follow-{reflector.resource.plural}", reflector.run)
+        keep("write-statuses", self._hands.statuses.run)
+        keep("write-events", self._hands.events.run)
+        keep("read-overdue-pods", self._read_overdue)
         if self._audit_seconds:
-            self._begin(self._audit_now_and_then())
-        self._begin(self._note_synced())
+            keep("audit", self._audit_now_and_then)
+        keep("note-first-lists", self._note_synced)
         try:
             async with asyncio.timeout(patience_seconds or None):
                 await self.synced.wait()
@@ -129,10 +134,7 @@ class SchedulerCache:
 
     async def stop(self) -> None:
         """End following; what is being written is cut off, so drain `hands` first."""
-        running, self._running = list(self._running), set()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await self.background.stop()
 
     def lagging(self) -> list[str]:
         """Name the kinds whose first list is not there."""
@@ -177,7 +179,8 @@ class SchedulerCache:
         if options.shard_mode in SHARDED_MODES and self._may_write():
             status = shard_status(self.books.stored("NodeShard"), options.shard_name)
             if status is not None:
-                self._begin(write_shard_status(self._client, options.shard_name, status))
+                tell = partial(write_shard_status, self._client, options.shard_name, status)
+                self.background.once("write-shard-status", tell)
 
     def dump(self) -> Dump:
         """Note the objects of this moment; `Dump.encode` makes a file of them for `pyroclast simulate`."""
@@ -218,16 +221,6 @@ class SchedulerCache:
             self.books.extend(task, self._clock.monotonic())
         else:
             self.books.forget(task, failed=assumption is not None and assumption.node is not None)
-
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("cache_work_failed", exc_info=error)
 
     async def _note_synced(self) -> None:
         for reflector in self.reflectors.values():

@@ -152,6 +152,9 @@ OURS: Final[Mapping[str, Shape]] = {
     ),
     "pyroclast_broken_fields_total": Shape("counter", ("kind",), "Fields of objects that could not be read."),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
+    "pyroclast_background_failures_total": Shape(
+        "counter", ("work",), "Surprises that ended background work, which is begun again after a pause."
+    ),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."
     ),

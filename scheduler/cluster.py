@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import structlog
 
+from cache.background import Background
 from cache.books import Books
 from cache.cache import SchedulerCache
 from cache.following import FOLLOWED
@@ -72,6 +73,7 @@ def make_cache(
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
         on_fault=_Faults(metrics),
         on_waiting_pod=lambda pod: _watched(pod, metrics),
+        background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
         make_books=Books if recorder is None else partial(RecordedBooks, recorder),
     )
     return cache, hands

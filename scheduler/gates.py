@@ -108,6 +108,8 @@ class GateRemover:
                 await self._remove(task)
             except ApiError as error:
                 _log.warning("gate_not_removed", pod=task.key, error=str(error))
+            except Exception:  # noqa: BLE001 - a surprise with one pod must not end the worker for the others
+                _log.exception("gate_not_removed", pod=task.key)
             finally:
                 self._known.discard(task.id)
                 self._waiting.task_done()

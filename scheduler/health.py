@@ -3,7 +3,7 @@
 ================  ===================  ==========================================================================
 path              listener             answer
 ================  ===================  ==========================================================================
-/healthz /livez   --healthz-address    200 while the process lives
+/healthz /livez   --healthz-address    200 while the process lives, 503 when background work dies again and again
 /readyz           --healthz-address    200 once synced and configured, else 503; standbys are ready too
 /metrics          --listen-address     Prometheus' text
 /debug/snapshot   --listen-address     the cluster as seen, a List of objects that `pyroclast simulate` reads
@@ -43,6 +43,8 @@ class Inside:
 
     checks: Mapping[str, Check]
     """What must hold before the process is ready."""
+    vital: Mapping[str, Check]
+    """What must hold as long as the process lives; where it does not, a fresh process is the remedy."""
     metrics_text: Callable[[], bytes]
     """Takes a while; called in a thread."""
     snapshot: Callable[[], Awaitable[bytes]]
@@ -73,7 +75,7 @@ class Endpoints:
         if options.enable_healthz:
             tls = tls_context(options) if options.serves_tls else None
             try:
-                await self._listen("health", options.healthz_address, probes(self._inside.checks), tls)
+                await self._listen("health", options.healthz_address, probes(self._inside), tls)
             except OSError as error:
                 raise ConfigError(f"--healthz-address: {options.healthz_address}: {error.strerror or error}") from error
         if options.enable_metrics or options.enable_pprof:
@@ -125,24 +127,29 @@ class Endpoints:
         return web.Response(text=json.dumps(explained, indent=1) + "\n", content_type="application/json")
 
 
-def probes(checks: Mapping[str, Check]) -> web.Application:
+def probes(inside: Inside) -> web.Application:
     """Return the application of the probes."""
 
     async def alive(_: web.Request) -> web.Response:
-        return web.Response(text="ok")
+        return _verdict("livez", inside.vital)
 
     async def ready(_: web.Request) -> web.Response:
-        reasons = {name: check() for name, check in checks.items()}
-        if not any(reasons.values()):
-            return web.Response(text="ok")
-        lines = [f"[-]{name} failed: {why}" if why else f"[+]{name} ok" for name, why in reasons.items()]
-        return web.Response(status=503, text="\n".join([*lines, "readyz check failed", ""]))
+        return _verdict("readyz", {**inside.vital, **inside.checks})
 
     application = web.Application()
     application.router.add_get("/healthz", alive)
     application.router.add_get("/livez", alive)
     application.router.add_get("/readyz", ready)
     return application
+
+
+def _verdict(name: str, checks: Mapping[str, Check]) -> web.Response:
+    """Answer `ok`, or name each check with its outcome, as servers of Kubernetes do."""
+    reasons = {check: ask() for check, ask in checks.items()}
+    if not any(reasons.values()):
+        return web.Response(text="ok")
+    lines = [f"[-]{check} failed: {why}" if why else f"[+]{check} ok" for check, why in reasons.items()]
+    return web.Response(status=503, text="\n".join([*lines, f"{name} check failed", ""]))
 
 
 def tls_context(options: Options) -> ssl.SSLContext:

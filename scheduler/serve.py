@@ -138,8 +138,7 @@ class _Process:
         if self._recorder is not None:
             stack.callback(self._recorder.close)
         stack.push_async_callback(self._cache.stop)
-        figures = asyncio.create_task(self._watch_figures())
-        stack.callback(figures.cancel)
+        self._cache.background.keep("watch-figures", self._watch_figures)
         if not await self._sync():
             return 0
         settle()  # what the lists brought stays for long: later collections need not look at it
@@ -251,6 +250,7 @@ class _Process:
 
         return Inside(
             checks={"configured": lambda: None, "synced": self._why_unsynced},
+            vital={"background": self._why_failing},
             metrics_text=self._metrics.text,
             snapshot=snapshot,
             explain=explain,
@@ -260,6 +260,10 @@ class _Process:
     def _why_unsynced(self) -> str | None:
         lagging = self._cache.lagging()
         return f"no list yet of {', '.join(lagging)}" if lagging and not self._has_begun else None
+
+    def _why_failing(self) -> str | None:
+        failing = self._cache.background.failing()
+        return "; ".join(f"{work} dies again and again: {last}" for work, last in failing.items()) or None
 
     async def _watch_figures(self) -> None:
         """Keep the gauges that change without a cycle."""

@@ -109,3 +109,24 @@ async def test_full_waiting_list_leaves_the_rest_to_the_next_cycle() -> None:
 
 async def remove_nothing(_: Task) -> None:
     """Do nothing."""
+
+
+async def test_a_surprise_with_one_gate_does_not_keep_the_others() -> None:
+    """The only worker goes on."""
+    removed: list[str] = []
+    done = asyncio.Event()
+
+    async def remove(each: Task) -> None:
+        if each.name == "bad":
+            raise RuntimeError("surprise")
+        removed.append(each.name)
+        done.set()
+
+    remover = GateRemover(remove, workers=1)
+    remover.start()
+    remover.offer([task("bad", QUEUE_GATE), task("good", QUEUE_GATE)])
+    async with asyncio.timeout(5):
+        await done.wait()
+    await remover.stop()
+
+    assert removed == ["good"]

@@ -20,6 +20,7 @@ class Daemon:
     def __init__(self) -> None:
         """Start as a daemon that is not synced."""
         self.unsynced: str | None = "pods are listed"
+        self.dying: str | None = None
         self.explanations: dict[str, Mapping[str, Any]] = {}
 
     def inside(self) -> Inside:
@@ -33,6 +34,7 @@ class Daemon:
 
         return Inside(
             checks={"synced": lambda: self.unsynced, "configured": lambda: None},
+            vital={"background": lambda: self.dying},
             metrics_text=lambda: b"volcano_x 1\n",
             snapshot=snapshot,
             explain=self.explanations.get,
@@ -79,6 +81,16 @@ async def test_process_is_alive_before_it_is_ready(endpoints: Endpoints) -> None
         503,
         "[-]synced failed: pods are listed\n[+]configured ok\nreadyz check failed\n",
     )
+
+
+async def test_process_whose_background_work_dies_is_not_alive(endpoints: Endpoints, daemon: Daemon) -> None:
+    """A fresh process is the remedy, so /livez and /healthz say why; such a process is not ready either."""
+    daemon.unsynced, daemon.dying = None, "follow-pods dies again and again: KeyError: 'x'"
+    verdict = "[-]background failed: follow-pods dies again and again: KeyError: 'x'\n"
+
+    assert await get(endpoints, "health", "/livez") == (503, f"{verdict}livez check failed\n")
+    assert await get(endpoints, "health", "/healthz") == (503, f"{verdict}livez check failed\n")
+    assert (await get(endpoints, "health", "/readyz"))[0] == 503
 
 
 async def test_process_is_ready_when_all_checks_hold(endpoints: Endpoints, daemon: Daemon) -> None:
