@@ -171,7 +171,7 @@ def test_a_gang_goes_whole_only_where_no_other_plan_exists() -> None:
 
 
 def test_a_victim_that_is_not_needed_is_given_back() -> None:
-    """A small pod of the least important job goes first, then a big one that alone makes the room: the small one stays."""
+    """A small pod of the least important job goes first, then a big one that alone makes the room: the small stays."""
     scenario = ONE_QUEUE.node("n1", cpu=5).priority_class("lowest", 1)
     scenario = low(
         scenario.running("small", on=["n1"], min_available=0, queue="q1", priority_class="lowest"), "big", cpu=4
