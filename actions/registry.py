@@ -5,13 +5,15 @@ from typing import Any, Final
 from actions.allocate import Allocate
 from actions.backfill import Backfill
 from actions.enqueue import Enqueue
+from actions.gangpreempt import GangPreempt
+from actions.gangreclaim import GangReclaim
 from actions.preempt import Preempt
 from actions.reclaim import Reclaim
 from framework.registry import Registry
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
-BUILT_IN: Final[tuple[type[Any], ...]] = (Enqueue, Allocate, Backfill, Preempt, Reclaim)
+BUILT_IN: Final[tuple[type[Any], ...]] = (Enqueue, Allocate, Backfill, Preempt, Reclaim, GangPreempt, GangReclaim)
 
 
 def register_built_in(registry: Registry) -> None:

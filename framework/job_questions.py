@@ -13,7 +13,7 @@ from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Point
 from framework.promises import Promises
-from framework.votes import Tiers, answer_of, cast_votes, choose_victims
+from framework.votes import answer_of, cast_votes, choose_victims
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
@@ -328,11 +328,11 @@ class JobQuestions(NodeQuestions):
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Return which candidates may give way to a task of their own queue."""
-        return self._victims(points.PREEMPTABLE, preemptor, candidates)
+        return self._victims(points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor)
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """Return which candidates may give way to a task of another queue."""
-        return self._victims(points.RECLAIMABLE, reclaimer, candidates)
+        return self._victims(points.RECLAIMABLE, reclaimer, candidates, between_queues=True, subject=reclaimer)
 
     def not_won(
         self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
@@ -350,12 +350,23 @@ class JobQuestions(NodeQuestions):
                     refused[task.id] = refusal
         return ([task for task in candidates if task.id not in refused] if refused else candidates), refused
 
-    def _victims(self, point: Point[Any], beneficiary: Task, candidates: Sequence[Task]) -> list[Task]:
-        tiers: Tiers = self.tiers(point)
-        candidates, won = self.not_won(beneficiary, candidates, between_queues=point is points.RECLAIMABLE)
-        for victim, refusal in won.items():
-            self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
-        victims, vetoes = choose_victims(tiers, candidates, lambda function: function(beneficiary, candidates))
-        for victim, refusal in vetoes.items():
+    def evictable(self, context: Any, beneficiary: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return which candidates may give way to a whole gang; `context` is a `framework.evicting.GangEviction`."""
+        return self._victims(
+            points.UNIFIED_EVICTABLE, beneficiary, candidates, between_queues=context.is_reclaim, subject=context
+        )
+
+    def _victims(
+        self,
+        point: Point[Any],
+        beneficiary: Task,
+        candidates: Sequence[Task],
+        *,
+        between_queues: bool,
+        subject: Any,
+    ) -> list[Task]:
+        candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
+        victims, vetoes = choose_victims(self.tiers(point), candidates, lambda function: function(subject, candidates))
+        for victim, refusal in (won | vetoes).items():
             self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
         return victims

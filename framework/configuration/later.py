@@ -7,7 +7,7 @@ from framework.nearest import did_you_mean
 
 __all__ = ["hint_for"]
 
-ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim", "shuffle"})
+ACTIONS: Final = frozenset({"shuffle"})
 PLUGINS: Final = frozenset({
     "deviceshare",
     "extender",

@@ -96,7 +96,7 @@ class GangPlanner:
                 if self._place_all(attempt, tasks, goes_on):
                     return True
                 untried = 0
-        return untried > 0 and (lacking <= 0).all() and self._place_all(attempt, tasks, goes_on)
+        return untried > 0 and bool((lacking <= 0).all()) and self._place_all(attempt, tasks, goes_on)
 
     def _tasks_in(self, domain: BoolArray | None) -> Iterator[Task]:
         """Return the tasks on the nodes of a domain."""

@@ -144,7 +144,7 @@ class Planner:
         return any(self._evict_on(attempt, task, column) for column in columns)
 
     def place_without(self, attempt: Attempt, task: Task) -> bool:
-        """Place a task where room is free or being released, victims of this plan included; tells whether it has a place."""
+        """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
         session = self._session
         if session.allocatable(session.queue(attempt.job.queue), task) is not None:
             return False

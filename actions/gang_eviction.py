@@ -1,0 +1,80 @@
+"""What gangpreempt and gangreclaim share: a turn for each job, and the domains in which a gang may go."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from framework.domains import EVICT
+from framework.evicting.gang_plans import Domain, GangEviction, GangPlanner
+from framework.evicting.rules import Looks, Rule
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.tasks import Task, TaskStatus
+
+__all__ = ["DEFAULT_DOMAINS", "GangEvictionArgs", "evict_for", "is_starving", "waiting_tasks"]
+
+DEFAULT_DOMAINS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangEvictionArgs:
+    """Arguments of actions that evict for whole gangs."""
+
+    maxDomains: int = DEFAULT_DOMAINS  # noqa: N815  # spelled as in the configuration file
+    """Topology domains in which victims are looked for, best first; 0 or less means 8."""
+    allowWholeBundle: bool = True  # noqa: N815
+    """Whether a gang may be taken whole where no plan leaves every gang its minimum."""
+
+    @property
+    def most_domains(self) -> int:
+        """The number of domains that counts."""
+        return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
+
+
+def is_starving(session: Session, job: SessionJob) -> bool:
+    """Tell whether evictions may be made for a job."""
+    return session.job_valid(job) is None and session.job_starving(job)
+
+
+def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
+    """Return the tasks to be placed, first to be placed first; none of those that ask for nothing."""
+    return [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+
+
+def evict_for(
+    session: Session,
+    job: SessionJob,
+    args: GangEvictionArgs,
+    *,
+    action: str,
+    statuses: frozenset[TaskStatus],
+    is_reclaim: bool,
+    may_go: Callable[[SessionJob, SessionJob], bool],
+) -> None:
+    """Place a job's minimum in one of its domains at the cost of others, or change nothing."""
+    tasks = waiting_tasks(session, job)
+    if not tasks:
+        return
+    context = GangEviction(job=job, is_reclaim=is_reclaim)
+    rule = Rule(
+        action=action,
+        statuses=statuses,
+        same_queue=not is_reclaim,
+        looks_first=Looks.NAME,
+        may_go=may_go,
+        ask=lambda task, candidates: session.evictable(context, task, candidates),
+    )
+    planner = GangPlanner(session, rule, takes_gangs=args.allowWholeBundle)
+    domains = domains_of(session, job, args.most_domains)
+    if planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job)) is None:
+        planner.refuse(job)
+
+
+def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
+    """Return the domains in which a gang may go, best first; all nodes where it does not mind."""
+    tree = session.domains.topology
+    levels = session.gradients_for_job(job, tree.root, EVICT)
+    numbers = list(dict.fromkeys(number for level in levels for number in level))[:most]
+    if not numbers and session.domains.limit_of_job(job) is None:
+        return [Domain(name="", mask=None)]
+    return [Domain(name=tree.domains[number].name, mask=session.domains.mask(number)) for number in numbers]

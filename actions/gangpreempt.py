@@ -1,0 +1,51 @@
+"""Gangpreempt: make room for whole gangs by evicting less important work of the same queue.
+
+Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
+nothing happens.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving
+from framework.jobs import SessionJob
+from framework.ordering import WorkOrder
+from framework.session import Session
+from model.tasks import TaskStatus
+
+__all__ = ["GangPreempt"]
+
+_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangPreempt:
+    """Evict inside a queue for whole gangs."""
+
+    name: ClassVar[str] = "gangpreempt"
+    args: GangEvictionArgs = field(default_factory=GangEvictionArgs)
+
+    def execute(self, session: Session) -> None:
+        """Give each starving job a plan, queue by queue."""
+        starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
+        order = WorkOrder(session, starving)
+        while (queue := order.next_queue()) is not None:
+            while (job := order.next_job(queue)) is not None:
+                evict_for(
+                    session,
+                    job,
+                    self.args,
+                    action=self.name,
+                    statuses=_STATUSES,
+                    is_reclaim=False,
+                    may_go=is_less_important,
+                )
+
+
+def is_less_important(beneficiary: SessionJob, victims_job: SessionJob) -> bool:
+    """Tell whether a job may lose tasks to another one: not itself, nor where its PodGroup forbids it."""
+    return (
+        victims_job is not beneficiary
+        and victims_job.job.preemptable is not False
+        and victims_job.priority < beneficiary.priority
+    )

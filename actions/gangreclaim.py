@@ -1,0 +1,45 @@
+"""Gangreclaim: take room back for whole gangs from other queues that have more than they deserve.
+
+Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
+nothing happens.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, waiting_tasks
+from framework.jobs import SessionJob
+from framework.ordering import WorkOrder
+from framework.session import Session
+from model.tasks import TaskStatus
+
+__all__ = ["GangReclaim"]
+
+_STATUSES: Final = frozenset({TaskStatus.RUNNING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangReclaim:
+    """Evict across queues for whole gangs."""
+
+    name: ClassVar[str] = "gangreclaim"
+    args: GangEvictionArgs = field(default_factory=GangEvictionArgs)
+
+    def execute(self, session: Session) -> None:
+        """Give each starving job a plan, queue by queue."""
+        starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
+        order = WorkOrder(session, starving)
+        while (queue := order.next_queue()) is not None:
+            while (job := order.next_job(queue)) is not None:
+                # the queue's use grows with each plan
+                refusal = session.overused(queue) or session.preemptive(queue, waiting_tasks(session, job))
+                if refusal is None:
+                    self._reclaim_for(session, job)
+                elif not session.is_passed_over(job):
+                    job.refuse(refusal)
+
+    def _reclaim_for(self, session: Session, job: SessionJob) -> None:
+        def may_go(_: SessionJob, victims_job: SessionJob) -> bool:
+            return victims_job.job.preemptable is not False and session.queue(victims_job.queue).reclaimable
+
+        evict_for(session, job, self.args, action=self.name, statuses=_STATUSES, is_reclaim=True, may_go=may_go)
