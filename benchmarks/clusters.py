@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["gang", "nodes", "pod", "pod_group", "queues", "single_jobs"]
+__all__ = ["gang", "hyper_nodes", "nodes", "pod", "pod_group", "queues", "single_jobs"]
 
 Object = dict[str, Any]
 
@@ -42,6 +42,26 @@ def nodes(count: int, *, cpu: int = 32, memory_gib: int = 256, zones: int = 10, 
             "spec": {},
             "status": {"allocatable": amounts, "capacity": amounts},
         }
+
+
+def hyper_nodes(nodes: int, sizes: tuple[int, ...]) -> Iterator[Object]:
+    """HyperNodes in tiers from 1 on: of each tier as many as there are runs of so many nodes."""
+    for tier, size in enumerate(sizes, start=1):
+        inner = sizes[tier - 2] if tier > 1 else 1
+        for number in range(nodes // size):
+            first = number * (size // inner)
+            names = [
+                f"tier-{tier - 1}-{each:04d}" if tier > 1 else f"node-{each:05d}"
+                for each in range(first, first + size // inner)
+            ]
+            kind = "HyperNode" if tier > 1 else "Node"
+            members = [{"type": kind, "selector": {"exactMatch": {"name": name}}} for name in names]
+            yield {
+                "apiVersion": "topology.volcano.sh/v1alpha1",
+                "kind": "HyperNode",
+                "metadata": {"name": f"tier-{tier}-{number:04d}"},
+                "spec": {"tier": tier, "members": members},
+            }
 
 
 def moment(second: int) -> str:

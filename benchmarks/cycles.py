@@ -35,6 +35,7 @@ DEFAULT = (
     "- plugins: [{name: priority}, {name: gang}, {name: conformance}]\n"
     "- plugins: [{name: overcommit}, {name: drf}, {name: predicates}, {name: proportion}, {name: nodeorder}]\n"
 )
+WITH_DOMAINS = DEFAULT.replace("{name: nodeorder}", "{name: nodeorder}, {name: network-topology-aware}")
 
 
 @dataclass
@@ -104,9 +105,9 @@ def collector_off() -> Iterator[None]:
 class Bench:
     """A cluster on which cycles are run, each from the same snapshot."""
 
-    def __init__(self, books: Books) -> None:
+    def __init__(self, books: Books, text: str = DEFAULT) -> None:
         self._registry = built_in()
-        self._configuration = configuration(self._registry)
+        self._configuration = configuration(self._registry, text)
         self._snapshot = books.snapshot()
         self._settled = Settled()
 
@@ -233,6 +234,27 @@ def with_affinity(nodes: int = 5000, pods: int = 10_000) -> Iterator[Object]:
         yield from clusters.gang(app, f"queue-{number % 4 + 1}", members=100, second=number, labels=labels, more=more)
 
 
+def one_in_domains(mode: str, nodes: int = 5000) -> Iterator[Object]:
+    """One gang of 1,000 pods of 4 CPU for domains of 250 nodes or fewer (or for close ones), beside nodes half busy.
+
+    The nodes carry from a fourth to three fourths, by turns, so that domains differ.
+    """
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    yield from clusters.hyper_nodes(nodes, (25, 250, 1250))
+    for number in range(nodes):
+        busy = 2 + number % 5
+        on = [f"node-{number:05d}"] * busy
+        yield from clusters.gang(
+            f"busy-{number}", "queue-1", members=busy, second=0, cpu=4, memory_gib=8, phase="Running", nodes_of=on
+        )
+    topology = {"mode": "hard", "highestTierAllowed": 2} if mode == "hard" else {"mode": "soft"}
+    for each in clusters.gang("far", "queue-2", members=1000, second=3600, cpu=4, memory_gib=8):
+        if each["kind"] == "PodGroup":
+            each["spec"]["networkTopology"] = topology
+        yield each
+
+
 # Measurements ---------------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +270,23 @@ def b1(runs: int) -> Result:
         "≥ 10,000 decisions/s",
         rate >= 10_000,
         note=f"{measured[0].binds} bound; {phases}",
+    )
+
+
+def b2(runs: int) -> Result:
+    """Time to place a gang of 1,000 pods in domains, hard and soft in turn: the slower one counts."""
+    benches = {mode: Bench(books_from_objects(one_in_domains(mode)), WITH_DOMAINS) for mode in ("hard", "soft")}
+    with collector_off():
+        measured = {mode: [bench.cycle() for _ in range(runs + 1)][1:] for mode, bench in benches.items()}
+    seconds = {mode: statistics.median(each.seconds for each in of) for mode, of in measured.items()}
+    bound = {mode: of[0].binds for mode, of in measured.items()}
+    return Result(
+        "B2",
+        "a gang of 1,000 pods of 4 CPU, 5,000 nodes half busy in tiers of 25, 250, 1,250; a cycle, every domain scored",
+        f"{max(seconds.values()) * 1000:.0f} ms",
+        "< 150 ms",
+        max(seconds.values()) < 0.15 and set(bound.values()) == {1000},
+        note=", ".join(f"{mode} {seconds[mode] * 1000:.0f} ms, {bound[mode]} bound" for mode in seconds),
     )
 
 
@@ -315,10 +354,11 @@ def b9(runs: int) -> Result:
     )
 
 
-BENCHMARKS: dict[str, Callable[[int], Result]] = {"b1": b1, "b4": b4, "b5": b5, "b7": b7, "b9": b9}
+BENCHMARKS: dict[str, Callable[[int], Result]] = {"b1": b1, "b2": b2, "b4": b4, "b5": b5, "b7": b7, "b9": b9}
 
 INPUTS: dict[str, Callable[[], Iterator[Object]]] = {
     "b1": pending_mix,
+    "b2": lambda: one_in_domains("hard"),
     "b4": one_impossible,
     "b5": lambda: beside_running(100_000),
     "b9": with_affinity,
@@ -327,9 +367,9 @@ INPUTS: dict[str, Callable[[], Iterator[Object]]] = {
 
 def input_of(name: str, path: Path) -> None:
     """Write the input of a benchmark as one `simulate` case, a line of JSON."""
-    fields = {"Queue": "queues", "Node": "nodes", "PodGroup": "podGroups", "Pod": "pods"}
+    fields = {"Queue": "queues", "Node": "nodes", "HyperNode": "hyperNodes", "PodGroup": "podGroups", "Pod": "pods"}
     objects: dict[str, list[Object]] = {field_: [] for field_ in fields.values()}
     for each in INPUTS[name]():
         objects[fields[each["kind"]]].append(each)
-    case = {"id": name, "config": DEFAULT, "objects": objects}
+    case = {"id": name, "config": WITH_DOMAINS if name == "b2" else DEFAULT, "objects": objects}
     path.write_text(json.dumps(case) + "\n")
