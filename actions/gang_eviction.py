@@ -76,5 +76,5 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
     levels = session.gradients_for_job(job, tree.root, EVICT)
     numbers = list(dict.fromkeys(number for level in levels for number in level))[:most]
     if not numbers and session.domains.limit_of_job(job) is None:
-        return [Domain(name="", mask=None)]
-    return [Domain(name=tree.domains[number].name, mask=session.domains.mask(number)) for number in numbers]
+        return [Domain(number=tree.root, mask=None)]
+    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]

@@ -10,12 +10,13 @@ from typing import Final
 
 import numpy as np
 
+from framework.domains import EVICT
 from framework.evicting.plans import Attempt, Planner
 from framework.evicting.rules import Rule
-from framework.jobs import SessionJob
+from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
-from model.tasks import Task
+from model.tasks import Task, TaskStatus
 
 __all__ = ["Domain", "GangEviction", "GangPlanner"]
 
@@ -37,8 +38,8 @@ class GangEviction:
 class Domain:
     """Where a gang may go."""
 
-    name: str
-    """Name of a HyperNode; empty for all nodes."""
+    number: int
+    """Number in the tree of domains; the root's where the gang may go anywhere."""
     mask: BoolArray | None
     """Its nodes, shape (N,); all where None."""
 
@@ -70,7 +71,7 @@ class GangPlanner:
             for domain in domains:
                 with self._session.statement() as statement:
                     attempt = Attempt(job, statement, takes_gangs, domain.mask)
-                    if self._make_room(attempt, tasks, goes_on):
+                    if self._make_room(attempt, domain, tasks, goes_on):
                         self._planner.finish(attempt)
                         return domain
         return None
@@ -80,9 +81,9 @@ class GangPlanner:
         if not self._session.is_passed_over(job):
             job.refuse(self._planner.refusal(job))
 
-    def _make_room(self, attempt: Attempt, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+    def _make_room(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
         """Evict one unit after the other until the minimum has its places."""
-        if self._place_all(attempt, tasks, goes_on):
+        if self._place_all(attempt, domain, tasks, goes_on):
             return True
         lacking = self._lacking(attempt, tasks)
         untried = 0
@@ -93,10 +94,10 @@ class GangPlanner:
             untried += 1
             lacking = lacking - sum(self._session.nodes.needs(task.template).request for task in unit)
             if (lacking <= 0).all() and untried * _PATIENCE >= len(attempt.units):
-                if self._place_all(attempt, tasks, goes_on):
+                if self._place_all(attempt, domain, tasks, goes_on):
                     return True
                 untried = 0
-        return untried > 0 and bool((lacking <= 0).all()) and self._place_all(attempt, tasks, goes_on)
+        return untried > 0 and bool((lacking <= 0).all()) and self._place_all(attempt, domain, tasks, goes_on)
 
     def _tasks_in(self, domain: BoolArray | None) -> Iterator[Task]:
         """Return the tasks on the nodes of a domain."""
@@ -115,17 +116,54 @@ class GangPlanner:
         lacking: IntArray = requests[:needed].sum(axis=0) - room
         return lacking
 
-    def _place_all(self, attempt: Attempt, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+    def _place_all(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
         before = len(attempt.statement.operations)
-        session = self._session
-        for task in tasks:
-            if not goes_on():
-                break
-            if session.pre_predicate(task) is None:
-                self._planner.place_without(attempt, task)
+        parts = self._parts(attempt.job, tasks)
+        for stops_early in (True, False):  # each part's minimum first, then what the whole still lacks
+            for part, waiting in parts:
+                if goes_on():
+                    self._place_part(attempt, domain, part, waiting, goes_on, stops_early=stops_early)
+        attempt.domain = domain.mask
         if attempt.places and not goes_on():
             return True
         attempt.statement.undo_to(before)
         attempt.places.clear()
         return False
+
+    def _parts(self, job: SessionJob, tasks: Sequence[Task]) -> list[tuple[SubJob, list[Task]]]:
+        parts = sorted(job.sub_jobs.values(), key=self._session.sub_job_order_key)
+        return [(part, [task for task in tasks if task.id in part.tasks]) for part in parts]
+
+    def _place_part(
+        self,
+        attempt: Attempt,
+        domain: Domain,
+        part: SubJob,
+        tasks: Sequence[Task],
+        goes_on: Callable[[], bool],
+        *,
+        stops_early: bool,
+    ) -> None:
+        """Place tasks of a part in the first domain, inside the job's, that has its minimum."""
+        session = self._session
+        waiting = [task for task in tasks if part.tasks[task.id].status is TaskStatus.PENDING]
+        for attempt.domain in self._masks_for(part, domain):
+            operations, places = len(attempt.statement.operations), len(attempt.places)
+            for task in waiting:
+                if not goes_on() or (stops_early and session.sub_job_pipelined(part)):
+                    break
+                if session.pre_predicate(task) is None:
+                    self._planner.place_without(attempt, task)
+            if session.sub_job_pipelined(part) or not part.job.has_sub_group_policy:
+                return
+            attempt.statement.undo_to(operations)
+            del attempt.places[places:]
+
+    def _masks_for(self, part: SubJob, domain: Domain) -> list[BoolArray | None]:
+        """Return where a part may go inside its job's domain, best first."""
+        session = self._session
+        if not part.job.has_sub_group_policy or session.domains.limit_of_part(part) is None:
+            return [domain.mask]
+        levels = session.gradients_for_part(part, domain.number, EVICT)
+        return [session.domains.mask(number) for level in levels for number in level]
