@@ -3,7 +3,7 @@
 Only what differs from the objects of the snapshot is reported, so a cluster at rest has nothing written.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from framework.jobs import SessionJob
 from framework.memory import Settled
@@ -18,6 +18,8 @@ from model.tasks import Task, TaskStatus
 
 __all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
 
+ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
+"""Annotation of a PodGroup: the innermost domain around its placed tasks; written, never read to place anything."""
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
 
@@ -108,7 +110,8 @@ class Closing:
             job.counts[status] for status in (TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
         )
         same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
-        if same and not changed:
+        annotations = self._annotations(job)
+        if same and not changed and not annotations:
             return None
         return GroupStatus(
             job=job.id,
@@ -118,7 +121,18 @@ class Closing:
             succeeded=succeeded,
             failed=failed,
             conditions=tuple(changed),
+            annotations=annotations,
         )
+
+    def _annotations(self, job: SessionJob) -> Mapping[str, str]:
+        """Say in which domain a job with a topology lies; empty where the object says so, or says nothing rightly."""
+        session = self._session
+        if not (job.has_topology and session.serves_topology):
+            return {}
+        domains = session.domains
+        held = domains.held_by_job(job)
+        name = domains.topology.domains[held].name if 0 <= held < domains.topology.root else ""
+        return {} if job.annotations.get(ALLOCATED_HYPER_NODE, "") == name else {ALLOCATED_HYPER_NODE: name}
 
     def _note_event(self, job: SessionJob, phase: JobPhase, conditions: Iterable[Condition]) -> None:
         if phase in _WAITING_PHASES and not job.is_ready:

@@ -1,0 +1,176 @@
+"""Allocate: jobs with a network topology get a domain before their nodes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pyroclast.testing import Scenario
+
+PLUGINS = (("gang",), ("predicates", "network-topology-aware"))
+NODES = ("s0-n1", "s0-n2", "s1-n3", "s1-n4")
+
+
+def hyper_node(name: str, tier: int, kind: str, *members: str, tier_name: str = "") -> Mapping[str, Any]:
+    """A HyperNode with members by name."""
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": name},
+        "spec": {
+            "tier": tier,
+            "tierName": tier_name,
+            "members": [{"type": kind, "selector": {"exactMatch": {"name": each}}} for each in members],
+        },
+    }
+
+
+def two_racks() -> Scenario:
+    """Racks s0 and s1 of two nodes, each for one pod, in row s2."""
+    scenario = Scenario()
+    for name in NODES:
+        scenario = scenario.node(name, cpu=1)
+    return scenario.add(
+        hyper_node("s0", 1, "Node", "s0-n1", "s0-n2", tier_name="rack"),
+        hyper_node("s1", 1, "Node", "s1-n3", "s1-n4", tier_name="rack"),
+        hyper_node("s2", 2, "HyperNode", "s0", "s1", tier_name="row"),
+    )
+
+
+def topology(mode: str, tier: int | None = None, name: str = "") -> dict[str, Any]:
+    """The part of a PodGroup's spec."""
+    return {"networkTopology": {"mode": mode, "highestTierAllowed": tier, "highestTierName": name}}
+
+
+HARD_1, HARD_2, SOFT = topology("hard", 1), topology("hard", 2), topology("soft")
+
+
+def racks(binds: Mapping[str, str]) -> list[str]:
+    """Racks used, one for each bound pod."""
+    return sorted(node[:2] for node in binds.values())
+
+
+@pytest.mark.parametrize(
+    ("group", "tasks", "minimum", "bound"),
+    [
+        (SOFT, 3, 3, 3),
+        (SOFT, 2, 1, 2),
+        (HARD_1, 3, 3, 0),
+        (HARD_2, 3, 3, 3),
+        (HARD_2, 4, 4, 4),
+        (HARD_1, 2, 2, 2),
+        (HARD_1, 2, 1, 2),
+        (topology("hard", 0), 1, 1, 0),
+        (topology("hard", None, "rack"), 3, 3, 0),
+        (topology("hard", None, "rack"), 2, 2, 2),
+        (topology("hard", None, "row"), 3, 3, 3),
+    ],
+)
+def test_how_much_of_a_job_is_placed(group: dict[str, Any], tasks: int, minimum: int, bound: int) -> None:
+    """A hard topology never spans more than it may; a soft one spans what it needs."""
+    outcome = two_racks().job("j", tasks=tasks, min_available=minimum, group=group).run("allocate", plugins=PLUGINS)
+
+    assert len(outcome.bindings) == bound
+
+
+def test_two_pods_share_a_rack() -> None:
+    """The lowest tier that holds the job is taken, also where more is allowed."""
+    for group in (HARD_2, SOFT):
+        outcome = two_racks().job("j", tasks=2, group=group).run("allocate", plugins=PLUGINS)
+        assert racks(outcome.bindings) == ["s0", "s0"]
+
+
+def test_the_fuller_rack_is_taken() -> None:
+    """Of domains that fit, the one that the job would leave fullest."""
+    scenario = Scenario()
+    for name in NODES:
+        scenario = scenario.node(name, cpu=2)
+    scenario = scenario.add(hyper_node("s0", 1, "Node", *NODES[:2]), hyper_node("s1", 1, "Node", *NODES[2:]))
+    scenario = scenario.running("old", on=("s1-n3",)).job("j", tasks=2, group=HARD_1)
+
+    assert racks(scenario.run("allocate", plugins=PLUGINS).bindings) == ["s1", "s1"]
+
+
+@pytest.mark.parametrize(("group", "bound"), [(HARD_1, 0), (HARD_2, 1), (SOFT, 1)])
+def test_what_runs_ties_the_rest(group: dict[str, Any], bound: int) -> None:
+    """The rack of what runs is full: only where more is allowed the missing pod goes elsewhere."""
+    scenario = two_racks().job("j", tasks=3, min_available=1, running_on=("s0-n1", "s0-n2"), group=group)
+
+    assert len(scenario.run("allocate", plugins=PLUGINS).bindings) == bound
+
+
+def test_the_rest_joins_what_runs() -> None:
+    """A missing pod goes to the rack where the others run, though the other rack is as good."""
+    scenario = two_racks().job("j", tasks=2, min_available=1, running_on=("s1-n4",), group=HARD_1)
+
+    assert scenario.run("allocate", plugins=PLUGINS).bindings == {"j-1": "s1-n3"}
+
+
+def test_why_a_job_waits_names_the_best_domain_of_each_tier() -> None:
+    """Counted over all domains, exactly."""
+    outcome = two_racks().running("old", on=("s0-n1",)).job("j", tasks=3, group=HARD_1).run("allocate", plugins=PLUGINS)
+
+    assert "no domain of tier 1 or below fits 3 tasks: best s1 (tier 1) fits 2" in outcome.why("j")
+
+
+def test_an_unknown_tier_name_is_refused() -> None:
+    """A required rule is kept or refused."""
+    group = topology("hard", None, "hall")
+    outcome = two_racks().job("j", group=group).run("allocate", plugins=PLUGINS)
+
+    assert outcome.bindings == {}
+    assert "'hall', which names no tier" in outcome.why("j")
+
+
+def test_a_hard_topology_of_a_sub_group_without_the_plugin_is_refused() -> None:
+    """As that of a job is."""
+    policy = {"name": "p", "matchLabelKeys": ["part"], "subGroupSize": 1, **HARD_1}
+    scenario = two_racks().job("j", labels={"part": "1"}, group={"subGroupPolicy": [policy]})
+
+    assert "needs the plugin network-topology-aware" in scenario.run("allocate", plugins=(("gang",),)).why("j")
+
+
+def divided(
+    job: dict[str, Any], part: dict[str, Any], parts: str, *, size: int, at_least: int, minimum: int
+) -> Scenario:
+    """A job whose pods belong to the parts that a text names, a letter a pod."""
+    policy = {"name": "p", "matchLabelKeys": ["part"], "subGroupSize": size, "minSubGroups": at_least, **part}
+    scenario = two_racks().job("j", tasks=0, min_available=minimum, group={"subGroupPolicy": [policy], **job})
+    for number, letter in enumerate(parts):
+        scenario = scenario.pod(f"j-{number}", job="j", labels={"part": letter})
+    return scenario
+
+
+@pytest.mark.parametrize(
+    ("job", "part", "parts", "size", "at_least", "minimum", "bound"),
+    [
+        (HARD_2, SOFT, "aab", 1, 0, 3, 3),
+        (SOFT, HARD_1, "aaa", 3, 1, 3, 0),
+        (SOFT, HARD_1, "aabb", 2, 2, 4, 4),
+        (HARD_1, HARD_1, "aab", 1, 2, 3, 0),
+        (HARD_2, HARD_1, "aabbcc", 2, 2, 4, 4),
+        (HARD_2, HARD_1, "aabbcc", 2, 3, 4, 0),
+        ({}, HARD_1, "aabb", 2, 2, 4, 4),
+        ({}, {}, "aabb", 2, 2, 4, 4),
+    ],
+)
+def test_jobs_and_sub_groups_each_keep_to_their_topology(
+    *, job: dict[str, Any], part: dict[str, Any], parts: str, size: int, at_least: int, minimum: int, bound: int
+) -> None:
+    """Each sub-group lies within its own limit, all of them within that of the job."""
+    outcome = divided(job, part, parts, size=size, at_least=at_least, minimum=minimum).run("allocate", plugins=PLUGINS)
+
+    assert len(outcome.bindings) == bound
+    if part is HARD_1:
+        used: dict[str, set[str]] = {}
+        for name, node in outcome.bindings.items():
+            used.setdefault(parts[int(name.rsplit("-", 1)[1])], set()).add(node[:2])
+        assert all(len(each) == 1 for each in used.values())
+
+
+def test_the_domain_is_written_to_the_group() -> None:
+    """The innermost domain around what is placed, for people to read."""
+    outcome = two_racks().job("j", tasks=2, group=HARD_2).run("allocate", plugins=PLUGINS)
+
+    written = [status.annotations for status in outcome.rounds[0].report.group_statuses]
+    assert written == [{"volcano.sh/job-allocated-hypernode": "s0"}]
