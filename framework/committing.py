@@ -9,6 +9,7 @@ from model.plan import Bind, Eviction, Nomination, Plan
 from model.tasks import TaskStatus
 
 if TYPE_CHECKING:
+    from framework.jobs import SessionJob
     from framework.session import Session
 
 __all__ = ["begin_binding", "plan_of"]
@@ -25,7 +26,7 @@ def plan_of(session: "Session", operations: Sequence[Operation]) -> Plan:
         job=None if placed is None else placed.id,
         queue=None if placed is None else placed.queue,
         binds=tuple(_binds(session, operations)),
-        evictions=tuple(_evictions(operations)),
+        evictions=tuple(_evictions(operations, placed)),
         nominations=tuple(_nominations(operations)),
     )
 
@@ -57,7 +58,8 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
             )
 
 
-def _evictions(operations: Sequence[Operation]) -> Iterator[Eviction]:
+def _evictions(operations: Sequence[Operation], beneficiary: "SessionJob | None") -> Iterator[Eviction]:
+    gives_way = "" if beneficiary is None else f" to give way to {beneficiary.id} of queue {beneficiary.queue}"
     for operation in operations:
         if operation.change.verb is Verb.EVICT:
             for task in operation.before:
@@ -69,6 +71,7 @@ def _evictions(operations: Sequence[Operation]) -> Iterator[Eviction]:
                     name=task.name,
                     node=task.node,
                     reason=operation.reason,
+                    message=f"evicted by {operation.reason}{gives_way}" if gives_way else "",
                 )
 
 

@@ -271,3 +271,6 @@ def test_evictions_name_their_reason() -> None:
     (plan,) = preempt(high(low(ONE_QUEUE.node("n1", cpu=1), "v"))).rounds[0].plans
 
     assert (plan.action, plan.job) == ("preempt", "default/high")
+    assert [(each.reason, each.message) for each in plan.evictions] == [
+        ("preempt", "evicted by preempt to give way to default/high of queue q1")
+    ]
