@@ -185,23 +185,28 @@ class Books:
             self._assume(eviction.task, Assumption(node=None, deadline=deadline))
         return []
 
-    def forget(self, task: TaskId, *, failed: bool = False) -> bool:
-        """Drop what was assumed of a task, so that it is again what its pod says.
+    def forget(self, task: TaskId, node: NodeName | None, *, failed: bool = False) -> bool:
+        """Drop what was assumed of a task, so that it is again what its pod says: on the node that it shows, if any.
 
         Args:
             task: Whose assumption to drop.
+            node: Where it was to be bound; None where it was to leave. Anything else that is assumed of it stays: a
+                bind may fail so late that its pod is known to be bound, and another plan evicts it.
             failed: Its bind went wrong, so what its gang lacks ranks first from now on.
 
         Returns:
-            Whether anything was assumed of it.
+            Whether that was assumed of it.
         """
-        assumption = self._assumed.pop(task, None)
+        assumption = self._assumed.get(task)
+        if assumption is not None and assumption.node != node:
+            return False
         known = self._tasks.get(task)
         if failed and known is not None and known.job is not None:
             self._broken_gangs.add(known.job)
             self._generation += 1
         if assumption is None:
             return False
+        del self._assumed[task]
         self._translate_pod(self._stored["Pod"][task])
         return True
 

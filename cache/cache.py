@@ -219,8 +219,8 @@ class SchedulerCache:
             # True after all: the watch, which lags, will bring it, and nothing older must overtake it. Or on its way
             # still, as while a volume is made for it: decided anew, it would be sent to two nodes.
             self.books.extend(task, self._clock.monotonic())
-        else:
-            self.books.forget(task, failed=assumption is not None and assumption.node is not None)
+        elif assumption is not None:
+            self.books.forget(task, assumption.node, failed=assumption.node is not None)
 
     async def _note_synced(self) -> None:
         for reflector in self.reflectors.values():

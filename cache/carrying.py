@@ -36,7 +36,7 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
         _settle_bind(bind, books, hands)
     if outcome is not None and not any(bind.is_bound for bind in outcome.binds):
         for eviction in plan.evictions:
-            books.forget(eviction.task)
+            books.forget(eviction.task, None)
         return
     for nomination in plan.nominations:
         pod = _pod(books, nomination.task)
@@ -55,7 +55,7 @@ def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:
             message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
             hands.events.record(regarding(PODS, pod.metadata), "Normal", "Scheduled", message)
         return
-    books.forget(bind.task, failed=True)
+    books.forget(bind.task, bind.node, failed=True)
     _log.warning("bind_failed", pod=f"{bind.namespace}/{bind.name}", node=bind.node, reason=outcome.reason)
     if pod is None or outcome.reason in _SILENT:
         return
@@ -68,7 +68,7 @@ def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:
 def _settle_eviction(outcome: EvictionOutcome, books: Books, hands: Hands) -> None:
     eviction = outcome.eviction
     if not outcome.is_leaving:
-        books.forget(eviction.task)
+        books.forget(eviction.task, None)
         _log.warning(
             "eviction_failed",
             pod=f"{eviction.namespace}/{eviction.name}",

@@ -25,7 +25,7 @@ from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
 from model.errors import ConfigError, ObjectError
-from model.ids import TaskId
+from model.ids import NodeName, TaskId
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
@@ -88,6 +88,8 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True, tag="forget", tag_fie
     """What was assumed of a task was dropped."""
 
     task: TaskId
+    node: NodeName | None
+    """Where it was to be bound; None where it was to leave."""
     failed: bool
 
 
@@ -273,10 +275,10 @@ class RecordedBooks(Books):
         self._recorder.write(Assumed(plan=plan, now=now))
         return super().assume(plan, now)
 
-    def forget(self, task: TaskId, *, failed: bool = False) -> bool:
+    def forget(self, task: TaskId, node: NodeName | None, *, failed: bool = False) -> bool:
         """Drop what was assumed of a task."""
-        self._recorder.write(Forgotten(task=task, failed=failed))
-        return super().forget(task, failed=failed)
+        self._recorder.write(Forgotten(task=task, node=node, failed=failed))
+        return super().forget(task, node, failed=failed)
 
     def extend(self, task: TaskId, now: float) -> None:
         """Give the echo of a task more time."""

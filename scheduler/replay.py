@@ -115,8 +115,8 @@ class Replay:
                 books.remove(kind, decoder_of(kind).decode(bytes(raw)))
             case Assumed(plan=plan, now=now):
                 books.assume(plan, now)
-            case Forgotten(task=task, failed=failed):
-                books.forget(task, failed=failed)
+            case Forgotten(task=task, node=node, failed=failed):
+                books.forget(task, node, failed=failed)
             case Extended(task=task, now=now):
                 books.extend(task, now)
             case HalfBoundMarked():

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from cache.audit import differences
 from cache.books import Books
 from cache.options import BooksOptions
-from model.ids import JobId, TaskId
+from model.ids import JobId, NodeName, TaskId
 from model.tasks import TaskStatus
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
 
@@ -151,12 +152,12 @@ def test_forgetting_a_bind_makes_the_pod_pending_again() -> None:
     books = gang()
     books.assume(bind_plan(("a", "n1"), annotations={"x": "y"}), 0.0)
 
-    assert books.forget(TaskId("a"))
+    assert books.forget(TaskId("a"), NodeName("n1"))
 
     assert (task(books, "a").status, task(books, "a").node) == (TaskStatus.PENDING, None)
     assert "x" not in task(books, "a").pod.metadata.annotations
     assert used(books) == {}
-    assert not books.forget(TaskId("a"))
+    assert not books.forget(TaskId("a"), NodeName("n1"))
 
 
 def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
@@ -164,7 +165,7 @@ def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
     books = gang()
     books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
     filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1"))
-    books.forget(TaskId("b"), failed=True)
+    books.forget(TaskId("b"), NodeName("n1"), failed=True)
     assert books.snapshot().broken_gangs == {"ns/g"}
 
     books.assume(bind_plan(("b", "n1")), 0.0)
@@ -175,8 +176,8 @@ def test_a_gang_that_holds_nothing_is_not_repaired() -> None:
     """All of its binds failed: it is fresh work."""
     books = gang()
     books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
-    books.forget(TaskId("a"), failed=True)
-    books.forget(TaskId("b"), failed=True)
+    books.forget(TaskId("a"), NodeName("n1"), failed=True)
+    books.forget(TaskId("b"), NodeName("n1"), failed=True)
 
     assert books.snapshot().broken_gangs == frozenset()
 
@@ -217,3 +218,47 @@ def test_a_rebuild_keeps_what_is_assumed() -> None:
     books.assume(bind_plan(("a", "n1")), 0.0)
 
     assert used(books.rebuild()) == used(books) == {"cpu": 1000, "pods": 1000}
+
+
+def test_a_bind_that_fails_late_leaves_a_later_eviction_alone() -> None:
+    """The pod was seen bound, and another plan evicts it: the old bind's failure says nothing about that."""
+    books = gang()
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1"))
+    books.assume(eviction_plan("a", "n1"), 0.0)
+
+    assert not books.forget(TaskId("a"), NodeName("n1"), failed=True)
+
+    assert task(books, "a").status is TaskStatus.RELEASING
+    assert books.snapshot().broken_gangs == frozenset()
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+
+
+def test_a_bind_that_fails_late_leaves_a_later_bind_alone() -> None:
+    """It was forgotten once and decided anew for another node, where the pod stays."""
+    books = filled(gang(), node("n2"))
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    books.forget(TaskId("a"), NodeName("n1"))
+    books.assume(bind_plan(("a", "n2")), 0.0)
+
+    assert not books.forget(TaskId("a"), NodeName("n1"), failed=True)
+
+    assert task(books, "a").node == "n2"
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+
+
+@pytest.mark.parametrize("at", ["n2", ""], ids=["moved", "deleted"])
+def test_a_pod_that_went_elsewhere_leaves_the_node_that_was_assumed(at: str) -> None:
+    """Another scheduler bound it, or it was deleted, before the failure was told: the audit finds no trace of it."""
+    books = filled(gang(), node("n2"))
+    books.assume(bind_plan(("a", "n1")), 0.0)
+    if at:
+        filled(books, pod("a", group="g", node=at, phase="Running", cpu="1"))
+    else:
+        books.remove("Pod", pod("a"))
+    books.forget(TaskId("a"), NodeName("n1"), failed=True)
+    nodes = books.snapshot().nodes
+
+    assert [list(tasks) for tasks in nodes.tasks] == [[], ["a"] if at else []]
+    assert used(books) == {}
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []

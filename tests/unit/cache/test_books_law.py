@@ -172,7 +172,8 @@ def step(books: Books, data: st.DataObject, now: float) -> None:
             books.remove(kind, each)
         case _:
             for task in books.overdue(now)[:1]:
-                books.forget(task, failed=data.draw(st.booleans()))
+                node = data.draw(st.sampled_from((*NODES, None, books.assumed()[task].node)))
+                books.forget(task, node, failed=data.draw(st.booleans()))
 
 
 @settings(max_examples=150, deadline=None)

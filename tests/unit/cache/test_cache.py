@@ -341,8 +341,7 @@ async def test_an_overdue_bind_that_is_still_tried_gets_more_time(following: Fol
 async def test_an_overdue_bind_that_happened_gets_more_time(following: Following) -> None:
     """The watch lags: the assumption holds until it catches up."""
     (a,) = await started(following, "a")
-    for reflector in list(following.cache._running):
-        reflector.cancel()
+    await following.cache.background.stop()
     made = plan(bind(a, "a"))
     following.cache.assume(made)
     await following.cache.carry_out(made)
@@ -357,8 +356,7 @@ async def test_an_overdue_bind_that_happened_gets_more_time(following: Following
 async def test_an_overdue_pod_that_is_gone_is_removed(following: Following) -> None:
     """Even when the watch did not say so."""
     (a,) = await started(following, "a")
-    for reflector in list(following.cache._running):
-        reflector.cancel()
+    await following.cache.background.stop()
     following.cache.assume(plan(bind(a, "a")))
     await following.world.delete_pod("a")
 
