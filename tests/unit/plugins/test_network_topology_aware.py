@@ -48,7 +48,7 @@ def test_domains_by_fullness_with_other_resources() -> None:
 
 def closeness(topology: Topology, *placed: str, size: int = 4, factor: float = 100.0) -> dict[str, float]:
     """Score the racks, where all nodes are candidates."""
-    columns = [[node.name for node in NODES.nodes].index(name) for name in placed]  # type: ignore[call-overload]  # plain text is what names are
+    columns = [[str(node.name) for node in NODES.nodes].index(name) for name in placed]
     scored = Closeness(topology, placed=np.array(columns, dtype=np.int64), size=size, factor=factor)
     groups = scored.groups
     scores = scored.scores(np.bincount(groups, minlength=scored.group_count))[groups]
