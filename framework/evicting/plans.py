@@ -47,6 +47,8 @@ class Attempt:
     """Evictions, in order."""
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
+    failed: dict[int, int] = field(default_factory=dict)
+    """Templates of which a task found no place, and the length of the log of nodes at that moment."""
 
 
 class Planner:
@@ -97,7 +99,7 @@ class Planner:
                     if not goes_on():
                         break
                     if permits is None or permits(task):
-                        self._place_one(attempt, task)
+                        self._place_unless_in_vain(attempt, task)
                 if attempt.places and is_enough():
                     self.finish(attempt)
                     return True
@@ -131,6 +133,15 @@ class Planner:
             self._session.sample("total_preemption_attempts", self._attempts, kind="counter")
 
     # One task ---------------------------------------------------------------------------------------------------------
+
+    def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> None:
+        """Place a task, unless its like found no place and nothing has changed since."""
+        nodes = self._session.nodes
+        alike = task.template.number
+        if attempt.failed.get(alike) == len(nodes.log) and not self._session.node_functions.looks_beyond(task):
+            return
+        if not self._place_one(attempt, task):
+            attempt.failed[alike] = len(nodes.log)
 
     def _place_one(self, attempt: Attempt, task: Task) -> bool:
         session = self._session

@@ -479,17 +479,10 @@ def test_whatever_stands_there_is_a_configuration_or_faults(document: Any) -> No
         assert read(document).configuration.profiles[0].actions
 
 
-@pytest.mark.parametrize("name", ["preempt", "shuffle"])
-def test_an_action_of_volcano_that_comes_later_is_no_misspelling(name: str) -> None:
-    """Whoever brings a file of Volcano's learns that nothing in it is wrong."""
-    with pytest.raises(ConfigError, match=f"unknown action '{name}' \\(one of Volcano's that this release"):
-        parse(f"actions: enqueue, {name}\n", known_plugins=(), known_actions=("enqueue", "allocate"))
-
-
 def test_a_plugin_of_volcano_that_comes_later_is_skipped_as_such() -> None:
     """The warning tells it from a misspelt name."""
-    text = "actions: enqueue\ntiers: [{plugins: [{name: capacity}]}]\n"
+    text = "actions: enqueue\ntiers: [{plugins: [{name: deviceshare}]}]\n"
 
     (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
 
-    assert "unknown plugin 'capacity', it is skipped (one of Volcano's that this release" in warning
+    assert "unknown plugin 'deviceshare', it is skipped (one of Volcano's that this release" in warning
