@@ -27,7 +27,7 @@ from framework.conversions import Mismatch, convert, field_types
 from framework.nearest import did_you_mean
 from model.errors import ArgumentError, ConfigError
 
-__all__ = ["argument", "decode", "keys_of"]
+__all__ = ["NoArguments", "argument", "decode", "keys_of"]
 
 T = TypeVar("T")
 
@@ -106,6 +106,11 @@ def keys_of(kind: type) -> tuple[str, ...]:
     return tuple(keys)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoArguments:
+    """Arguments of what takes none."""
+
+
 @dataclass(slots=True)
 class _Reader:
     """A raw mapping while it is read: which keys found a reader, and what was wrong."""
@@ -143,7 +148,8 @@ class _Reader:
         """Name each key that nobody read."""
         for key in self.raw:
             if key not in self.read:
-                self.warnings.append(f"{self.path}.{key}: unknown argument{did_you_mean(str(key), known)}")
+                unknown = f"unknown argument{did_you_mean(str(key), known)}" if known else "no arguments are taken here"
+                self.warnings.append(f"{self.path}.{key}: {unknown}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, get_type_hints, runtime_checkable
 
-from framework.arguments import decode
+from framework.arguments import NoArguments, decode
 from framework.configuration import PluginOption
 from framework.conversions import NAMES
 from framework.nearest import did_you_mean
@@ -109,12 +109,12 @@ class Registry:
         return _find(self.actions, "action", name)
 
     def argument_types(self) -> dict[str, type]:
-        """Return the dataclass of arguments by plugin, of those that have one."""
-        return {name: builder.arguments for name, builder in self.plugins.items() if builder.arguments is not None}
+        """Return the dataclass of arguments by plugin; those that read the raw mapping themselves have none."""
+        return _types(self.plugins)
 
     def action_argument_types(self) -> dict[str, type]:
-        """Return the dataclass of arguments by action, of those that have one."""
-        return {name: builder.arguments for name, builder in self.actions.items() if builder.arguments is not None}
+        """Return the dataclass of arguments by action, likewise."""
+        return _types(self.actions)
 
     def build_plugin(self, option: PluginOption) -> Any:
         """Return a new plugin for its place in a tier.
@@ -191,6 +191,10 @@ def _annotated_arguments(make: type, source: str) -> Any:
             f"{source}: {make.__name__}: {error}; name its dataclass of arguments in a class attribute `arguments`"
         )
         raise ConfigError(message) from error
+
+
+def _types(builders: Mapping[str, Builder]) -> dict[str, type]:
+    return {name: each.arguments or NoArguments for name, each in builders.items() if not each.takes_raw}
 
 
 def _find(builders: Mapping[str, Builder], what: str, name: str) -> Builder:

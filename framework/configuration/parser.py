@@ -21,7 +21,7 @@ from framework.configuration.text import read_yaml
 from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
-__all__ = ["parse"]
+__all__ = ["TOP_KEYS", "parse"]
 
 PARTS: Final = ("actions", "tiers", "configurations", "metrics")
 """Keys of a profile, at the top of the file and in `profiles`."""

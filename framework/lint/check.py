@@ -1,6 +1,7 @@
 """The rules run over a configuration, or over the text of a file as people have it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from framework.configuration import Parsed, Profile
@@ -8,9 +9,11 @@ from framework.configuration.notes import UnusableError
 from framework.configuration.text import read_yaml_documents
 from framework.lint.actions import lint_actions
 from framework.lint.arguments import lint_action_arguments, lint_arguments
+from framework.lint.config_maps import lint_config_map
 from framework.lint.finding import Finding, Severity
 from framework.lint.flags import lint_flags
 from framework.lint.queues import lint_queue
+from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
 __all__ = ["check", "lint"]
@@ -62,21 +65,14 @@ def _check_document(document: object, read: Callable[..., Parsed]) -> Iterable[F
     if not isinstance(document, Mapping):
         return [Finding(Severity.FAULT, "", "a document is neither a configuration nor a manifest")]
     kind = document.get("kind")
+    if kind is None:
+        return _check_configuration(document, read)
     if kind == "Queue":
         return lint_queue(document)
     if kind == "ConfigMap":
-        data = document.get("data")
-        texts = data.items() if isinstance(data, Mapping) else ()
-        return [finding for key, text in texts for finding in _inside(str(key), _check_configuration(str(text), read))]
-    return [] if kind is not None else _check_configuration(document, read)
-
-
-def _inside(key: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings about an entry of a ConfigMap with its key before their paths."""
-    for finding in findings:
-        yield Finding(
-            finding.severity, f"data[{key}]: {finding.path}" if finding.path else f"data[{key}]", finding.message
-        )
+        return lint_config_map(document, partial(_check_configuration, read=read))
+    hint = did_you_mean(str(kind), ("ConfigMap", "Queue"))
+    return [Finding(Severity.WARNING, "kind", f"{kind!r} is not looked at{hint}")] if hint else []
 
 
 def _sentences(severity: Severity, sentences: Iterable[str]) -> list[Finding]:

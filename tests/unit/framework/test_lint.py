@@ -195,7 +195,7 @@ def test_faults_and_warnings_of_a_file_are_findings() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "a: [", "5", "- 1", "a: 1\na: 2", "kind: ConfigMap\n---\n5"])
+@pytest.mark.parametrize("text", ["", "a: [", "5", "- 1", "a: 1\na: 2", "kind: Queue\n---\n5"])
 def test_a_file_that_is_none_is_a_fault(text: str) -> None:
     """Whatever stands there."""
     assert [finding.severity for finding in check(text, read)] == [Severity.FAULT]
@@ -222,6 +222,51 @@ data:
         "data[bad.conf]: actions[0]",
         "data[bad.conf]: tiers",
         "data[empty.conf]: the configuration",
+    ]
+
+
+def of_config_map(text: str) -> list[str]:
+    """What is said of a ConfigMap, as `severity path: message`."""
+    return [
+        f"{finding.severity} {finding.path}: {finding.message}" for finding in check(f"kind: ConfigMap\n{text}", read)
+    ]
+
+
+def test_keys_of_a_config_map_that_nobody_reads_are_told() -> None:
+    """A misspelt `data` leaves the scheduler without its configuration."""
+    assert of_config_map("dat: {volcano-scheduler.conf: x}") == [
+        "warning dat: unknown key, it has no effect (did you mean 'data'?)",
+        "warning data: no entries: there is no configuration in this ConfigMap",
+    ]
+    assert of_config_map("data: [x]") == ["fault data: got ['x'], expected texts by key"]
+
+
+def test_a_misspelt_entry_of_a_config_map_is_told() -> None:
+    """The flag names a file by the entry's key."""
+    first, *_ = of_config_map("data: {volcano-schedular.conf: 'actions: enqueue, allocate'}")
+
+    assert first.startswith("warning data[volcano-schedular.conf]: --scheduler-conf must name the file of this key")
+    assert first.endswith("(did you mean 'volcano-scheduler.conf'?)")
+
+
+def test_an_entry_that_is_no_text_is_a_fault() -> None:
+    """The API server would refuse it."""
+    (only,) = of_config_map("data: {volcano-scheduler.conf: {actions: allocate}}")
+
+    assert only.startswith("fault data[volcano-scheduler.conf]: got {'actions': 'allocate'}, expected a text")
+
+
+def test_entries_of_other_programs_are_passed_over() -> None:
+    """Volcano's admission has its file in a ConfigMap too."""
+    assert of_config_map("data: {volcano-admission.conf: 'resourceGroups: []'}") == [
+        "note data[volcano-admission.conf]: not looked at: neither actions nor tiers stand in it"
+    ]
+
+
+def test_a_misspelt_kind_is_told() -> None:
+    """It would be applied by nobody, and read by nobody."""
+    assert [finding.message for finding in check("kind: Configmap", read)] == [
+        "'Configmap' is not looked at (did you mean 'ConfigMap'?)"
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from framework import registry as module
-from framework.arguments import argument
+from framework.arguments import NoArguments, argument, decode
 from framework.configuration import FLAGS, PluginOption
 from framework.registry import Action, Plugin, Registry, name_of, register_action, register_plugin
 from model.errors import ConfigError
@@ -128,11 +128,19 @@ def test_an_instance_name_does_not_change_the_kind() -> None:
 
 
 def test_names_and_argument_types_feed_the_parser() -> None:
-    """Names sorted; types of those that have one."""
+    """Names sorted; those that read the raw mapping have no type, and what takes nothing refuses everything."""
     registry = registered()
 
     assert registry.names() == ("bare", "explicit", "fill", "guided")
-    assert registry.argument_types() == {"fill": FillArgs, "explicit": FillArgs}
+    assert registry.argument_types() == {"bare": NoArguments, "fill": FillArgs, "explicit": FillArgs}
+
+
+def test_arguments_of_what_takes_none_are_told() -> None:
+    """They stand in the file without effect."""
+    assert decode(NoArguments, {"weight": 1}, "a.arguments") == (
+        NoArguments(),
+        ["a.arguments.weight: no arguments are taken here"],
+    )
 
 
 def test_arguments_that_cannot_be_used_are_a_fault_with_path() -> None:
