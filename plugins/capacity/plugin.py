@@ -1,10 +1,10 @@
 """Capacity: each queue has what its owner declared for it, in a tree if wanted.
 
-Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, job enqueueable, job enqueued; a
-ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
+Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, unified evictable, job
+enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from framework import points
 from framework.arguments import argument
+from framework.evicting.gang_plans import GangEviction
 from framework.evicting.order import in_order
 from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
@@ -58,6 +59,7 @@ class Capacity:
         session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
         session.register(points.PREEMPTIVE, self.name, holding.preemptive)
         session.register(points.RECLAIMABLE, self.name, holding.reclaimable)
+        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable)
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
         if in_tree:
@@ -129,21 +131,36 @@ class Holding:
         job = self._session.job_of(reclaimer)
         if job is None or job.queue not in self.books or job.queue in self.tree.faults:
             return [], Vote.REJECT
-        taking = Taking(
+        taking = self._taking(job.queue, self._request(reclaimer))
+        known = [task for task in candidates if self._session.job_of(task) is not None]
+        return self._taken(in_order(self._session, job, known), taking.take), Vote.PERMIT
+
+    def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """The same for a whole gang; who takes room inside the queue changes no queue's part, so all may go."""
+        if not context.is_reclaim:
+            return list(candidates), Vote.PERMIT
+        if context.job.queue in self.tree.faults:
+            return [], Vote.REJECT
+        return self._taken(candidates, self._taking(context.job.queue).take_for_gang), Vote.PERMIT
+
+    def _taking(self, queue: QueueName, request: Sequence[int] = ()) -> Taking:
+        return Taking(
             books=self.books,
             tree=self.tree,
             levels=self._levels,
             pods_row=self._pods_row,
-            queue=job.queue,
-            request=self._request(reclaimer),
+            queue=queue,
+            request=request,
         )
-        victims = []
-        known = [task for task in candidates if self._session.job_of(task) is not None]
-        for task in in_order(self._session, job, known):
-            owner = self._session.job_of(task)
-            if owner is not None and owner.queue in self.books and taking.take(owner.queue, self._request(task)):
-                victims.append(task)
-        return victims, Vote.PERMIT
+
+    def _taken(self, candidates: Sequence[Task], take: Callable[[QueueName, Sequence[int]], bool]) -> list[Task]:
+        return [
+            task
+            for task in candidates
+            if (owner := self._session.job_of(task)) is not None
+            and owner.queue in self.books
+            and take(owner.queue, self._request(task))
+        ]
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits its queue, and all above it, beside what is used and reserved there."""

@@ -1,6 +1,6 @@
 """Reclaim: which tasks of other queues may give way, so that a queue gets what it deserves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from model.ids import QueueName
@@ -22,8 +22,8 @@ class Taking:
     pods_row: int
     queue: QueueName
     """The reclaimer's."""
-    request: Sequence[int]
-    """The reclaimer's."""
+    request: Sequence[int] = ()
+    """The reclaimer's; nothing where it is a whole gang."""
     _running: dict[QueueName, list[int]] = field(default_factory=dict)
 
     def take(self, name: QueueName, request: Sequence[int]) -> bool:
@@ -37,9 +37,19 @@ class Taking:
         may_go = self._keeps_guarantee(name, request) and self._queue_allows(name, request)
         if not may_go or not all(self._has_too_much(each, request) for each in checked):
             return False
-        for each in (name, *checked):
-            self._running[each] = [used - amount for used, amount in zip(self._left(each), request, strict=True)]
+        self._subtract((name, *checked), request)
         return True
+
+    def take_for_gang(self, name: QueueName, request: Sequence[int]) -> bool:
+        """Take a task of a queue for a whole gang, which asks neither what it has nor about its ancestors."""
+        if not (self._keeps_guarantee(name, request) and self._has_too_much(name, request)):
+            return False
+        self._subtract((name,), request)
+        return True
+
+    def _subtract(self, names: Iterable[QueueName], request: Sequence[int]) -> None:
+        for each in names:
+            self._running[each] = [used - amount for used, amount in zip(self._left(each), request, strict=True)]
 
     def _left(self, name: QueueName) -> Sequence[int]:
         return self._running.get(name) or self.books[name].allocated

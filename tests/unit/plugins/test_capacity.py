@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from framework import points
+from framework.evicting.gang_plans import GangEviction
 from framework.points import Vote
 from model.refusals import Refusal
 from plugins.capacity.plugin import Holding
@@ -129,7 +130,7 @@ def test_guarantees_of_siblings_limit() -> None:
 
 def test_the_gate_counts_what_relatives_reserve() -> None:
     """The parent's 2 CPU are reserved by the first child's job: the second child's waits."""
-    minimum = {"phase": "Pending", "min_resources": {"cpu": "2", "memory": "4Gi"}}
+    minimum: dict[str, Any] = {"phase": "Pending", "min_resources": {"cpu": "2", "memory": "4Gi"}}
     there = world(
         queue("q6", capability={"cpu": "2", "memory": "4Gi"}),
         queue("q61", parent="q6"),
@@ -185,3 +186,108 @@ def test_undone_placements_leave_no_trace() -> None:
     assert [books[there.queue(name).name].allocated[0] for name in ("root", "top", "leaf")] == [1000] * 3
     statement.undo()
     assert {name: (list(book.allocated), book.share) for name, book in books.items()} == before
+
+
+@pytest.mark.parametrize(("is_reclaim", "gone"), [(True, ["b1", "b2", "c"]), (False, ["b1", "b2", "b3", "c", "d"])])
+def test_a_gang_takes_what_queues_have_beyond_their_part(is_reclaim: bool, gone: list[str]) -> None:
+    """Of 3 CPU one deserves 1; another is promised nothing it has; a guarantee stays; inside a queue all may go."""
+    there = world(
+        queue("q", deserved={"cpu": "4"}),
+        queue("rich", deserved={"cpu": "1"}),
+        queue("other", deserved={"example.com/fpga": "1"}),
+        queue("sure", guarantee={"cpu": "1"}),
+        *jobs("a", "q", "4"),
+        *jobs("b1", "rich", "1", on="n"),
+        *jobs("b2", "rich", "1", on="n"),
+        *jobs("b3", "rich", "1", on="n"),
+        *jobs("c", "other", "1", on="n"),
+        *jobs("d", "sure", "1", on="n"),
+    )
+    ask = there.function(points.UNIFIED_EVICTABLE).function
+    chosen, vote = ask(GangEviction(job=there.job("a"), is_reclaim=is_reclaim), there.tasks("b1", "b2", "b3", "c", "d"))
+
+    assert (vote, [task.name for task in chosen]) == (Vote.PERMIT, gone)
+
+
+def test_side_by_side_reclaim() -> None:
+    """4 of 2 CPU deserved are held: one pod of 2 CPU goes, after that the queue has what it deserves."""
+    there = world(
+        queue("q3", deserved={"cpu": "2", "memory": "4Gi"}),
+        queue("q4", deserved={"cpu": "2", "memory": "4Gi"}),
+        *jobs("a", "q4", "2", "4Gi"),
+        *jobs("b", "q3", "2", "4Gi", on="n"),
+        *jobs("c", "q3", "2", "4Gi", on="n"),
+    )
+
+    assert holding(there).preemptive(there.queue("q4"), there.tasks("a")) is None
+    assert len(victims(there, "a", "b", "c")) == 1
+
+
+def gpu_jobs(name: str, own: str, *, gpu: str, on: str = "", cpu: str = "", memory: str = "") -> list[Any]:
+    """A group with one pod that asks for GPUs."""
+    return [group(name, queue=own), pod(name, job=name, cpu=cpu, memory=memory, on=on, gpu=gpu)]
+
+
+def test_who_has_only_what_its_queue_is_not_promised_goes_at_once() -> None:
+    """CPU and memory are deserved: the GPU pod goes for a GPU pod, one without GPU does not meet the need."""
+    there = world(
+        queue("q"),
+        queue("v", deserved={"cpu": "8", "memory": "8Gi"}),
+        *gpu_jobs("a", "q", gpu="1"),
+        *gpu_jobs("b", "v", gpu="1", on="n"),
+        *jobs("c", "v", "", on="n"),
+    )
+
+    assert victims(there, "a", "b", "c") == ["b"]
+
+
+def test_more_than_deserved_of_what_nobody_spoke_of_does_not_count() -> None:
+    """One GPU is deserved and held; that the pod also has 4 CPU makes it no victim of a CPU pod."""
+    there = world(
+        queue("q", deserved={"cpu": "4"}),
+        queue("v", deserved={"nvidia.com/gpu": "1"}),
+        *jobs("a", "q", "4"),
+        *gpu_jobs("b", "v", gpu="1", cpu="4", memory="4Gi", on="n"),
+        gpu_node(),
+    )
+
+    assert victims(there, "a", "b") == []
+
+
+def gpu_node() -> Any:
+    """A node with GPUs, so that what is deserved of them is not cut to nothing."""
+    return node("m", cpu="8", memory="32Gi", gpu="8")
+
+
+def test_an_ancestor_that_deserves_is_licence_enough() -> None:
+    """The leaf deserves no GPU, its parent one: with level 1 it reclaims from who is promised none."""
+    there = world(
+        queue("queue1", deserved={"nvidia.com/gpu": "1"}),
+        queue("queue11", parent="queue1"),
+        queue("queue2"),
+        *gpu_jobs("a", "queue11", gpu="1"),
+        *gpu_jobs("b", "queue2", gpu="4", on="m"),
+        gpu_node(),
+        tree=True,
+        level=1,
+    )
+
+    assert holding(there).preemptive(there.queue("queue11"), there.tasks("a")) is None
+    assert victims(there, "a", "b") == ["b"]
+
+
+def test_a_leaf_inherits_what_its_capability_does_not_say() -> None:
+    """Memory is limited above and below, cpu nowhere: a pod of 1 CPU may be placed."""
+    there = world(
+        queue("q5", capability={"memory": "4Gi"}),
+        queue("q51", parent="q5", capability={"memory": "2Gi"}),
+        *jobs("a", "q51", "1"),
+        *jobs("b", "q51", "1", "3Gi"),
+        tree=True,
+    )
+    held = holding(there)
+
+    assert held.allocatable(there.queue("q51"), there.task("a")) is None
+    refusal = held.allocatable(there.queue("q51"), there.task("b"))
+    assert refusal is not None
+    assert refusal.message == "queue q51 would have more memory than it may"
