@@ -28,6 +28,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("nodes", _nodes(running), _nodes(fresh)),
         *_between("outsiders", _outsiders(running), _outsiders(fresh)),
         *_between("affinity", _by_id(running.tasks_with_affinity), _by_id(fresh.tasks_with_affinity)),
+        *_between("claims", _by_id(running.tasks_with_claims), _by_id(fresh.tasks_with_claims)),
         *_between("lookups", _lookups(running), _lookups(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
     ]

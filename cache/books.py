@@ -26,9 +26,10 @@ from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
 from cache.translate import Translator, single_group, single_job_id
-from cache.volumes import VolumeLookup, attach_limits
+from cache.volumes import VolumeLookup, attach_limits, claim_keys
 from model import wire
 from model.arrays import BoolArray
+from model.device_claims import device_claim_keys
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Plan
@@ -74,10 +75,13 @@ class Books:
         self._tasks: dict[TaskId, Task] = {}
         self._ids_by_key: dict[str, TaskId] = {}
         self._loose: dict[TaskId, Refusal] = {}
-        self._claims = ClaimIndex()
+        self._claims = ClaimIndex(claim_keys)
+        self._device_claims = ClaimIndex(device_claim_keys)
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
         self._with_affinity: dict[TaskId, Task] = {}
+        self._with_claims: dict[TaskId, Task] = {}
+        self._sorted_with_claims: tuple[Task, ...] | None = ()
         self._volume_lookup = VolumeLookup(
             claims=self._lookups.of("PersistentVolumeClaim"),
             volumes=self._lookups.of("PersistentVolume"),
@@ -157,6 +161,7 @@ class Books:
             outsiders=self._outsiders(),
             shard_mode=self.options.shard_mode,
             tasks_with_affinity=self._placed_with_affinity(),
+            tasks_with_claims=self._claiming(),
             broken_gangs=self._still_broken(),
         )
         return self._snapshot
@@ -289,6 +294,7 @@ class Books:
         self._ids_by_key[key] = task_id
         self._stored["Pod"][task_id] = pod
         self._claims.note(task_id, known, pod)
+        self._device_claims.note(task_id, known, pod)
         assumption = self._assumed.get(task_id)
         if assumption is not None and assumption.is_settled_by(pod):
             del self._assumed[task_id]
@@ -301,6 +307,7 @@ class Books:
         if self._ids_by_key.get(pod.metadata.key) == task_id:
             del self._ids_by_key[pod.metadata.key]
         self._claims.note(task_id, pod, None)
+        self._device_claims.note(task_id, pod, None)
         self._assumed.pop(task_id, None)
         self._loose.pop(task_id, None)
         self._replace(self._tasks.pop(task_id), None)
@@ -354,6 +361,11 @@ class Books:
         self._move_on_nodes(
             old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
         )
+        if old is not None and self._with_claims.pop(old.id, None) is not None:
+            self._sorted_with_claims = None
+        if new is not None and new.job is not None and new.pod.spec.resource_claims:
+            self._with_claims[new.id] = new
+            self._sorted_with_claims = None
         if old is not None and new is not None and old.job is not None and old.job == new.job:
             self._jobs.exchange(old, new, self._effects)
             return
@@ -481,6 +493,8 @@ class Books:
         match kind:
             case "PersistentVolumeClaim":
                 self._translate_users([changed.metadata.key])
+            case "ResourceClaim":
+                self._translate(self._device_claims.users([changed.metadata.key]))
             case "PersistentVolume":
                 self._translate_users(
                     key
@@ -499,7 +513,10 @@ class Books:
                 pass
 
     def _translate_users(self, claims: Iterable[str]) -> None:
-        for task_id in self._claims.users(claims):
+        self._translate(self._claims.users(claims))
+
+    def _translate(self, tasks: Iterable[TaskId]) -> None:
+        for task_id in tasks:
             self._translate_pod(self._stored["Pod"][task_id])
 
     # The resource space
@@ -546,6 +563,11 @@ class Books:
             known = tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
             self._placed = (names, known)
         return self._placed[1]
+
+    def _claiming(self) -> tuple[Task, ...]:
+        if self._sorted_with_claims is None:
+            self._sorted_with_claims = tuple(task for _, task in sorted(self._with_claims.items()))
+        return self._sorted_with_claims
 
     def _still_broken(self) -> frozenset[JobId]:
         """Drop the gangs that are whole again, or hold nothing any more."""

@@ -1,8 +1,7 @@
-"""Claims: which pods use which volume claims, so that what changes a claim reaches its pods."""
+"""Claims: which pods use which claims, so that what changes a claim reaches its pods."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from cache.volumes import claim_keys
 from model import wire
 from model.ids import TaskId
 
@@ -12,17 +11,18 @@ __all__ = ["ClaimIndex"]
 class ClaimIndex:
     """Users of claims, by `namespace/name`."""
 
-    def __init__(self) -> None:
-        """Start without pods."""
+    def __init__(self, keys_of: Callable[[wire.Pod], Iterable[str]]) -> None:
+        """Start without pods; `keys_of` names the claims of one."""
+        self._keys_of = keys_of
         self._users: dict[str, set[TaskId]] = {}
 
     def note(self, task: TaskId, old: wire.Pod | None, new: wire.Pod | None) -> None:
         """Follow a pod from what it was to what it is; None stands for its absence."""
-        if old is not None and old.spec.volumes:
-            for key in claim_keys(old):
+        if old is not None:
+            for key in self._keys_of(old):
                 self._leave(key, task)
-        if new is not None and new.spec.volumes:
-            for key in claim_keys(new):
+        if new is not None:
+            for key in self._keys_of(new):
                 self._users.setdefault(key, set()).add(task)
 
     def all_claims(self) -> list[str]:

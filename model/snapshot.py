@@ -72,5 +72,7 @@ class Snapshot:
     """`none`, `hard` or `soft`."""
     tasks_with_affinity: tuple[Task, ...] = ()
     """Tasks on nodes that have pod (anti-)affinity terms, in the order of their ids."""
+    tasks_with_claims: tuple[Task, ...] = ()
+    """Tasks of jobs that use resource claims, in the order of their ids."""
     broken_gangs: frozenset[JobId] = frozenset()
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""

@@ -1,0 +1,111 @@
+"""Device claims: what a pod's resource claims ask for, as quotas of queues count it.
+
+Amounts go by the names that queues use: `deviceclass/<class>` counts devices, `<dimension>.deviceclass/<class>` adds up
+capacity. A request for all devices, or with alternatives, asks for nothing that could be counted before it is served.
+
+Example: a request for 2 devices of class `gpu` with 8Gi of memory each makes `deviceclass/gpu: 2` and
+`memory.deviceclass/gpu: 16Gi`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from model import wire
+from model.quantity import QuantityError, millis
+from model.resources import MILLI, Amounts
+
+__all__ = ["CLASS_PREFIX", "ClaimCount", "Demand", "claim_demand", "device_claim_keys", "is_made_for", "pod_demand"]
+
+CLASS_PREFIX: Final = "deviceclass/"
+_ALL_DEVICES: Final = "All"
+
+Demand = Mapping[str, Amounts]
+"""What claims ask for, by `namespace/name` of the claim."""
+
+
+def device_claim_keys(pod: wire.Pod) -> list[str]:
+    """Name the claims of a pod, each once; one that is still to be made from a template has no name."""
+    if not pod.spec.resource_claims:
+        return []
+    made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+    names = (each.resource_claim_name or made.get(each.name) for each in pod.spec.resource_claims)
+    return list(dict.fromkeys(f"{pod.metadata.namespace}/{name}" for name in names if name))
+
+
+def is_made_for(pod: wire.Pod, claim: str) -> bool:
+    """Tell whether a claim was made for this pod from a template, so that no other pod shares it."""
+    return all(f"{pod.metadata.namespace}/{each.resource_claim_name}" != claim for each in pod.spec.resource_claims)
+
+
+def pod_demand(pod: wire.Pod, claims: Mapping[str, wire.ResourceClaim]) -> Demand:
+    """Return what the claims of a pod ask for; a claim that is not known (yet) asks for nothing."""
+    known = ((key, claims[key]) for key in device_claim_keys(pod) if key in claims)
+    demand = {key: claim_demand(claim) for key, claim in known}
+    return {key: amounts for key, amounts in demand.items() if amounts}
+
+
+def claim_demand(claim: wire.ResourceClaim) -> Amounts:
+    """Return what one claim asks for, thousandths."""
+    amounts: dict[str, int] = {}
+    for request in claim.spec.devices.requests:
+        for name, amount in _asked(request):
+            amounts[name] = amounts.get(name, 0) + amount
+    return amounts
+
+
+def _asked(request: wire.DeviceRequest) -> Iterator[tuple[str, int]]:
+    exactly = request.exactly
+    if request.first_available or exactly is None or exactly.allocation_mode == _ALL_DEVICES:
+        return
+    if not exactly.device_class_name:
+        return
+    name = CLASS_PREFIX + exactly.device_class_name
+    count = max(exactly.count, 0) or 1
+    yield name, count * MILLI
+    for dimension, quantity in (exactly.capacity.requests if exactly.capacity is not None else {}).items():
+        try:
+            yield f"{dimension}.{name}", count * max(millis(quantity), 0)
+        except QuantityError:
+            continue  # an API server does not take it
+
+
+class ClaimCount:
+    """What claims take together: each counts once, however many tasks use it."""
+
+    __slots__ = ("_users", "totals")
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._users: dict[str, int] = {}
+        self.totals: dict[str, int] = {}
+        """Thousandths by name; without zeros."""
+
+    def add(self, demand: Demand) -> None:
+        """Count the claims of one more user."""
+        for claim, amounts in demand.items():
+            users = self._users.get(claim, 0)
+            self._users[claim] = users + 1
+            if not users:
+                self._change(amounts, 1)
+
+    def remove(self, demand: Demand) -> None:
+        """Undo `add` of the same demand."""
+        for claim, amounts in demand.items():
+            users = self._users.get(claim, 0)
+            if users > 1:
+                self._users[claim] = users - 1
+            elif users:
+                del self._users[claim]
+                self._change(amounts, -1)
+
+    def new_in(self, demand: Demand) -> Demand:
+        """Return the claims that are not counted yet."""
+        return {claim: amounts for claim, amounts in demand.items() if claim not in self._users}
+
+    def _change(self, amounts: Amounts, sign: int) -> None:
+        for name, amount in amounts.items():
+            total = self.totals.get(name, 0) + sign * amount
+            if total:
+                self.totals[name] = total
+            else:
+                self.totals.pop(name, None)
