@@ -5,6 +5,7 @@ Only what differs from the objects of the snapshot is reported, so a cluster at 
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from framework.claims_by_queue import claimed_by_queue
 from framework.jobs import SessionJob
 from framework.memory import Settled
 from framework.messages import READY, job_message, task_verdict
@@ -197,9 +198,9 @@ class Closing:
 
     def _queue_statuses(self) -> Iterator[QueueStatus]:
         session = self._session
-        allocated = session.allocated_by_queue()
+        allocated, claimed = session.allocated_by_queue(), claimed_by_queue(session)
         for name, queue in session.queues.items():
-            amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name])
+            amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
             if queue.object is not None and amounts != _written(queue):
                 yield QueueStatus(queue=name, allocated=amounts)
 

@@ -26,6 +26,7 @@ from model.refusals import Refusal
 from model.resources import CPU, MEMORY, PODS, UNLIMITED
 from model.tasks import Task
 from plugins.capacity.books import QueueBook
+from plugins.capacity.devices import DeviceQuotas
 from plugins.capacity.limits import flat_limits, tree_limits
 from plugins.capacity.reclaim import Taking
 from plugins.capacity.tree import Tree, flat, grow
@@ -41,6 +42,10 @@ class CapacityArgs:
 
     ancestor_reclaim_level: int = argument("ancestorReclaimLevel", 0, least=0)
     """How many levels of ancestors take part in reclaim; of queues in a tree."""
+    device_quotas: bool = argument("capacity.DynamicResourceAllocationEnable", True)
+    """Whether claims for devices are held to `deviceclass/<class>` of capabilities; default of Kubernetes' gate."""
+    device_capacity: bool = argument("capacity.DRAConsumableCapacityEnable", True)
+    """Whether also the capacity that they ask for is; default of the gate of Kubernetes 1.36."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +59,12 @@ class Capacity:
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         in_tree = session.option.hierarchy
-        holding = Holding(session, in_tree=in_tree, levels=self.args.ancestor_reclaim_level if in_tree else 0)
+        holding = Holding(session, self.args, in_tree=in_tree)
         session.register(points.QUEUE_ORDER, self.name, holding.rank)
         session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
         session.register(points.PREEMPTIVE, self.name, holding.preemptive)
-        session.register(points.RECLAIMABLE, self.name, holding.reclaimable)
-        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable)
+        session.register(points.RECLAIMABLE, self.name, holding.reclaimable, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable, alike=True)
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
         if in_tree:
@@ -71,9 +76,9 @@ class Capacity:
 class Holding:
     """What the queues of one session hold."""
 
-    def __init__(self, session: Session, *, in_tree: bool, levels: int) -> None:
+    def __init__(self, session: Session, args: CapacityArgs, *, in_tree: bool) -> None:
         self._session = session
-        self._levels = levels
+        self._levels = args.ancestor_reclaim_level if in_tree else 0
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
         self._pods_row = session.resources.rows[PODS]
@@ -81,6 +86,9 @@ class Holding:
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, in_tree=in_tree)
         """Of all queues, each with what stands below it."""
+        self.devices: DeviceQuotas | None = None
+        if args.device_quotas:
+            self.devices = DeviceQuotas(session, self.tree, counts_capacity=args.device_capacity)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -99,13 +107,16 @@ class Holding:
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue, or one above it, would have more than it may."""
-        return self._unfit(queue) or self._beyond(queue, self._request(task))
+        return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, self._request(task))
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into the queue and all queues above it."""
         if self._unfit(queue) is not None:
             return 0
         most, request = MOST, self._request(task)
+        job = self._session.job_of(task)
+        if self.devices is not None and job is not None and self.devices.concern(job):
+            most = 1  # equal tasks may have different claims
         for book in self._line(queue.name):
             most = book.headroom(request, self._rows, most)
         return most
@@ -175,6 +186,10 @@ class Holding:
                 reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in short)
                 message = f"queue resource quota insufficient: {reasons}"
                 return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
+        devices = None if self.devices is None else self.devices.short_at_gate(job)
+        if devices is not None:
+            message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
+            return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
         return Vote.PERMIT
 
     def enqueued(self, job: SessionJob) -> None:
@@ -184,6 +199,8 @@ class Holding:
         for book in self._line(job.queue):
             for row, amount in enumerate(kept):
                 book.inqueue[row] += amount
+        if self.devices is not None:
+            self.devices.admit(job)
 
     # Refusals ---------------------------------------------------------------------------------------------------------
 
@@ -215,9 +232,15 @@ class Holding:
                 return self._over_limit(book, short)
         return None
 
+    def _too_many_devices(self, queue: Queue, task: Task) -> Refusal | None:
+        short = None if self.devices is None else self.devices.short(queue.name, task)
+        return None if short is None else self._more_than(*short)
+
     def _over_limit(self, book: QueueBook, short: Sequence[int]) -> Refusal:
-        names = ", ".join(self._session.resources.names[row] for row in short)
-        message = f"queue {book.name} would have more {names} than it may"
+        return self._more_than(book.name, [self._session.resources.names[row] for row in short])
+
+    def _more_than(self, queue: QueueName, names: Sequence[str]) -> Refusal:
+        message = f"queue {queue} would have more {', '.join(names)} than it may"
         return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message)
 
     def _line(self, name: QueueName) -> list[QueueBook]:
@@ -243,6 +266,8 @@ class Holding:
         line = self._line(change.job.queue)
         for book in line:
             book.add(amounts, sign)
+        if self.devices is not None:
+            self.devices.count(change, sign)
         # shares of ancestors stay those of the session's begin, as in Volcano
         line[0].refresh_share()
 

@@ -47,7 +47,8 @@ class Table:
         actions = [each for each in config["actions"] if each not in registry.actions]
         named = [plugin["name"] for tier in config["tiers"] for plugin in tier["plugins"]]
         plugins = [each for each in named if each not in registry.plugins and each not in UNKNOWN_ON_PURPOSE]
-        claims = ["resource claims"] if self.raw["objects"].get("resourceClaims") else []
+        # without predicates nobody is asked for devices, and claims are only counted
+        claims = ["resource claims"] if self.raw["objects"].get("resourceClaims") and "predicates" in named else []
         return sorted({*actions, *plugins, *claims})
 
 

@@ -1,0 +1,167 @@
+"""Quotas of devices: how many of a class, and how much of their capacity, the claims in a queue may ask for.
+
+They stand in a queue's capability as `deviceclass/<class>` and `<dimension>.deviceclass/<class>`. A class that the
+capability does not name is not limited. A claim that several tasks share counts once for a queue, and once for each
+above it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from framework.claims_by_queue import demand_of, placed_with_claims
+from framework.jobs import SessionJob
+from framework.ledgers import Change
+from framework.session import Session
+from model import wire
+from model.device_claims import CLASS_PREFIX, ClaimCount, Demand, is_made_for
+from model.ids import QueueName
+from model.quantity import QuantityError, millis
+from model.queues import Queue
+from model.resources import MILLI, Amounts
+from model.tasks import Task
+from plugins.capacity.tree import Tree
+
+__all__ = ["DeviceQuotas", "quota_of"]
+
+_CAPACITY_SEPARATOR = f".{CLASS_PREFIX}"
+
+
+class DeviceQuotas:
+    """What claims take in each queue that limits devices."""
+
+    def __init__(self, session: Session, tree: Tree, *, counts_capacity: bool) -> None:
+        """Count what is placed; `counts_capacity` also holds claims to limits on the capacity of devices."""
+        self._session = session
+        self._tree = tree
+        self._counts_capacity = counts_capacity
+        quotas = {name: quota_of(queue) for name, queue in session.queues.items()}
+        self._quotas = {name: quota for name, quota in quotas.items() if quota}
+        self._placed = {name: ClaimCount() for name in self._quotas}
+        self._admitted = {name: ClaimCount() for name in self._quotas}
+        """Minimums of jobs that this session has let through the gate."""
+        for queue, task in placed_with_claims(session) if self._quotas else ():
+            for name in self._limited(queue):
+                self._placed[name].add(demand_of(session, task))
+
+    def claims_of(self, queue: QueueName) -> dict[str, int]:
+        """Return what claims take in a queue with a quota, thousandths by name."""
+        return dict(self._placed[queue].totals)
+
+    def concern(self, job: SessionJob) -> bool:
+        """Tell whether some task of a job must be looked at by itself."""
+        limited = any(True for _ in self._limited(job.queue))
+        return limited and any(task.pod.spec.resource_claims for task in job.tasks.values())
+
+    def short(self, queue: QueueName, task: Task) -> tuple[QueueName, list[str]] | None:
+        """Return the first queue on the way to the root that a task does not fit into, and what it lacks there."""
+        demand = demand_of(self._session, task)
+        return self._first_short(queue, demand, at_gate=False) if demand else None
+
+    def short_at_gate(self, job: SessionJob) -> tuple[QueueName, list[str]] | None:
+        """The same for the minimum of a job, beside what this session has admitted."""
+        minimum = self._minimum(job)
+        return self._first_short(job.queue, minimum, at_gate=True) if minimum else None
+
+    def admit(self, job: SessionJob) -> None:
+        """Reserve the minimum of a job that has passed the gate."""
+        minimum = self._minimum(job)
+        for name in self._limited(job.queue):
+            self._admitted[name].add(minimum)
+
+    def count(self, change: Change, sign: int) -> None:
+        """Count a placement (+1) or an eviction (-1)."""
+        if not self._quotas:
+            return
+        for name in self._limited(change.job.queue):
+            placed = self._placed[name]
+            for task in change.tasks:
+                demand = demand_of(self._session, task)
+                if sign > 0:
+                    placed.add(demand)
+                else:
+                    placed.remove(demand)
+
+    def _limited(self, queue: QueueName) -> Iterable[QueueName]:
+        return (name for name in self._tree.paths[queue] if name in self._quotas)
+
+    def _first_short(self, queue: QueueName, demand: Demand, *, at_gate: bool) -> tuple[QueueName, list[str]] | None:
+        for name in self._limited(queue):
+            counted = [self._placed[name], *([self._admitted[name]] if at_gate else [])]
+            new = demand
+            for count in counted:
+                new = count.new_in(new)
+            lacking = self._lacking(self._quotas[name], [count.totals for count in counted], new)
+            if lacking:
+                return name, lacking
+        return None
+
+    def _lacking(self, quota: Amounts, taken: Sequence[Amounts], demand: Demand) -> list[str]:
+        asked: dict[str, int] = {}
+        for amounts in demand.values():
+            for name, amount in amounts.items():
+                asked[name] = asked.get(name, 0) + amount
+        limited = {_class_of(name) for name in quota}
+        return [
+            name
+            for name, amount in sorted(asked.items())
+            if _class_of(name) in limited
+            and (name.startswith(CLASS_PREFIX) or self._counts_capacity)
+            and _exceeds(quota.get(name), name, amount + sum(each.get(name, 0) for each in taken))
+        ]
+
+    def _minimum(self, job: SessionJob) -> Demand:
+        """Return what the claims of a job's minimum ask for.
+
+        Of each role with a minimum one task stands for all, its own claims as often as the minimum says; without roles
+        the first tasks with claims are taken.
+        """
+        if not any(True for _ in self._limited(job.queue)):
+            return {}
+        demands = ((task, demand_of(self._session, task)) for task in sorted(job.tasks.values(), key=_by_name))
+        asking = [(task, demand) for task, demand in demands if demand]
+        roles = job.job.min_by_role
+        if not roles:
+            return {key: each for _, demand in asking[: max(job.min_available, 0)] for key, each in demand.items()}
+        minimum: dict[str, Amounts] = {}
+        for role, least in roles.items():
+            first = next((each for each in asking if each[0].role == role), None)
+            if first is not None and least > 0:
+                minimum |= _repeated(first[0].pod, first[1], least)
+        return minimum
+
+
+def quota_of(queue: Queue) -> dict[str, int]:
+    """Return the limits on devices in a queue's capability, thousandths by name; counts are whole."""
+    listed: wire.ResourceList = queue.object.spec.capability if queue.object is not None else {}
+    quota = {}
+    for name, quantity in listed.items():
+        is_count = name.startswith(CLASS_PREFIX)
+        if not (is_count or _CAPACITY_SEPARATOR in name) or not _class_of(name):
+            continue
+        try:
+            amount = millis(quantity)
+        except QuantityError:
+            continue  # reported where the queue's amounts are read
+        quota[name] = -(-amount // MILLI) * MILLI if is_count else amount
+    return quota
+
+
+def _class_of(name: str) -> str:
+    return name.partition(CLASS_PREFIX)[2]
+
+
+def _exceeds(limit: int | None, name: str, amount: int) -> bool:
+    if name.startswith(CLASS_PREFIX):
+        return amount > (limit or amount)  # as in Volcano a count of 0 is no limit
+    return limit is None or amount > limit
+
+
+def _repeated(pod: wire.Pod, demand: Demand, times: int) -> dict[str, Amounts]:
+    """Return a demand of which claims of the pod's own are needed several times; a shared one is needed once."""
+    return {
+        claim: {name: amount * times for name, amount in amounts.items()} if is_made_for(pod, claim) else amounts
+        for claim, amounts in demand.items()
+    }
+
+
+def _by_name(task: Task) -> tuple[str, str, str]:
+    return task.namespace, task.name, task.id

@@ -1,0 +1,236 @@
+"""Quotas of devices: what claims in a queue may ask for."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from framework import points
+from framework.claims_by_queue import claimed_by_queue
+from framework.points import Vote
+from model import wire
+from model.refusals import Refusal
+from plugins.capacity.devices import quota_of
+from plugins.capacity.plugin import Holding
+from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
+
+
+def claim(name: str, count: int = 1, *, device_class: str = "gpu.com", memory: str = "") -> wire.ResourceClaim:
+    """A claim for devices of one class."""
+    exactly = wire.ExactDeviceRequest(
+        device_class_name=device_class,
+        count=count,
+        capacity=wire.CapacityRequirements(requests={"memory": memory}) if memory else None,
+    )
+    devices = wire.DeviceClaim(requests=(wire.DeviceRequest(name="r", exactly=exactly),))
+    return wire.ResourceClaim(
+        metadata=wire.ObjectMeta(name=name, namespace="ns", uid=name), spec=wire.ResourceClaimSpec(devices=devices)
+    )
+
+
+def using(name: str, *claims: str, job: str = "", on: str = "", role: str = "", made: bool = False) -> wire.Pod:
+    """A pod that uses claims, shared ones or such as were made for it."""
+    return wire_pod(name, claims, job or name, on, role, made=made)
+
+
+def wire_pod(name: str, claims: Sequence[str], job: str, on: str, role: str, *, made: bool) -> wire.Pod:
+    """The same, at length."""
+    each = tuple(
+        wire.PodResourceClaim(name=claim, resource_claim_template_name="t")
+        if made
+        else wire.PodResourceClaim(name=claim, resource_claim_name=claim)
+        for claim in claims
+    )
+    plain = pod(
+        name, job=job, on=on, spec={"resource_claims": each}, annotations={"volcano.sh/task-spec": role} if role else {}
+    )
+    statuses = tuple(wire.PodResourceClaimStatus(name=claim, resource_claim_name=claim) for claim in claims)
+    return wire.Pod(
+        metadata=plain.metadata,
+        spec=plain.spec,
+        status=wire.PodStatus(phase=plain.status.phase, resource_claim_statuses=statuses if made else ()),
+    )
+
+
+def world(*objects: Any, tree: bool = False, **arguments: bool) -> World:
+    """A session with capacity alone."""
+    spelled = {f"capacity.{name}": value for name, value in arguments.items()}
+    option = {"name": "capacity", "enableHierarchy": tree, "arguments": spelled}
+    root = [queue("root")] if tree else []
+    return opened(node("n", cpu="100", memory="100Gi"), *root, *objects, plugins=[option])
+
+
+def holding(there: World) -> Holding:
+    """What the plugin keeps."""
+    made = there.function(points.QUEUE_ORDER).function.__self__
+    assert isinstance(made, Holding)
+    return made
+
+
+def limited(**capability: str) -> wire.Queue:
+    """A queue with a quota; `gpu` and `gpu_memory` are of class gpu.com."""
+    names = {"gpu": "deviceclass/gpu.com", "gpu_memory": "memory.deviceclass/gpu.com"}
+    return queue("q", capability={names[name]: amount for name, amount in capability.items()})
+
+
+def refused(there: World, name: str) -> str:
+    """Why a task may not be placed, or nothing."""
+    answer = holding(there).allocatable(there.queue("q"), there.task(name))
+    return "" if answer is None else answer.message
+
+
+@pytest.mark.parametrize(
+    ("count", "device_class", "why"),
+    [
+        (1, "gpu.com", ""),
+        (2, "gpu.com", "queue q would have more deviceclass/gpu.com than it may"),
+        (9, "nic.com", ""),
+    ],
+)
+def test_a_queue_may_have_so_many_devices_of_a_class(count: int, device_class: str, why: str) -> None:
+    """Of 2 devices 1 is taken: 1 more may be, 2 may not; a class that is not named is not limited."""
+    there = world(
+        limited(gpu="2"),
+        claim("held"),
+        claim("new", count, device_class=device_class),
+        group("a", queue="q"),
+        using("a", "held", on="n"),
+        group("b", queue="q"),
+        using("b", "new"),
+    )
+
+    assert refused(there, "b") == why
+
+
+def test_a_shared_claim_counts_once() -> None:
+    """The only device is taken by a claim that the second pod shares."""
+    there = world(
+        limited(gpu="1"),
+        claim("c"),
+        group("a", queue="q", minimum=2),
+        using("a", "c", on="n"),
+        using("b", "c", job="a"),
+    )
+
+    assert refused(there, "b") == ""
+    assert claimed_by_queue(there.session) == {"q": {"deviceclass/gpu.com": 1000}}
+
+
+@pytest.mark.parametrize(("consumable", "why"), [(True, "memory.deviceclass/gpu.com"), (False, "")])
+def test_capacity_of_devices(consumable: bool, why: str) -> None:
+    """2 devices of 8Gi each are more than 10Gi; not looked at where the gate is off."""
+    there = world(
+        limited(gpu="4", gpu_memory="10Gi"),
+        claim("c", 2, memory="8Gi"),
+        group("a", queue="q"),
+        using("a", "c"),
+        DRAConsumableCapacityEnable=consumable,
+    )
+
+    assert refused(there, "a") == (f"queue q would have more {why} than it may" if why else "")
+
+
+def test_switched_off() -> None:
+    """Nothing is held to quotas."""
+    there = world(
+        limited(gpu="1"),
+        claim("c", 2),
+        group("a", queue="q"),
+        using("a", "c"),
+        DynamicResourceAllocationEnable=False,
+    )
+
+    assert refused(there, "a") == ""
+
+
+def test_placements_count_and_leave_no_trace_when_undone() -> None:
+    """In a tree at every level that limits the class."""
+    there = world(
+        queue("q", capability={"deviceclass/gpu.com": "2"}),
+        queue("leaf", parent="q", capability={"deviceclass/gpu.com": "1"}),
+        claim("c"),
+        group("a", queue="leaf"),
+        using("a", "c"),
+        tree=True,
+    )
+    devices = holding(there).devices
+    assert devices is not None
+    statement = there.session.statement()
+    there.place(statement, "a", "n")
+
+    assert [devices.claims_of(there.queue(name).name) for name in ("q", "leaf")] == [{"deviceclass/gpu.com": 1000}] * 2
+    statement.undo()
+    assert [devices.claims_of(there.queue(name).name) for name in ("q", "leaf")] == [{}, {}]
+
+
+def test_equal_tasks_with_different_claims_are_placed_one_by_one() -> None:
+    """3 pods of one job and a device each, 2 may be had: the third waits."""
+    there = world(
+        limited(gpu="2"),
+        *(claim(f"c{number}") for number in range(3)),
+        group("a", queue="q", minimum=1),
+        *(using(f"p{number}", f"c{number}", job="a") for number in range(3)),
+    )
+
+    assert sorted(bound(acted(there))) == ["p0", "p1"]
+
+
+def at_the_gate(*pods: Any, minimum: int = 2, roles: Mapping[str, int] | None = None) -> Vote | Refusal:
+    """Ask for a pending job in a queue of 2 devices."""
+    there = world(
+        limited(gpu="2"),
+        *(claim(name) for name in ("c0", "c1", "c2")),
+        group("a", queue="q", minimum=minimum, phase="Pending", min_resources={}, min_task_member=dict(roles or {})),
+        *pods,
+    )
+    answer = holding(there).enqueueable(there.job("a"))
+    assert isinstance(answer, Vote | Refusal)
+    return answer
+
+
+def test_the_gate_counts_the_minimum() -> None:
+    """The first 2 of 3 pods, or what the minimum of a role times its first pod asks for; shared claims once."""
+    apart = [using(f"p{number}", f"c{number}", job="a", role="w", made=True) for number in range(3)]
+    together = [using(f"p{number}", "c0", job="a", role="w") for number in range(3)]
+
+    assert at_the_gate(*apart) is Vote.PERMIT
+    assert at_the_gate(*apart, minimum=3) is not Vote.PERMIT
+    assert at_the_gate(*apart, roles={"w": 2}) is Vote.PERMIT
+    assert at_the_gate(*apart, minimum=3, roles={"w": 3}) is not Vote.PERMIT
+    assert at_the_gate(*together, minimum=3, roles={"w": 3}) is Vote.PERMIT
+
+
+def test_what_was_admitted_is_reserved() -> None:
+    """Two jobs for one device: the second waits at the gate, and hears why."""
+    there = world(
+        limited(gpu="1"),
+        claim("c"),
+        claim("d"),
+        group("a", queue="q", phase="Pending", min_resources={}),
+        using("a", "c"),
+        group("b", queue="q", phase="Pending", min_resources={}),
+        using("b", "d"),
+    )
+    held = holding(there)
+    assert held.enqueueable(there.job("a")) is Vote.PERMIT
+    held.enqueued(there.job("a"))
+
+    answer = held.enqueueable(there.job("b"))
+    assert isinstance(answer, Refusal)
+    assert answer.message == "queue resource quota insufficient: insufficient dra-resource-exceeded"
+
+
+def test_what_a_quota_is() -> None:
+    """Counts are whole; a dimension may have a prefix of its own; other names are no quota."""
+    capability = {
+        "cpu": "4",
+        "deviceclass/gpu.com": "1500m",
+        "driver.com/memory.deviceclass/gpu.com": "1Gi",
+        "deviceclass/": "1",
+    }
+    there = world(queue("q", capability=capability))
+
+    assert quota_of(there.queue("q")) == {
+        "deviceclass/gpu.com": 2000,
+        "driver.com/memory.deviceclass/gpu.com": 2**30 * 1000,
+    }
