@@ -49,6 +49,10 @@ CORE_EVENTS = ("", "v1", "events")
 
 log = logging.getLogger(__name__)
 
+HEALTH = frozenset({"healthz", "livez", "readyz"})
+PUBLIC = HEALTH | {"version"}
+"""What anybody may ask, as on a real server, whose probes show no token."""
+
 
 class ApiServer:
     """The handler of all requests to one cluster."""
@@ -109,10 +113,10 @@ class ApiServer:
         path, _, query_text = request.raw_path.partition("?")
         if path.startswith("/emulator/"):
             return await self._control(request, path)
-        if self._token:
-            self._check_token(request.headers)
         query = dict(parse_qsl(query_text, keep_blank_values=True)) if query_text else {}
         parts = path.strip("/").split("/")
+        if self._token and parts[0] not in PUBLIC:
+            self._check_token(request.headers)
         if parts[0] == "api" and len(parts) > 2:
             return await self._resource(request, "", parts[1], parts[2:], query)
         if parts[0] == "apis" and len(parts) > 3:
@@ -142,7 +146,7 @@ class ApiServer:
 
     def _document(self, parts: list[str], accept: str) -> web.StreamResponse:
         """What is not a resource: health, version, discovery, OpenAPI."""
-        if parts[0] in ("healthz", "livez", "readyz"):
+        if parts[0] in HEALTH:
             return web.Response(text="ok")
         document = self.discovery.find(parts)
         if document is None:

@@ -62,6 +62,11 @@ class Cluster:
         self._renewing = asyncio.Lock()
         self._loads = 0
 
+    @property
+    def described(self) -> str:
+        """Who is spoken to, and where that was read: address, file and context."""
+        return f"{self.server} ({self._origin()})"
+
     async def authorization(self, *, renew: bool = False) -> str | None:
         """Return the `Authorization` header, asking its source again when it may have changed.
 
@@ -161,6 +166,15 @@ class Cluster:
 
     def _has_exec_plugin(self) -> bool:
         return "exec" in self._user()
+
+    def _origin(self) -> str:
+        if _is_in_cluster(self._options):
+            return "the pod's service account"
+        if self._loader is None:
+            return "--master"
+        context = self._loader.current_context["name"]
+        address = ", address from --master" if self._options.master else ""
+        return f"kubeconfig {self._source()}, context {context}{address}"
 
     def _source(self) -> str:
         if _is_in_cluster(self._options):

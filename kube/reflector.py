@@ -127,6 +127,8 @@ class Reflector(Generic[T]):
         """The server has the kind."""
         self.resource_version = ""
         """The version that `objects` stands at."""
+        self.trouble: ApiError | CacheError | None = None
+        """What keeps it from following, until it goes on."""
         self._client = client
         self._handlers = tuple(handlers)
         self._path = resource.collection(namespace)
@@ -186,6 +188,7 @@ class Reflector(Generic[T]):
                 break
             params["continue"] = page.continue_token
         self.is_present = True
+        self.trouble = None
         self._backoff.reset()
         self._absence.reset()
         await self._replace(objects, raws, broken)
@@ -304,6 +307,7 @@ class Reflector(Generic[T]):
             self._progress()
 
     def _progress(self) -> None:
+        self.trouble = None
         self._backoff.reset()
         self._expiry.reset()
 
@@ -365,6 +369,7 @@ class Reflector(Generic[T]):
 
     async def _pause_after(self, error: ApiError | CacheError) -> None:
         wait = self._backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
+        self.trouble = error
         self._restart("error")
         # The first failure is nothing special: connections break. A row of them is worth a line each.
         log = self._log.debug if self._backoff.failures == 1 else self._log.warning

@@ -1,5 +1,6 @@
 """The command line: `pyroclast <command>`. Each command is imported when it is called for, so that all start fast."""
 
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,15 +24,23 @@ class Command:
     about: str
     module: str
     """Has `main(arguments) -> exit status`."""
+    signals: tuple[signal.Signals, ...] = ()
+    """What it serves once it runs; one that comes before does nothing, where it would end the process."""
 
     def run(self, arguments: Sequence[str]) -> int:
         """Import and run it."""
+        for number in self.signals:
+            signal.signal(number, signal.SIG_IGN)
         run: Callable[[Sequence[str]], int] = import_module(self.module).main
         return run(arguments)
 
 
 COMMANDS: Final[Mapping[str, Command]] = {
-    "scheduler": Command(about="schedule a cluster: the daemon", module="scheduler.commands.scheduler"),
+    "scheduler": Command(
+        about="schedule a cluster: the daemon",
+        module="scheduler.commands.scheduler",
+        signals=(signal.SIGUSR1, signal.SIGUSR2),
+    ),
     "emulator": Command(
         about="serve a Kubernetes API in memory, with hollow nodes", module="scheduler.commands.emulator"
     ),

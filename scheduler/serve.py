@@ -43,6 +43,7 @@ from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.metrics import Metrics
 from scheduler.options import Options
+from scheduler.reaching import Trouble, trouble_of
 from scheduler.recording import Recorder
 from scheduler.registry import load_registry
 from scheduler.settings import Settings
@@ -62,7 +63,9 @@ _FIGURES_SECONDS: Final = 1.0
 _SHORT_PATIENCE: Final = 0.001
 """Patience with lists where the flag says to have none; zero would wait for ever."""
 _SYNC_LOOK_SECONDS: Final = 1.0
-"""Between two looks for the lists without which nothing begins."""
+"""Between two looks for the lists without which nothing begins; also until it is first said why they lack."""
+_SYNC_TELL_SECONDS: Final = 30.0
+"""Between two such words at most."""
 
 _log = structlog.get_logger(__name__)
 
@@ -128,13 +131,13 @@ class _Process:
 
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
         """Serve until told to end, or until the lease is lost."""
+        self._follow_signals(stack)
         endpoints = Endpoints(self._options, self._inside())
         stack.push_async_callback(endpoints.stop)
         await endpoints.start()
         socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)
         stack.push_async_callback(socket.stop)
         await socket.start()
-        self._follow_signals(stack)
         if self._recorder is not None:
             stack.callback(self._recorder.close)
         stack.push_async_callback(self._cache.stop)
@@ -156,22 +159,38 @@ class _Process:
     async def _sync(self) -> bool:
         """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
         patience = self._options.resource_sync_timeout
+        telling = asyncio.create_task(self._tell_why_unsynced())
         starting = asyncio.create_task(self._cache.start(patience_seconds=patience or _SHORT_PATIENCE))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
             while not stopping.done() and ESSENTIAL & set(self._cache.lagging()):
-                _log.warning("still_syncing", lagging=self._cache.lagging())
                 await asyncio.wait((stopping,), timeout=_SYNC_LOOK_SECONDS)
         finally:
-            starting.cancel()
-            stopping.cancel()
-            await asyncio.gather(starting, stopping, return_exceptions=True)
+            for task in (telling, starting, stopping):
+                task.cancel()
+            await asyncio.gather(telling, starting, stopping, return_exceptions=True)
         self._has_begun = True
         if self._stopping.is_set():
             return False
         _log.info("synced", lagging=self._cache.lagging())
         return True
+
+    async def _tell_why_unsynced(self) -> None:
+        """Say now and then what the first lists wait for, rarer as time passes."""
+        wait = _SYNC_LOOK_SECONDS
+        while True:
+            await asyncio.sleep(wait)
+            lagging, trouble = self._cache.lagging(), self._trouble()
+            if trouble is not None:
+                server = self._client.cluster.described
+                _log.error(trouble.event, server=server, error=trouble.error, remedy=trouble.remedy)
+            elif lagging:
+                _log.warning("still_syncing", lagging=lagging)
+            wait = min(2 * wait, _SYNC_TELL_SECONDS)
+
+    def _trouble(self) -> Trouble | None:
+        return trouble_of(reflector.trouble for reflector in self._cache.reflectors.values())
 
     async def _work(self) -> None:
         """Do a leader's work until told to end, and leave nothing half-done."""
@@ -259,7 +278,11 @@ class _Process:
 
     def _why_unsynced(self) -> str | None:
         lagging = self._cache.lagging()
-        return f"no list yet of {', '.join(lagging)}" if lagging and not self._has_begun else None
+        if not lagging or self._has_begun:
+            return None
+        trouble = self._trouble()
+        why = f" ({trouble.event} at {self._client.cluster.described}: {trouble.error})" if trouble else ""
+        return f"no list yet of {', '.join(lagging)}{why}"
 
     def _why_failing(self) -> str | None:
         failing = self._cache.background.failing()

@@ -19,11 +19,12 @@ READY_SECONDS = 60.0
 
 
 @contextmanager
-def running_emulator(folder: Path) -> Iterator[tuple[str, Path]]:
+def running_emulator(folder: Path, *flags: str) -> Iterator[tuple[str, Path]]:
     """Run an emulator for the length of a `with` block; give its address and its kubeconfig."""
     kubeconfig = folder / "kubeconfig"
     server = ServerProcess(
-        [sys.executable, "-m", "emulator", "--port", "0", "--kubeconfig", kubeconfig], log=folder / "emulator.log"
+        [sys.executable, "-m", "emulator", "--port", "0", "--kubeconfig", kubeconfig, *flags],
+        log=folder / "emulator.log",
     )
     try:
         wait_until(lambda: address_in(kubeconfig) is not None, of=server, seconds=READY_SECONDS)

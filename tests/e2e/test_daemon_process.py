@@ -5,6 +5,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -12,6 +14,7 @@ from emulator.run import write_kubeconfig
 from scheduler.catalogue import OURS, VOLCANO
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
+from tests.e2e.emulatorprocess import running_emulator
 from tests.e2e.ground import Ground, standing_on
 from tests.e2e.probes import answers_ok
 from tests.e2e.processes import free_ports
@@ -107,6 +110,29 @@ def test_signal_writes_the_cluster_as_seen(ground: Ground, tmp_path: Path) -> No
         written, served = json.loads(file.read_text()), daemon.get_json("/debug/snapshot")
         assert written["kind"] == served["kind"] == "List"
         assert {"process-0", "process-1"} <= {each["metadata"]["name"] for each in written["items"]}
+
+
+@pytest.mark.parametrize(
+    ("fault", "event"),
+    [({"server": "http://127.0.0.1:1"}, "server_unreachable"), ({"token": "wrong"}, "credentials_refused")],
+    ids=["away", "wrong token"],
+)
+def test_a_server_that_cannot_be_used_is_waited_for(tmp_path: Path, fault: dict[str, str], event: str) -> None:
+    """The log names address, file, context and remedy; signals do their work meanwhile."""
+    kubeconfig = tmp_path / "faulty"
+    with running_emulator(tmp_path, "--token=right") as (url, _):
+        address = fault.get("server", url)
+        write_kubeconfig(kubeconfig, url=address, token=fault.get("token", "right"))
+        daemon = Daemon(cast("Cluster", SimpleNamespace(kubeconfig=kubeconfig)), tmp_path)
+        daemon.wait_for(lambda: event in daemon.process.log.read_text())
+        daemon.signal(signal.SIGUSR1)
+        daemon.wait_for(lambda: "snapshot_written" in daemon.process.log.read_text())
+        daemon.signal(signal.SIGTERM)
+
+        assert daemon.process.exit_status() == 0
+        (told, *_) = (line for line in daemon.process.log.read_text().splitlines() if event in line)
+        assert f"{address} (kubeconfig {kubeconfig}, context emulator)" in told
+        assert "remedy" in told
 
 
 def test_wrong_flags_end_the_start_with_every_fault(ground: Ground, tmp_path: Path) -> None:

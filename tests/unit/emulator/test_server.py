@@ -97,12 +97,15 @@ async def test_nonsense_does_not_stop_the_server(emulator: Emulator, client: Cli
 
 
 async def test_a_token_is_asked_for() -> None:
-    """Without it everything is 401, with it the way is free."""
+    """Without it all but health and version is 401, with it the way is free."""
     async with Emulator(token="secret") as emulator, aiohttp.ClientSession() as session:
         for headers, code in (({}, 401), ({"Authorization": "Bearer secret"}, 200)):
-            for path in (PODS, "/version"):
+            for path in (PODS, "/apis"):
                 async with session.get(emulator.url + path, headers=headers) as response:
                     assert response.status == code
+        for path in ("/readyz", "/livez", "/version"):
+            async with session.get(emulator.url + path) as response:
+                assert response.status == 200
 
 
 async def test_it_speaks_tls(tmp_path: Path) -> None:

@@ -55,6 +55,18 @@ async def test_the_current_context_is_used(tmp_path: Path) -> None:
     assert await cluster.authorization() == "Bearer t"
 
 
+async def test_a_cluster_tells_where_it_was_read(tmp_path: Path) -> None:
+    """Address, file and context, for messages about a server that does not answer."""
+    path = kubeconfig(tmp_path, {})
+    second = await connect(ClusterOptions(kubeconfig=path, context="second"))
+    moved = await connect(ClusterOptions(kubeconfig=path, master="http://three:1"))
+    bare = await connect(ClusterOptions(master="http://three:1"))
+
+    assert second.described == f"https://two:6443 (kubeconfig {path}, context second)"
+    assert moved.described == f"http://three:1 (kubeconfig {path}, context first, address from --master)"
+    assert bare.described == "http://three:1 (--master)"
+
+
 async def test_another_context_and_another_address_may_be_asked_for(tmp_path: Path) -> None:
     """The address overrides the context's; TLS is the context's."""
     path = kubeconfig(tmp_path, {})

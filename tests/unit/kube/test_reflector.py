@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kube import resources
+from kube.errors import NoAnswerError
 from kube.reflector import Reflector
 from model.errors import ObjectError
 from model.wire import Pod
@@ -98,10 +99,12 @@ async def test_a_server_away_for_half_a_minute_is_waited_for(world: World, pods:
     world.faults.add(effect="cut", resource="pods", verb="watch")
     world.end_watches()
     await world.soon(lambda: sum(world.clock.slept) > 30)
+    assert isinstance(pods.trouble, NoAnswerError)
     world.faults.clear()
     await world.pod("a")
     await world.soon(lambda: world.log == [("added", "a")])
 
+    assert pods.trouble is None
     assert max(world.clock.slept) <= 30
     assert len([wait for wait in world.clock.slept if wait >= 0.05]) <= 14
 

@@ -1,5 +1,8 @@
 """The command line: commands, help, exit statuses."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,25 @@ def test_version_is_printed(arguments: list[str], capsys: pytest.CaptureFixture[
     """All ways to ask for the version answer."""
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("pyroclast ")
+
+
+@contextmanager
+def restored(*numbers: signal.Signals) -> Iterator[None]:
+    """Give signals back what they did before."""
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+
+
+def test_a_signal_to_the_daemon_before_it_runs_does_nothing() -> None:
+    """Left alone it would end the process, while all is imported."""
+    with restored(signal.SIGUSR1, signal.SIGUSR2):
+        assert main(["scheduler", "--version"]) == 0
+
+        assert signal.getsignal(signal.SIGUSR1) is signal.getsignal(signal.SIGUSR2) is signal.SIG_IGN
 
 
 def test_help_of_the_daemon_explains_every_flag(capsys: pytest.CaptureFixture[str]) -> None:

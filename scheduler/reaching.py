@@ -1,0 +1,63 @@
+"""Reaching the API server: what keeps the first lists away, said once for all kinds, with the remedy.
+
+An unreachable server is waited for, and so are credentials that it does not take: both may be mended while we run.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kube.errors import ApiError
+from model.errors import PyroclastError
+
+__all__ = ["Trouble", "trouble_of"]
+
+_UNAUTHORIZED: Final = 401
+_FORBIDDEN: Final = 403
+_UNANSWERED: Final = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """One reason for all that cannot be listed."""
+
+    event: str
+    """Name of the log line."""
+    error: str
+    """What the server, or the way to it, said."""
+    remedy: str
+
+
+_REMEDIES: Final = {
+    _UNANSWERED: Trouble(
+        event="server_unreachable",
+        error="",
+        remedy="see that the API server runs and that this is its address (kubectl cluster-info, with the same file"
+        " and context); it is waited for",
+    ),
+    _UNAUTHORIZED: Trouble(
+        event="credentials_refused",
+        error="",
+        remedy="the server does not take this token or certificate: renew the user's credentials in the kubeconfig, or "
+        "name another file by --kubeconfig; credentials in files and plugins are read again while it is waited",
+    ),
+    _FORBIDDEN: Trouble(
+        event="permission_refused",
+        error="",
+        remedy="the server knows us but lets us not list this: bind the scheduler's ClusterRole to the user or service "
+        "account that the error names",
+    ),
+}
+
+
+def trouble_of(errors: Iterable[PyroclastError | None]) -> Trouble | None:
+    """Return the commonest trouble in what reflectors met; None when they met none that has a remedy here."""
+    found: dict[int, list[str]] = {}
+    for error in errors:
+        if isinstance(error, ApiError) and error.status in _REMEDIES:
+            found.setdefault(error.status, []).append(str(error))
+    if not found:
+        return None
+    status, texts = max(found.items(), key=lambda item: (len(item[1]), -item[0]))
+    known = _REMEDIES[status]
+    return Trouble(event=known.event, error=texts[0], remedy=known.remedy)
