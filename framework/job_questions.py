@@ -101,6 +101,10 @@ class JobQuestions(NodeQuestions):
         """Return what a job was told in the last cycle, where nothing of it changed since."""
         return self._settled.standing(job, self.snapshot.job_table)
 
+    def is_news(self, about: str, text: str) -> bool:
+        """Tell whether something is said about an object for the first time, or otherwise than the last time."""
+        return self._settled.is_news(about, text)
+
     def jobs_at_the_gate(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
         table = self.snapshot.job_table

@@ -57,13 +57,14 @@ class Settled:
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_misfits", "_refused", "_revisions", "_standing")
+    __slots__ = ("_misfits", "_refused", "_revisions", "_standing", "_told")
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._refused: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._standing: dict[JobId, Standing] = {}
+        self._told: dict[str, str] = {}
 
     def unsettled(self, table: JobTable) -> BoolArray:
         """Tell which columns need a look at the end of a cycle, shape (J,)."""
@@ -110,6 +111,12 @@ class Settled:
         self._fit(table.revision.size)
         columns = slice(0, table.revision.size)
         return self._refused[columns] == table.revision, self._misfits[columns]
+
+    def is_news(self, about: str, text: str) -> bool:
+        """Tell whether a text differs from the last one about the same thing, and keep it."""
+        is_news = self._told.get(about) != text
+        self._told[about] = text
+        return is_news
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
         """Forget what jobs were told that are no more."""
