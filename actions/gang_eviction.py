@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from framework import points
 from framework.domains import EVICT
 from framework.evicting.gang_plans import Domain, GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule
@@ -62,9 +63,11 @@ def evict_for(
         same_queue=not is_reclaim,
         looks_first=Looks.NAME,
         may_go=may_go,
+        alike=session.judges_alike(points.UNIFIED_EVICTABLE),
+        takes_gangs=args.allowWholeBundle,
         ask=lambda task, candidates: session.evictable(context, task, candidates),
     )
-    planner = GangPlanner(session, rule, takes_gangs=args.allowWholeBundle)
+    planner = GangPlanner(session, rule)
     domains = domains_of(session, job, args.most_domains)
     if planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job)) is None:
         planner.refuse(job)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
@@ -79,6 +80,8 @@ def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
             same_queue=True,
             looks_first=Looks.LEAST_HARM if least_harm else Looks.BEST_SCORE,
             may_go=may_go,
+            alike=session.judges_alike(points.PREEMPTABLE),
+            within_job=within_job,
             ask=session.preemptable,
         ),
     )

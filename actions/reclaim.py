@@ -9,6 +9,7 @@ from typing import ClassVar, Final
 
 from actions.arguments import PlacingArgs
 from actions.preempt import is_eligible
+from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
@@ -62,6 +63,7 @@ def planner_of(session: Session) -> Planner:
             same_queue=False,
             looks_first=Looks.NAME,
             may_go=may_go,
+            alike=session.judges_alike(points.RECLAIMABLE),
             ask=session.reclaimable,
         ),
     )

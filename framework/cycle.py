@@ -199,7 +199,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         events=tuple(session.events),
         refusals=_refusals(session),
         task_refusals=_task_refusals(session),
-        vetoes={task_id: tuple(vetoes) for task_id, vetoes in sorted(session.vetoes.items())},
+        vetoes={task_id: tuple(vetoes.values()) for task_id, vetoes in sorted(session.vetoes.items())},
         shares=session.shares,
         status_counts={
             job_id: {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}

@@ -1,7 +1,7 @@
 """Questions about jobs and queues: which there are, in which order they go, and what plugins say of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from model.topology.tree import topology_of
 
 __all__ = ["JobQuestions"]
 
+_MOST_VETOES: Final = 32
+"""Vetoes kept of one task."""
+
 
 class JobQuestions(NodeQuestions):
     """The jobs and queues of one session, and what is asked about them."""
@@ -32,7 +35,7 @@ class JobQuestions(NodeQuestions):
     def __init__(self, snapshot: Snapshot, profile: Profile, settled: Settled) -> None:
         super().__init__(snapshot, profile)
         self.queues = snapshot.queues
-        self.vetoes: dict[TaskId, list[tuple[TaskId, Refusal]]] = {}
+        self.vetoes: dict[TaskId, dict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = {}
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
@@ -330,6 +333,10 @@ class JobQuestions(NodeQuestions):
 
     # Victims ----------------------------------------------------------------------------------------------------------
 
+    def judges_alike(self, point: Point[Any]) -> bool:
+        """Tell whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
+        return all(each.alike for each in self.functions(point))
+
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Return which candidates may give way to a task of their own queue."""
         return self._victims(points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor)
@@ -372,5 +379,11 @@ class JobQuestions(NodeQuestions):
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
         victims, vetoes = choose_victims(self.tiers(point), candidates, lambda function: function(subject, candidates))
         for victim, refusal in (won | vetoes).items():
-            self.vetoes.setdefault(victim, []).append((beneficiary.id, refusal))
+            self.note_veto(victim, beneficiary, refusal)
         return victims
+
+    def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
+        """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
+        known = self.vetoes.setdefault(victim, {})
+        if len(known) < _MOST_VETOES:
+            known.setdefault((beneficiary.job, refusal.plugin), (beneficiary.id, refusal))

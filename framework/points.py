@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from model.arrays import FloatArray, ReasonArray
 from model.ids import NodeName
+from model.plain_members import with_plain_members
 from model.queues import Queue
 from model.refusals import Reason, Refusal
 from model.tasks import Task
@@ -84,6 +85,7 @@ Key = Any
 """Anything that compares with its like: numbers, strings, tuples."""
 
 
+@with_plain_members
 class Vote(IntEnum):
     """Answer of a voting point."""
 
@@ -92,6 +94,7 @@ class Vote(IntEnum):
     PERMIT = 1
 
 
+@with_plain_members
 class Locality(Enum):
     """What an array function for nodes depends on, so what makes its answer stale.
 
@@ -142,6 +145,8 @@ class Registered(Generic[F]):
     """Of scores of locality `GLOBAL`: the same scores by group of nodes (`framework.grouped.GroupedScores`)."""
     missing: Callable[[Any], int] | None = None
     """Of `JOB_READY` and `SUB_JOB_READY`: how many more placements are needed at least before the answer can be yes."""
+    alike: bool = False
+    """Of victim points: whether beneficiaries of equal queue, priorities, allocation and request get equal answers."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class Registering:
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
         missing: Callable[[Any], int] | None = None,
+        alike: bool = False,
         grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
@@ -79,12 +80,15 @@ class Registering:
             missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
             grouped: For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are
                 placed in one go; asked anew for each run.
+            alike: For points that choose victims: the answer depends on candidates, on what is allocated, and of the
+                beneficiary on its queue, zone, priorities, allocation and request alone, so that of many beneficiaries
+                that are equal in these one is enough to ask for.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
         name = self._option.instance if self._option is not None else plugin
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
-            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing
+            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing, alike
         )
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:

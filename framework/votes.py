@@ -4,6 +4,7 @@ A plugin's exception is an answer too: a refusal that names the plugin, so that 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from framework.points import Registered, Vote
@@ -107,4 +108,9 @@ def _permitted(each: Registered[Any], ask: Callable[[Callable[..., Any]], Any]) 
 def _note_vetoes(vetoes: dict[TaskId, Refusal], plugin: str, candidates: Iterable[Task], allowed: set[TaskId]) -> None:
     for task in candidates:
         if task.id not in allowed and task.id not in vetoes:
-            vetoes[task.id] = Refusal(plugin=plugin, reason="Spared", message=f"spared by {plugin}")
+            vetoes[task.id] = _spared_by(plugin)
+
+
+@cache
+def _spared_by(plugin: str) -> Refusal:
+    return Refusal(plugin=plugin, reason="Spared", message=f"spared by {plugin}")

@@ -32,8 +32,8 @@ class Cdp:
         def spare_fresh(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return [task for task in candidates if not is_cooling_down(task.pod, session.now)], Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, spare_fresh)
-        session.register(points.RECLAIMABLE, self.name, spare_fresh)
+        session.register(points.PREEMPTABLE, self.name, spare_fresh, alike=True)
+        session.register(points.RECLAIMABLE, self.name, spare_fresh, alike=True)
 
 
 def is_cooling_down(pod: wire.Pod, now: float) -> bool:

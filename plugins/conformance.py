@@ -25,9 +25,9 @@ class Conformance:
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        session.register(points.PREEMPTABLE, self.name, spare_critical)
-        session.register(points.RECLAIMABLE, self.name, spare_critical)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical)
+        session.register(points.PREEMPTABLE, self.name, spare_critical, alike=True)
+        session.register(points.RECLAIMABLE, self.name, spare_critical, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True)
 
 
 def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:

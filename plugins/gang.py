@@ -55,9 +55,9 @@ class Gang:
         def spare(_: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return above_minimum(session, candidates), Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, spare)
-        session.register(points.RECLAIMABLE, self.name, spare)
-        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all)
+        session.register(points.PREEMPTABLE, self.name, spare, alike=True)
+        session.register(points.RECLAIMABLE, self.name, spare, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all, alike=True)
 
     def on_session_close(self, session: Session) -> None:
         """Tell each job by a condition whether its minimum can run."""

@@ -45,8 +45,8 @@ class Priority:
             ]
             return lower, Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, preemptable)
-        session.register(points.UNIFIED_EVICTABLE, self.name, evictable)
+        session.register(points.PREEMPTABLE, self.name, preemptable, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, evictable, alike=True)
 
 
 def task_rank(task: Task) -> int:

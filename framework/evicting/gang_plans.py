@@ -47,11 +47,10 @@ class Domain:
 class GangPlanner:
     """Finds plans for whole gangs by one rule."""
 
-    def __init__(self, session: Session, rule: Rule, *, takes_gangs: bool) -> None:
+    def __init__(self, session: Session, rule: Rule) -> None:
         self._session = session
         self._rule = rule
         self._planner = Planner(session, rule)
-        self._modes = (False, True) if takes_gangs else (False,)
 
     def place(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
@@ -67,7 +66,7 @@ class GangPlanner:
         Returns:
             Where it goes; None where there is no plan and nothing has changed.
         """
-        for takes_gangs in self._modes:
+        for takes_gangs in self._rule.modes:
             for domain in domains:
                 with self._session.statement() as statement:
                     attempt = Attempt(job, statement, takes_gangs, domain.mask)

@@ -10,6 +10,7 @@ from functools import cmp_to_key
 from framework import points
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.ids import JobId
 from model.queues import Queue
 from model.tasks import Task
 
@@ -18,29 +19,41 @@ __all__ = ["in_order"]
 
 def in_order(session: Session, beneficiary: SessionJob, victims: Iterable[Task]) -> list[Task]:
     """Return victims, first to go first."""
-    order = _Order(session, session.queue(beneficiary.queue))
     # ties that no rule decides fall to the reversed task order, which knows none
     ranked = sorted(victims, key=session.task_order_key, reverse=True)
-    return sorted(ranked, key=cmp_to_key(order.compare))
+    jobs = {job.id: job for task in ranked if (job := session.job_of(task)) is not None}
+    if len(jobs) > 1:
+        ranks = _Order(session, session.queue(beneficiary.queue), jobs.values()).ranks()
+        ranked.sort(key=lambda task: ranks[task.job])
+    return ranked
 
 
 class _Order:
-    def __init__(self, session: Session, queue: Queue) -> None:
+    """Jobs of victims, each with a rank: the lower, the sooner its tasks go; jobs that nobody tells apart share one."""
+
+    def __init__(self, session: Session, queue: Queue, jobs: Iterable[SessionJob]) -> None:
         self._session = session
         self._queue = queue
+        self._jobs = list(jobs)
+        self._keys = {job.id: session.keys(points.JOB_ORDER, job) for job in self._jobs}
 
-    def compare(self, left: Task, right: Task) -> int:
+    def ranks(self) -> dict[JobId | None, int]:
+        """Return the rank of each job."""
+        ordered = sorted(self._jobs, key=cmp_to_key(self._compare))
+        ranks: dict[JobId | None, int] = {}
+        rank = 0
+        for number, job in enumerate(ordered):
+            if number and self._compare(ordered[number - 1], job):
+                rank = number
+            ranks[job.id] = rank
+        return ranks
+
+    def _compare(self, left: SessionJob, right: SessionJob) -> int:
         """Return a negative number where the left one goes first."""
-        session = self._session
-        if left.job == right.job:
-            return 0
-        left_job, right_job = session.job_of(left), session.job_of(right)
-        assert left_job is not None, "a victim has a job"
-        assert right_job is not None, "a victim has a job"
-        if left_job.queue == right_job.queue:
-            left_key, right_key = session.keys(points.JOB_ORDER, left_job), session.keys(points.JOB_ORDER, right_job)
+        if left.queue == right.queue:
+            left_key, right_key = self._keys[left.id], self._keys[right.id]
             return (left_key < right_key) - (left_key > right_key)
-        return self._compare_queues(session.queue(left_job.queue), session.queue(right_job.queue))
+        return self._compare_queues(self._session.queue(left.queue), self._session.queue(right.queue))
 
     def _compare_queues(self, left: Queue, right: Queue) -> int:
         session = self._session

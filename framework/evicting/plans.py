@@ -9,7 +9,7 @@ predicates, amounts, the queue's limits. What was found is then thinned out unti
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class Attempt:
     """Evictions, in order."""
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
-    failed: dict[int, int] = field(default_factory=dict)
-    """Templates of which a task found no place, and the length of the log of nodes at that moment."""
 
 
 class Planner:
@@ -58,6 +56,10 @@ class Planner:
         self._session = session
         self._rule = rule
         self._attempts = 0
+        self._failed: dict[tuple[Any, ...], int] = {}
+        """What found no place, and the length of the log of nodes at that moment."""
+        self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
+        """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._sparing = EvictableRoom(session, lambda task, job: self._might_go(task, job) and might_spare(job))
         self._all = EvictableRoom(session, self._might_go)
@@ -92,7 +94,7 @@ class Planner:
             Whether there is a plan. Where not, nothing has changed; nor where it needs no evictions and the action
             allocate is still to come, which binds what this could only hold.
         """
-        for takes_gangs in (False, True):
+        for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs, domain)
                 for task in tasks:
@@ -136,17 +138,26 @@ class Planner:
 
     def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> None:
         """Place a task, unless its like found no place and nothing has changed since."""
-        nodes = self._session.nodes
-        alike = task.template.number
-        if attempt.failed.get(alike) == len(nodes.log) and not self._session.node_functions.looks_beyond(task):
-            return
-        if not self._place_one(attempt, task):
-            attempt.failed[alike] = len(nodes.log)
-
-    def _place_one(self, attempt: Attempt, task: Task) -> bool:
         session = self._session
         if session.pre_predicate(task) is not None:
-            return False
+            return
+        if session.node_functions.looks_beyond(task):
+            self._place_one(attempt, task)
+            return
+        key, moment = self._key(attempt, task), len(session.nodes.log)
+        if self._failed.get(key) != moment and not self._place_one(attempt, task):
+            self._failed[key] = len(session.nodes.log)
+
+    def _key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
+        """Name all of a task and its job that the search for victims depends on."""
+        job, rule = attempt.job, self._rule
+        own = job.allocated.tobytes() if rule.alike and not rule.within_job else job.id
+        return (
+            *(attempt.takes_gangs, task.template.number, task.priority, task.revocable_zone),
+            *(job.queue, job.priority, own, job.job.revocable_zone),
+        )
+
+    def _place_one(self, attempt: Attempt, task: Task) -> bool:
         if self.place_without(attempt, task):
             return True
         columns = self._columns(attempt, task)
@@ -187,6 +198,8 @@ class Planner:
         possible &= candidates.permitted_by_facts & freed.any(axis=0)
         if attempt.domain is not None:
             possible &= attempt.domain
+        if rule.within_job:
+            possible &= self._nodes_of(attempt.job)
         for group in session.shard_groups(possible):
             if rule.looks_first is not Looks.BEST_SCORE:
                 yield from np.flatnonzero(group).tolist()
@@ -195,6 +208,14 @@ class Planner:
             while (column := candidates.best_among(task, left)) is not None:
                 left[column] = False
                 yield column
+
+    def _nodes_of(self, job: SessionJob) -> BoolArray:
+        nodes = self._session.nodes
+        mask = np.zeros(len(nodes), dtype=np.bool_)
+        for task in whole_gang(job):
+            if task.node is not None:
+                mask[nodes.table.column[task.node]] = True
+        return mask
 
     def _evict_on(self, attempt: Attempt, task: Task, column: int) -> bool:
         """Evict as few as needed from a node, first victim first, until a task can be placed there."""
@@ -246,9 +267,21 @@ class Planner:
             return None
         if job is attempt.job or can_spare(job, victim):
             return (victim,)
-        if not attempt.takes_gangs:
-            return None
-        gang = in_order(session, attempt.job, whole_gang(job))
+        gang = self._gang_of(attempt, task, job) if attempt.takes_gangs else None
+        if gang is None and attempt.takes_gangs is self._rule.modes[-1]:
+            session.note_veto(victim.id, task, _kept_together(self._rule.action, job))
+        return gang
+
+    def _gang_of(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
+        """Return all of a gang where all of it may go; asked once as long as nothing changes."""
+        key, moment = (*self._key(attempt, task), job.id), len(self._session.nodes.log)
+        known = self._gangs.get(key)
+        if known is None or known[0] != moment:
+            known = self._gangs[key] = (moment, self._ask_for_gang(attempt, task, job))
+        return known[1]
+
+    def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
+        gang = in_order(self._session, attempt.job, whole_gang(job))
         if not all(self._rule.considers(attempt.job, task, each, job) for each in gang):
             return None
         permitted = {each.id for each in self._rule.ask(task, gang)}
@@ -334,6 +367,11 @@ class Planner:
         return Refusal(plugin=action, reason=NO_PLAN, message=message)
 
 
+def _kept_together(action: str, job: SessionJob) -> Refusal:
+    message = f"{job.id} needs {job.min_available} tasks together, and not all of them may go"
+    return Refusal(plugin=action, reason="GangKeptTogether", message=message)
+
+
 def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:
     """Rank the victims on one node: the least harmful smallest.
 
@@ -348,7 +386,10 @@ def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:
 def start_of(task: Task) -> float:
     """Return when a pod started, seconds since 1970; one that has not counts as the last."""
     started = task.pod.status.start_time
-    return unix_seconds(started) if started else math.inf
+    try:
+        return unix_seconds(started) if started else math.inf
+    except ValueError:  # a time that nobody can read says no more than none
+        return math.inf
 
 
 _LOWEST: Final = 1 << 31

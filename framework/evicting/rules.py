@@ -34,8 +34,19 @@ class Rule:
     """Which nodes are tried first."""
     may_go: Callable[[SessionJob, SessionJob], bool]
     """Whether tasks of a job (second) may be considered for a beneficiary (first), apart from statuses and queues."""
+    alike: bool
+    """Whether plugins judge equal beneficiaries alike; see `framework.registering`."""
+    within_job: bool = False
+    """Whether victims are of the beneficiary itself."""
+    takes_gangs: bool = True
+    """Whether gangs may go whole where nobody can be spared."""
     ask: Callable[[Task, Sequence[Task]], list[Task]]
     """Asks the plugins which of some candidates may give way to a task."""
+
+    @property
+    def modes(self) -> tuple[bool, ...]:
+        """Whether gangs go whole, in the order in which plans are sought: first without."""
+        return (False, True) if self.takes_gangs else (False,)
 
     def considers(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> bool:
         """Tell whether a task may be proposed to the plugins as a victim."""

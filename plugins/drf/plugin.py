@@ -36,12 +36,12 @@ class Drf:
         """Register every extension point this plugin serves."""
         fairness = Fairness(session)
         session.register(points.JOB_ORDER, self.name, fairness.rank)
-        session.register(points.PREEMPTABLE, self.name, fairness.preemptable)
+        session.register(points.PREEMPTABLE, self.name, fairness.preemptable, alike=True)
         session.register_ledger(self.name, fairness)
         if session.option.hierarchy:
             hierarchy = Hierarchy(session)
             session.register(points.QUEUE_ORDER, self.name, hierarchy.rank)
-            session.register(points.RECLAIMABLE, self.name, hierarchy.reclaimable)
+            session.register(points.RECLAIMABLE, self.name, hierarchy.reclaimable, alike=True)
             session.register_ledger(self.name, hierarchy)
         session.on_close(self.name, fairness.report)
 

@@ -46,7 +46,7 @@ class Proportion:
         session.register(points.OVERUSED, self.name, division.overused)
         session.register(points.ALLOCATABLE, self.name, division.allocatable, headroom=division.headroom)
         session.register(points.PREEMPTIVE, self.name, division.preemptive)
-        session.register(points.RECLAIMABLE, self.name, division.reclaimable)
+        session.register(points.RECLAIMABLE, self.name, division.reclaimable, alike=True)
         session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
         session.register_ledger(self.name, division)

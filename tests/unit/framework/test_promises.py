@@ -111,7 +111,7 @@ def test_vetoes_reach_the_answer() -> None:
     victim = task_of(session, "winner-0")
 
     assert session.reclaimable(task_of(session, "rival-0"), [victim]) == []
-    assert [refusal.reason for _, refusal in session.vetoes[victim.id]] == ["WonByEviction"]
+    assert [refusal.reason for _, refusal in session.vetoes[victim.id].values()] == ["WonByEviction"]
 
 
 def test_what_is_left_after_a_session() -> None:
