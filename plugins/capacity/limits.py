@@ -1,6 +1,6 @@
 """Limits: how much a queue may have, and how much it deserves, given what the queues above it have."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from model.queues import ROOT_QUEUE, Queue
 from model.resources import UNLIMITED, ResourceSpace
 from plugins.capacity.tree import Tree
 
-__all__ = ["Limits", "flat_limits", "tree_limits"]
+__all__ = ["Limits", "excesses", "flat_limits", "tree_limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,7 +27,9 @@ class Limits:
     """What the capability, and guarantees of others, leave."""
 
 
-def flat_limits(space: ResourceSpace, queues: Mapping[QueueName, Queue], total: IntArray) -> dict[QueueName, Limits]:
+def flat_limits(
+    space: ResourceSpace, queues: Mapping[QueueName, Queue], _: Tree, *, total: IntArray
+) -> dict[QueueName, Limits]:
     """Return limits of queues side by side: what is deserved is cut to what the queue may have."""
     guarantees = {name: space.vector(queue.guarantee) for name, queue in queues.items()}
     promised = sum(guarantees.values(), start=np.zeros_like(total))
@@ -57,6 +59,52 @@ def tree_limits(space: ResourceSpace, queues: Mapping[QueueName, Queue], tree: T
         for child in below:
             made[child] = _handed_down(above, declared[child], promised)
     return made
+
+
+def excesses(
+    space: ResourceSpace, queues: Mapping[QueueName, Queue], tree: Tree, limits: Mapping[QueueName, Limits]
+) -> Iterator[tuple[QueueName, str]]:
+    """Yield the queues below which more is declared than they have, and what that is; all is served as far as it goes.
+
+    The root has no part of its own to exceed but its capability.
+    """
+    for name in tree.downwards():
+        found = [
+            f"capability of {child} ({_named(space, over)})"
+            for child in tree.children[name]
+            if (over := _capability_above(space, queues[child], limits[name])).any()
+        ]
+        if name != ROOT_QUEUE:
+            spoken = space.vector(dict.fromkeys(queues[name].deserved, 1)) > 0
+            together = _together(limits, tree.children[name])
+            for what, over in (
+                ("deserved", (together.deserved > limits[name].deserved) & spoken),
+                ("guarantees", together.guarantee > limits[name].guarantee),
+            ):
+                found += [f"{what} together ({_named(space, over)})"] if over.any() else []
+        if found:
+            yield name, f"queues below exceed queue {name}: {', '.join(found)}"
+
+
+def _capability_above(space: ResourceSpace, child: Queue, above: Limits) -> BoolArray:
+    declared = capability_limits(space, child)
+    over: BoolArray = (declared < UNLIMITED) & (declared > above.capability)
+    return over
+
+
+def _together(limits: Mapping[QueueName, Limits], below: tuple[QueueName, ...]) -> Limits:
+    each = [limits[name] for name in below]
+    zero = np.zeros_like(each[0].guarantee)
+    return Limits(
+        guarantee=sum((own.guarantee for own in each), start=zero),
+        deserved=sum((own.deserved for own in each), start=zero),
+        capability=zero,
+        limit=zero,
+    )
+
+
+def _named(space: ResourceSpace, rows: BoolArray) -> str:
+    return ", ".join(space.names[row] for row in np.flatnonzero(rows).tolist())
 
 
 def _declared(space: ResourceSpace, queue: Queue) -> Limits:

@@ -4,8 +4,9 @@ Points: queue order, victim queue order (tree), allocatable, preemptive, reclaim
 enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
+from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
@@ -27,7 +29,7 @@ from model.resources import CPU, MEMORY, PODS, UNLIMITED
 from model.tasks import Task
 from plugins.capacity.books import QueueBook
 from plugins.capacity.devices import DeviceQuotas
-from plugins.capacity.limits import flat_limits, tree_limits
+from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
 from plugins.capacity.reclaim import Taking
 from plugins.capacity.tree import Tree, flat, grow
 
@@ -71,6 +73,7 @@ class Capacity:
             session.register(points.VICTIM_QUEUE_ORDER, self.name, holding.compare_victims)
         session.register_ledger(self.name, holding)
         holding.measure()
+        holding.tell()
 
 
 class Holding:
@@ -84,7 +87,9 @@ class Holding:
         self._pods_row = session.resources.rows[PODS]
         self._in_tree = in_tree
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
-        self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, in_tree=in_tree)
+        limits = tree_limits if in_tree else partial(flat_limits, total=session.total)
+        self._limits = limits(session.resources, session.queues, self.tree)
+        self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
         self.devices: DeviceQuotas | None = None
         if args.device_quotas:
@@ -271,6 +276,18 @@ class Holding:
         # shares of ancestors stay those of the session's begin, as in Volcano
         line[0].refresh_share()
 
+    # News -------------------------------------------------------------------------------------------------------------
+
+    def tell(self) -> None:
+        """Tell owners of queues what is odd about them."""
+        session = self._session
+        self._session.events.extend(zero_notes(session))
+        odd = {name: ("QueueTreeBroken", f"out of service: {fault}") for name, fault in self.tree.faults.items()}
+        for name, excess in excesses(session.resources, session.queues, self.tree, self._limits):
+            odd[name] = ("QueuesBelowExceed", excess)
+        notes = (queue_note(session, session.queues[name], *what) for name, what in odd.items())
+        session.events.extend(note for note in notes if note is not None)
+
     # Metrics ----------------------------------------------------------------------------------------------------------
 
     def measure(self) -> None:
@@ -295,7 +312,7 @@ def _share_key(book: QueueBook) -> tuple[float, bool]:
     return book.share, not book.has_deserved
 
 
-def make_books(session: Session, tree: Tree, *, in_tree: bool) -> dict[QueueName, QueueBook]:
+def make_books(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueBook]:
     """Count for each queue, with all that stands below it."""
     space, table, names = session.resources, session.snapshot.job_table, session.snapshot.queue_names
     held = table.by_queue(table.allocated, len(names))
@@ -308,7 +325,6 @@ def make_books(session: Session, tree: Tree, *, in_tree: bool) -> dict[QueueName
         for name in tree.paths[names[number]]:
             counted[name] += sums[:, :, number]
     queues = session.queues
-    limits = tree_limits(space, queues, tree) if in_tree else flat_limits(space, queues, session.total)
     books = {}
     for name, queue in queues.items():
         allocated, request, spare, inqueue = counted[name].tolist()

@@ -16,6 +16,7 @@ from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
 from framework.queue_limits import capability_limits
+from framework.queue_notes import zero_notes
 from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
@@ -51,6 +52,7 @@ class Proportion:
         session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
         session.register_ledger(self.name, division)
         division.measure()
+        session.events.extend(zero_notes(session))
 
 
 class Division:

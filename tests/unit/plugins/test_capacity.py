@@ -291,3 +291,39 @@ def test_a_leaf_inherits_what_its_capability_does_not_say() -> None:
     refusal = held.allocatable(there.queue("q51"), there.task("b"))
     assert refusal is not None
     assert refusal.message == "queue q51 would have more memory than it may"
+
+
+def told(there: World) -> dict[str, tuple[str, str]]:
+    """Reason and text of the events on queues, by name."""
+    return {each.name: (each.reason, each.message) for each in there.session.events if each.kind == "Queue"}
+
+
+def test_owners_hear_of_broken_branches_and_of_children_that_exceed() -> None:
+    """The sum of what is deserved and guaranteed below, and a capability beyond the parent's; served all the same."""
+    there = world(
+        queue("lost", parent="nowhere"),
+        queue("top", capability={"cpu": "4"}, deserved={"cpu": "3"}),
+        queue("left", parent="top", capability={"cpu": "5"}, deserved={"cpu": "2"}),
+        queue("right", parent="top", guarantee={"cpu": "2"}),
+        *jobs("a", "left", "1"),
+        tree=True,
+    )
+
+    assert told(there) == {
+        "lost": ("QueueTreeBroken", "out of service: parent nowhere of queue lost does not exist"),
+        "top": (
+            "QueuesBelowExceed",
+            "queues below exceed queue top: capability of left (cpu), deserved together (cpu), "
+            "guarantees together (cpu)",
+        ),
+    }
+    assert holding(there).allocatable(there.queue("left"), there.task("a")) is None
+
+
+def test_a_capability_of_no_cpu_is_told() -> None:
+    """It sets no limit, which is rarely meant."""
+    there = world(queue("q", capability={"cpu": "0", "example.com/fpga": "0"}))
+
+    assert told(there) == {
+        "q": ("CapabilityZero", "a capability of 0 sets no limit on cpu; to close the queue set its state")
+    }

@@ -1,0 +1,11 @@
+"""Notes on queues: told once, and again when the text changes."""
+
+from framework.memory import Settled
+
+
+def test_news_is_told_once() -> None:
+    """The same text about the same thing is no news."""
+    settled = Settled()
+
+    assert [settled.is_news("q", text) for text in ("a", "a", "b", "a")] == [True, False, True, True]
+    assert settled.is_news("other", "a")
