@@ -160,6 +160,7 @@ class Books:
             topology=self._topology.of(objects.hyper_nodes, nodes.facts),
             outsiders=self._outsiders(),
             shard_mode=self.options.shard_mode,
+            lifts_queue_gates=self.options.lifts_queue_gates,
             tasks_with_affinity=self._placed_with_affinity(),
             tasks_with_claims=self._claiming(),
             broken_gangs=self._still_broken(),

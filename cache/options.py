@@ -42,5 +42,7 @@ class BooksOptions:
     """NodeShard object of this scheduler."""
     ignored_provisioners: frozenset[str] = frozenset()
     """CSI provisioners whose volumes are not counted, beside the ones that never are."""
+    lifts_queue_gates: bool = False
+    """Whether gates of queues are taken off pods; passed on in the snapshot."""
     assume_seconds: float = 60.0
     """How long an assumption may wait for its echo before the pod is read again."""

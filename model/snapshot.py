@@ -70,6 +70,8 @@ class Snapshot:
     outsiders: tuple[Outsider, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
+    lifts_queue_gates: bool = False
+    """Whether this scheduler takes the gates of queues off pods."""
     tasks_with_affinity: tuple[Task, ...] = ()
     """Tasks on nodes that have pod (anti-)affinity terms, in the order of their ids."""
     tasks_with_claims: tuple[Task, ...] = ()

@@ -102,6 +102,7 @@ def books_options(options: Options) -> BooksOptions:
         shard_mode=options.scheduler_sharding_mode,
         shard_name=options.scheduler_sharding_name,
         ignored_provisioners=frozenset(options.ignored_provisioners),
+        lifts_queue_gates=options.features.enabled("SchedulingGatesQueueAdmission"),
     )
 
 
