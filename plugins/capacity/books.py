@@ -21,6 +21,7 @@ class QueueBook:
         "limit",
         "name",
         "request",
+        "reserved",
         "share",
         "spoken",
     )
@@ -55,6 +56,8 @@ class QueueBook:
         """Most that the queue may have (Volcano's realCapability)."""
         self.spoken = frozenset(spoken)
         """Rows in which having more than `deserved` makes victims."""
+        self.reserved = [0] * len(self.allocated)
+        """Requests of tasks whose scheduling gate the queue has taken off and that have no place yet."""
         self.has_deserved = any(amount > 0 for row, amount in enumerate(deserved) if row != pods_row)
         self._share_rows = [(row, amount) for row, amount in enumerate(deserved) if amount > 0]
         self.share = 0.0
@@ -76,6 +79,20 @@ class QueueBook:
         """Return the rows among `rows` in which the queue may not take `request` more."""
         return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > self.limit[row]]
 
+    def short_to_place(self, request: Sequence[int], rows: Sequence[int], *, is_reserved: bool) -> list[int]:
+        """The same beside what is reserved for others; `is_reserved` tells that `request` is part of that."""
+        own = 0 if is_reserved else 1
+        return [
+            row
+            for row in rows
+            if request[row] > 0 and self.allocated[row] + self.reserved[row] + own * request[row] > self.limit[row]
+        ]
+
+    def reserve(self, request: Sequence[int], sign: int) -> None:
+        """Reserve room for a task (+1), or give it back (-1)."""
+        for row, amount in enumerate(request):
+            self.reserved[row] += sign * amount
+
     def short_at_gate(self, minimum: Sequence[int], rows: Sequence[int]) -> list[int]:
         """Return the rows among `rows` in which a job's minimum does not fit beside what is used and reserved."""
         return [
@@ -89,7 +106,7 @@ class QueueBook:
         """Count how many times `request` the queue may still take, at most `most`."""
         for row in rows:
             if request[row] > 0:
-                most = min(most, (self.limit[row] - self.allocated[row]) // request[row])
+                most = min(most, (self.limit[row] - self.allocated[row] - self.reserved[row]) // request[row])
         return max(most, 0)
 
     def deserves_some(self, request: Sequence[int], rows: Sequence[int]) -> bool:

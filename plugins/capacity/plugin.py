@@ -17,7 +17,7 @@ from framework.evicting.gang_plans import GangEviction
 from framework.evicting.order import in_order
 from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
-from framework.ledgers import Change
+from framework.ledgers import Change, Verb
 from framework.points import Vote
 from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
@@ -31,6 +31,7 @@ from plugins.capacity.books import QueueBook
 from plugins.capacity.devices import DeviceQuotas
 from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
 from plugins.capacity.reclaim import Taking
+from plugins.capacity.reservations import reserving_tasks
 from plugins.capacity.tree import Tree, flat, grow
 
 __all__ = ["Capacity", "CapacityArgs"]
@@ -91,6 +92,9 @@ class Holding:
         self._limits = limits(session.resources, session.queues, self.tree)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
+        self._reserving = reserving_tasks(session)
+        for task in self._reserving.values():
+            self._reserve(task, 1)
         self.devices: DeviceQuotas | None = None
         if args.device_quotas:
             self.devices = DeviceQuotas(session, self.tree, counts_capacity=args.device_capacity)
@@ -112,7 +116,7 @@ class Holding:
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue, or one above it, would have more than it may."""
-        return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, self._request(task))
+        return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, task)
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into the queue and all queues above it."""
@@ -122,6 +126,8 @@ class Holding:
         job = self._session.job_of(task)
         if self.devices is not None and job is not None and self.devices.concern(job):
             most = 1  # equal tasks may have different claims
+        if task.id in self._reserving:
+            most = 1  # its own room is counted already, that of its equals may be not
         for book in self._line(queue.name):
             most = book.headroom(request, self._rows, most)
         return most
@@ -230,9 +236,11 @@ class Holding:
         message = f"queue {queue.name} is out of service: {fault}"
         return Refusal(plugin=Capacity.name, reason="QueueTreeBroken", message=message, resolvable=False)
 
-    def _beyond(self, queue: Queue, request: Sequence[int]) -> Refusal | None:
+    def _beyond(self, queue: Queue, task: Task) -> Refusal | None:
+        request = self._request(task)
         for book in self._line(queue.name):
-            short = book.short_rows(request, self._rows)
+            is_reserved = book.name == queue.name and task.id in self._reserving
+            short = book.short_to_place(request, self._rows, is_reserved=is_reserved)
             if short:
                 return self._over_limit(book, short)
         return None
@@ -271,10 +279,19 @@ class Holding:
         line = self._line(change.job.queue)
         for book in line:
             book.add(amounts, sign)
+        if self._reserving and change.verb is not Verb.EVICT:
+            for task in change.tasks:
+                if task.id in self._reserving:
+                    self._reserve(task, -sign)
         if self.devices is not None:
             self.devices.count(change, sign)
         # shares of ancestors stay those of the session's begin, as in Volcano
         line[0].refresh_share()
+
+    def _reserve(self, task: Task, sign: int) -> None:
+        job = self._session.job_of(task)
+        if job is not None:
+            self.books[job.queue].reserve(self._request(task), sign)
 
     # News -------------------------------------------------------------------------------------------------------------
 

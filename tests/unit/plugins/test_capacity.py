@@ -298,6 +298,9 @@ def told(there: World) -> dict[str, tuple[str, str]]:
     return {each.name: (each.reason, each.message) for each in there.session.events if each.kind == "Queue"}
 
 
+EXCESS = "queues below exceed queue top: capability of left (cpu), deserved together (cpu), guarantees together (cpu)"
+
+
 def test_owners_hear_of_broken_branches_and_of_children_that_exceed() -> None:
     """The sum of what is deserved and guaranteed below, and a capability beyond the parent's; served all the same."""
     there = world(
@@ -313,8 +316,7 @@ def test_owners_hear_of_broken_branches_and_of_children_that_exceed() -> None:
         "lost": ("QueueTreeBroken", "out of service: parent nowhere of queue lost does not exist"),
         "top": (
             "QueuesBelowExceed",
-            "queues below exceed queue top: capability of left (cpu), deserved together (cpu), "
-            "guarantees together (cpu)",
+            EXCESS,
         ),
     }
     assert holding(there).allocatable(there.queue("left"), there.task("a")) is None

@@ -1,0 +1,81 @@
+"""Room that pods keep after their queue has taken their gate off."""
+
+from typing import Any
+
+from cache.books import Books
+from cache.options import BooksOptions
+from framework import points
+from framework.memory import Settled
+from framework.session import Session
+from model import wire
+from plugins.capacity.plugin import Capacity, Holding
+from tests.unit.plugins.policies import World, group, node, opened, pod, queue
+
+GATE = "scheduling.volcano.sh/queue-allocation-gate"
+
+
+def waiting(name: str, job: str) -> wire.Pod:
+    """A pending pod of 1 CPU that had the gate."""
+    return pod(name, job=job, annotations={GATE: "true"})
+
+
+def world(*objects: Any, lifts: bool = True) -> World:
+    """A session with capacity alone, 2 CPU in the queue, in a scheduler that takes gates off or not."""
+    given = (
+        node("n", cpu="8"),
+        queue("q", capability={"cpu": "2"}),
+        group("early", queue="q"),
+        group("late", queue="q"),
+        *objects,
+    )
+    there = opened(*given, plugins=["capacity"])
+    books = Books(BooksOptions(lifts_queue_gates=lifts))
+    for each in (queue("default"), *given):
+        books.apply(type(each).__name__, each)
+    option = there.session.profile.plugins[0]
+    session = Session(
+        books.snapshot(),
+        there.session.profile,
+        cycle=1,
+        generation=1,
+        now=0.0,
+        seed=0,
+        outside={},
+        committed=there.plans.append,
+        settled=Settled(),
+    )
+    session.open_plugin(option, Capacity().on_session_open)
+    session.seal()
+    return World(session, there.plans)
+
+
+def fits(there: World, name: str) -> bool:
+    """Whether a pod may be placed."""
+    made = there.function(points.QUEUE_ORDER).function.__self__
+    assert isinstance(made, Holding)
+    return made.allocatable(there.queue("q"), there.task(name)) is None
+
+
+BUSY = (waiting("a", "early"), waiting("b", "early"), pod("c", job="late"))
+
+
+def test_room_is_kept_for_who_was_let_in() -> None:
+    """Both CPU are kept for two pods, each of which may have its own; the third waits."""
+    there = world(*BUSY)
+
+    assert [fits(there, name) for name in ("a", "b", "c")] == [True, True, False]
+
+
+def test_nothing_is_kept_where_gates_stay() -> None:
+    """Who takes no gates off let nobody in."""
+    assert fits(world(*BUSY, lifts=False), "c")
+
+
+def test_a_placed_pod_takes_its_own_room() -> None:
+    """Placing one changes nothing for the others, and undoing it neither."""
+    there = world(*BUSY)
+    statement = there.session.statement()
+    there.place(statement, "a", "n")
+    assert [fits(there, name) for name in ("b", "c")] == [True, False]
+    statement.undo()
+    assert [fits(there, name) for name in ("a", "b", "c")] == [True, True, False]
