@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from model import wire
-from model.matching.selectors import IN, NOT_IN, Requirement, Selector
+from model.matching.selectors import IN, NOT_IN, NOTHING, Requirement, Selector
 
 __all__ = [
     "NO_TERMS",
@@ -176,5 +176,11 @@ def spread_constraints(
 
 
 def _spread_selector(constraint: wire.TopologySpreadConstraint, labels: Mapping[str, str]) -> Selector:
+    """Return which pods a constraint counts: none where it has an absent selector or an empty one.
+
+    That an empty selector selects everything elsewhere does not hold here: kube-scheduler counts no pod for it. Label
+    keys alone do select, whether the selector beside them is absent or empty.
+    """
     named = (Requirement(key, IN, frozenset({labels[key]})) for key in constraint.match_label_keys if key in labels)
-    return Selector.of(constraint.label_selector, named)
+    selector = Selector.of(constraint.label_selector or wire.LabelSelector(), named)
+    return selector if selector.requirements else NOTHING

@@ -132,8 +132,7 @@ class PreferredSpread:
         raw = np.zeros(len(columns))
         for (constraint, domains), own, absent in zip(judged, codes, lacking, strict=True):
             weight = math.log(_size(constraint, own[~ignored]) + 2)
-            counted = domains.at_nodes()[columns.index] if constraint.pods.selector.requirements else 0
-            points = counted * weight + (constraint.max_skew - 1)
+            points = domains.at_nodes()[columns.index] * weight + (constraint.max_skew - 1)
             raw += np.where(absent, 0.0, points)
         return spread_normalised(np.rint(raw), ignored)
 

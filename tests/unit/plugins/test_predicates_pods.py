@@ -318,6 +318,28 @@ def test_label_keys_of_constraints_tell_versions_apart() -> None:
     assert opened(*THREE, *there, pending).fits("p") == ["n1", "n2", "n3"]
 
 
+@pytest.mark.parametrize("selector", [None, wire.LabelSelector()], ids=["absent", "empty"])
+def test_a_constraint_without_requirements_counts_no_pod(selector: wire.LabelSelector | None) -> None:
+    """As in kube-scheduler, where an empty selector selects everything elsewhere: only the label is asked for."""
+    constraint = wire.TopologySpreadConstraint(max_skew=1, topology_key="zone", label_selector=selector)
+    there = [pod(f"x{at}", on="n1", labels=WEB) for at in range(3)]
+    cluster = opened(*THREE, node("n4"), *there, pod("p", labels=WEB, topology_spread_constraints=(constraint,)))
+
+    assert cluster.verdicts("p") == {"n4": UNLABELLED}
+
+
+@pytest.mark.parametrize("selector", [None, wire.LabelSelector()], ids=["absent", "empty"])
+def test_label_keys_alone_select(selector: wire.LabelSelector | None) -> None:
+    """What `matchLabelKeys` names is all that is counted then."""
+    constraint = wire.TopologySpreadConstraint(
+        max_skew=1, topology_key="zone", label_selector=selector, match_label_keys=("app",)
+    )
+    there = pod("x", on="n1", labels=WEB), pod("y", on="n2", labels={"app": "db"})
+    cluster = opened(*THREE, *there, pod("p", labels=WEB, topology_spread_constraints=(constraint,)))
+
+    assert cluster.verdicts("p") == {"n1": SKEWED}
+
+
 # Against plain counting -----------------------------------------------------------------------------------------------
 
 APPS = ("web", "db", "")
