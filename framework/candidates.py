@@ -24,7 +24,7 @@ from model.tasks import Task, TaskTemplate
 if TYPE_CHECKING:
     from framework.node_questions import NodeQuestions
 
-__all__ = ["Candidates", "Choice", "NodeFunctions"]
+__all__ = ["Beyond", "Candidates", "Choice", "NodeFunctions"]
 
 _NEVER: Final = float("-inf")
 _FEW: Final = 8
@@ -38,7 +38,7 @@ _LEVELS: Final = 8
 class NodeFunctions:
     """The functions of all plugins about nodes, sorted by what their answers depend on; one per session."""
 
-    __slots__ = ("_cares", "_global", "global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
+    __slots__ = ("global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
 
     def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
         self.predicates = tuple(predicates)
@@ -55,26 +55,18 @@ class NodeFunctions:
         )
         self.global_scores = tuple(each for each in scores if each.locality is Locality.GLOBAL)
         self.pair_scores = tuple(each for each in scores if each.locality is None)
-        self._global = (*self.verdicts[Locality.GLOBAL], *self.global_scores)
-        self._cares = tuple(each.cares for each in self._global)
 
-    def looks_beyond(self, task: Task) -> bool:
-        """Whether something that depends on more than the node has a say about this task."""
-        try:
-            for cares in self._cares:  # asked for every task: a generator would cost more
-                if cares is None or cares(task):
-                    return True
-        except Exception:  # noqa: BLE001  # who is asked next in this plugin's name notes its failure
-            return True
-        return False
 
-    def grouped(self, task: Task) -> Registered[Any] | None:
-        """Return the one function beyond the node that has a say about a task, where it scores groups of nodes."""
-        try:
-            concerned = [each for each in self._global if each.cares is None or each.cares(task)]
-        except Exception:  # noqa: BLE001  # who is asked next in this plugin's name notes its failure
-            return None
-        return concerned[0] if len(concerned) == 1 and concerned[0].grouped is not None else None
+class Beyond:
+    """The functions that depend on more than the node and have a say about one task; at least one."""
+
+    __slots__ = ("grouped", "scores", "verdicts")
+
+    def __init__(self, verdicts: Functions, scores: Functions) -> None:
+        self.verdicts = verdicts
+        self.scores = scores
+        self.grouped = scores[0] if len(scores) == 1 and not verdicts and scores[0].grouped is not None else None
+        """The only one of them, where it scores groups of nodes."""
 
 
 class Choice:
@@ -98,6 +90,7 @@ class Candidates:
         "_base",
         "_cursor",
         "_functions",
+        "_is_best_ranked",
         "_known",
         "_needs",
         "_normalised",
@@ -150,6 +143,8 @@ class Candidates:
             raw = session.ask_scores(each, task, columns)
             if raw is not None and (each.locality is not Locality.FACTS or (count and raw.min() != raw.max())):
                 self._normalised.append((each, raw))
+        self._is_best_ranked = session.takes_best_score and not self._normalised
+        """Whether the best standing score decides, but for what is asked about each task."""
         self._cursor = len(session.nodes.log)
         self._evaluate(task, columns, slice(None))
 
@@ -232,8 +227,6 @@ class Candidates:
     def _permitted(self, functions: Functions, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
         for each in functions:
-            if each.cares is not None and not self._session.cares(each, task):
-                continue
             verdicts = self._session.ask_verdicts(each, task, columns)
             if verdicts is not None:
                 permitted = verdicts == 0 if permitted is None else permitted & (verdicts == 0)
@@ -263,13 +256,13 @@ class Candidates:
             A place, or None where no node fits.
         """
         self.refresh(task)
-        if not len(self._session.nodes):
+        if not self._ranked.size:
             return None
-        if domain is None and self.stands_alone(task):
-            column = int(self._ranked.argmax())
-            if self._ranked[column] != _NEVER:
-                return Choice(column, is_idle=True)
-        best = self._best_by_groups(task, domain)
+        beyond = self._session.beyond(task)
+        if self._is_best_ranked and (beyond is None or not beyond.scores):
+            best = self._best_ranked(task, beyond, domain)
+        else:
+            best = self._best_by_groups(task, domain)
         if best is not None:
             return Choice(best, is_idle=True)
         feasible = self.allowed & self.fits_future
@@ -277,6 +270,16 @@ class Candidates:
             if mask is not None:
                 feasible = feasible & mask
         return self._best_of(task, self._permit_pairs(task, feasible))
+
+    def _best_ranked(self, task: Task, beyond: Beyond | None, domain: BoolArray | None) -> int | None:
+        """Find the best node with free room where the standing scores tell it, once others have permitted nodes."""
+        ranked = self._ranked
+        permitted = None if beyond is None else self.asked_anew(task)
+        for mask in (domain, permitted):
+            if mask is not None:
+                ranked = np.where(mask, ranked, _NEVER)
+        column = int(ranked.argmax())
+        return column if ranked[column] != _NEVER else None
 
     def _best_by_groups(self, task: Task, domain: BoolArray | None) -> int | None:
         """Find the best node with free room where scores beyond the node go by groups; None where they do not."""
@@ -290,22 +293,20 @@ class Candidates:
         column = int(totals.argmax())
         return column if is_open[column] else None
 
-    def _goes_by_groups(self, task: Task) -> bool:
-        if self._normalised or not self._session.takes_best_score:
-            return False
-        return self._functions.grouped(task) is not None
-
     def _grouped(self, task: Task) -> GroupedScores | None:
         """Return the scores by groups, where those are all that counts besides the standing scores."""
-        each = self._functions.grouped(task) if self._goes_by_groups(task) else None
-        if each is None or not len(self._session.nodes):
+        if not (self._is_best_ranked and self._ranked.size):
             return None
+        beyond = self._session.beyond(task)
+        if beyond is None or beyond.grouped is None:
+            return None
+        each = beyond.grouped
         scores: GroupedScores | None = self._session.ask_or(each, None, task, asking=each.grouped)
         return scores
 
     def stands_alone(self, task: Task) -> bool:
         """Whether the standing scores tell which node is best, with nothing to rescale or ask anew."""
-        return not self._normalised and self._session.takes_best_score and not self._functions.looks_beyond(task)
+        return self._is_best_ranked and self._session.beyond(task) is None
 
     def is_hopeless(self, task: Task) -> bool:
         """Whether no node has room for a task now or later in this session, so that its like need not be tried."""
@@ -333,10 +334,9 @@ class Candidates:
         self.refresh(task)
         if not (self.allowed[column] and self.fits_future[column]):
             return False
-        if self._functions.looks_beyond(task):
-            permitted = self.asked_anew(task)
-            if permitted is not None and not permitted[column]:
-                return False
+        permitted = self.asked_anew(task)
+        if permitted is not None and not permitted[column]:
+            return False
         pairs = self._functions.verdicts[None]
         if not pairs:
             return True
@@ -352,7 +352,8 @@ class Candidates:
 
     def asked_anew(self, task: Task) -> BoolArray | None:
         """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""
-        return self._permitted(self._functions.verdicts[Locality.GLOBAL], task, self._session.nodes.columns())
+        beyond = self._session.beyond(task)
+        return None if beyond is None else self._permitted(beyond.verdicts, task, self._session.nodes.columns())
 
     def _permit_pairs(self, task: Task, feasible: BoolArray) -> BoolArray:
         pairs = self._functions.verdicts[None]
@@ -385,7 +386,10 @@ class Candidates:
         self.refresh(task)
         if self.depends_on_pods:
             return False
-        return self.stands_alone(task) or self._goes_by_groups(task)
+        if not self._is_best_ranked:
+            return False
+        beyond = self._session.beyond(task)
+        return beyond is None or beyond.grouped is not None
 
     def run(self, task: Task, count: int, domain: BoolArray | None = None) -> list[int]:
         """Choose places on free room for up to `count` tasks of this template, one after the other.

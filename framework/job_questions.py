@@ -13,7 +13,7 @@ from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Point
 from framework.promises import Promises
-from framework.votes import answer_of, cast_votes, choose_victims
+from framework.votes import cast_votes, choose_victims, first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
@@ -168,7 +168,10 @@ class JobQuestions(NodeQuestions):
 
     def pending_tasks(self, job: SessionJob) -> list[Task]:
         """Return a job's pending tasks, first to be placed first."""
-        return sorted(job.in_status(TaskStatus.PENDING), key=self.task_order_key)
+        pending = list(job.in_status(TaskStatus.PENDING))
+        if len(pending) > 1:
+            pending.sort(key=self.task_order_key)
+        return pending
 
     def job_order_key(self, job: SessionJob) -> tuple[Any, ...]:
         """Key by which jobs are ordered: plugins' keys, then age, then UID."""
@@ -194,19 +197,11 @@ class JobQuestions(NodeQuestions):
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Tell whether a queue has had enough: the refusal that says so, or None."""
-        for each in self.functions(points.OVERUSED):
-            refusal = answer_of(each.plugin, lambda each=each: each.function(queue), permitted=False)  # type: ignore[misc]
-            if refusal is not None:
-                return refusal
-        return None
+        return first_refusal(self.functions(points.OVERUSED), queue, permitted=False)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Tell whether a queue may take one more task: None, or why not."""
-        for each in self.functions(points.ALLOCATABLE):
-            refusal = answer_of(each.plugin, lambda each=each: each.function(queue, task))  # type: ignore[misc]
-            if refusal is not None:
-                return refusal
-        return None
+        return first_refusal(self.functions(points.ALLOCATABLE), queue, task)
 
     def headroom(self, queue: Queue, task: Task, most: int) -> int:
         """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
@@ -216,19 +211,11 @@ class JobQuestions(NodeQuestions):
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Tell whether a queue may take room from others for tasks: None, or why not."""
-        for each in self.functions(points.PREEMPTIVE):
-            refusal = answer_of(each.plugin, lambda each=each: each.function(queue, tasks))  # type: ignore[misc]
-            if refusal is not None:
-                return refusal
-        return None
+        return first_refusal(self.functions(points.PREEMPTIVE), queue, tasks)
 
     def job_valid(self, job: SessionJob) -> Refusal | None:
         """Tell whether a job can be taken up: None, or why not."""
-        for each in self.functions(points.JOB_VALID):
-            refusal = answer_of(each.plugin, lambda each=each: each.function(job))  # type: ignore[misc]
-            if refusal is not None:
-                return refusal
-        return None
+        return first_refusal(self.functions(points.JOB_VALID), job)
 
     def job_ready(self, job: SessionJob) -> bool:
         """Tell whether a job's places may be committed."""
@@ -252,13 +239,13 @@ class JobQuestions(NodeQuestions):
 
     def job_pipelined(self, job: SessionJob) -> bool:
         """Tell whether a job's places may be held for room that is being released."""
-        return cast_votes(self.tiers(points.JOB_PIPELINED), lambda function: function(job))[0]
+        return cast_votes(self.tiers(points.JOB_PIPELINED), job)[0]
 
     def sub_job_pipelined(self, sub_job: SubJob) -> bool:
         """The same for a part of a job."""
         if not sub_job.job.has_sub_group_policy:
             return self.job_pipelined(sub_job.job)
-        return cast_votes(self.tiers(points.SUB_JOB_PIPELINED), lambda function: function(sub_job))[0]
+        return cast_votes(self.tiers(points.SUB_JOB_PIPELINED), sub_job)[0]
 
     def job_starving(self, job: SessionJob) -> bool:
         """Tell whether evictions may be made for a job; no where no plugin says so."""
@@ -267,7 +254,7 @@ class JobQuestions(NodeQuestions):
 
     def job_enqueueable(self, job: SessionJob) -> list[Refusal]:
         """Ask whether a job may pass the gate of its queue; empty, or why not."""
-        permitted, refusals = cast_votes(self.tiers(points.JOB_ENQUEUEABLE), lambda function: function(job))
+        permitted, refusals = cast_votes(self.tiers(points.JOB_ENQUEUEABLE), job)
         return [] if permitted else refusals
 
     def job_enqueued(self, job: SessionJob) -> None:

@@ -35,10 +35,12 @@ class SessionJob:
         "_tasks",
         "allocated",
         "counts",
+        "id",
         "job",
         "last_places",
         "misfit",
         "phase",
+        "queue",
         "refusals",
         "standing",
         "task_refusals",
@@ -52,6 +54,10 @@ class SessionJob:
         self, job: Job, table: JobTable, *, was_broken: bool = False, standing: Standing | None = None
     ) -> None:
         self.job = job
+        self.id: JobId = job.id
+        """`namespace/name`."""
+        self.queue: QueueName = job.queue
+        """Name of its queue."""
         self.standing = standing
         """What it was told in the last cycle, where nothing of it changed since."""
         self.misfit: int | None = None
@@ -84,16 +90,6 @@ class SessionJob:
     # What it is -------------------------------------------------------------------------------------------------------
 
     @property
-    def id(self) -> JobId:
-        """`namespace/name`."""
-        return self.job.id
-
-    @property
-    def queue(self) -> QueueName:
-        """Name of its queue."""
-        return self.job.queue
-
-    @property
     def priority(self) -> int:
         """Value of its priority class."""
         return self.job.priority
@@ -120,8 +116,7 @@ class SessionJob:
 
     def in_status(self, *statuses: TaskStatus) -> Iterator[Task]:
         """Iterate over tasks in any of these statuses."""
-        wanted = frozenset(statuses)
-        return (task for task in self._tasks.values() if task.status in wanted)
+        return (task for task in self._tasks.values() if task.status in statuses)
 
     # Counting ---------------------------------------------------------------------------------------------------------
 
@@ -312,9 +307,9 @@ class SessionJob:
                 self._roles[task.role, after, light] += 1
         if tasks[0].template.best_effort:
             self._pending_best_effort += count * ((after is _PENDING) - (before is _PENDING))
-        change = (after in ALLOCATED_STATUSES) - (before in ALLOCATED_STATUSES)
-        if change:
-            self.allocated = self.allocated + change * amounts
+        is_allocated = after in ALLOCATED_STATUSES
+        if is_allocated is not (before in ALLOCATED_STATUSES):
+            self.allocated = self.allocated + amounts if is_allocated else self.allocated - amounts
         self.touched = True
 
     @property

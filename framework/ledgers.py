@@ -11,15 +11,18 @@ from enum import Enum
 from typing import Protocol
 
 from framework.jobs import SessionJob
+from framework.nodes import Needs
 from model.arrays import IntArray
+from model.plain_members import with_plain_members
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["Change", "Ledger", "Verb"]
 
 
+@with_plain_members
 class Verb(Enum):
-    """What happens to tasks."""
+    """What happens to tasks; the value is the status they have then."""
 
     ALLOCATE = TaskStatus.ALLOCATED
     """Placed on room that is free."""
@@ -28,11 +31,15 @@ class Verb(Enum):
     EVICT = TaskStatus.RELEASING
     """Asked to leave."""
 
+    def __init__(self, status: TaskStatus) -> None:
+        self.status = status
+        """The value, which as `value` is looked up in Python each time."""
+
 
 class Change:
     """Tasks of one job and one template, placed or evicted together; frozen by convention."""
 
-    __slots__ = ("amounts", "columns", "job", "sign", "tasks", "template", "verb")
+    __slots__ = ("amounts", "columns", "job", "needs", "sign", "tasks", "template", "totals", "verb")
 
     def __init__(
         self,
@@ -41,7 +48,7 @@ class Change:
         tasks: Sequence[Task],
         columns: Sequence[int],
         *,
-        amounts: IntArray,
+        needs: Needs,
     ) -> None:
         self.verb = verb
         self.job = job
@@ -49,8 +56,13 @@ class Change:
         """The tasks in their new state."""
         self.columns = columns
         """The node of each task, as columns of the node table."""
-        self.amounts = amounts
+        self.needs = needs
+        """What one of them takes."""
+        is_one = len(tasks) == 1
+        self.amounts: IntArray = needs.request if is_one else needs.request * len(tasks)
         """Sum of their requests, base units, shape (R,)."""
+        self.totals: list[int] = needs.amounts if is_one else self.amounts.tolist()
+        """The same as a list; do not write."""
         self.sign = -1 if verb is Verb.EVICT else 1
         """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
         self.template: TaskTemplate = tasks[0].template

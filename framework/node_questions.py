@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from framework import points
-from framework.candidates import Candidates, NodeFunctions
+from framework.candidates import Beyond, Candidates, NodeFunctions
 from framework.configuration import Profile
 from framework.explaining import explain
 from framework.nodes import NodeColumns, NodeView, SessionNodes
-from framework.points import Registered
+from framework.points import Locality, Registered
 from framework.registering import Registering
-from framework.votes import answer_of
+from framework.votes import first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.refusals import Reason, Refusal
 from model.snapshot import Snapshot
@@ -30,9 +30,13 @@ class NodeQuestions(Registering):
         self.resources = snapshot.resources
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources)
         self.node_functions = NodeFunctions((), ())
+        self.takes_best_score = False
+        """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
         self._candidates: dict[int, Candidates] = {}
+        self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
+        """Who cares about the last task that was asked about, and the length of the log at that moment."""
         self._room: tuple[int, IntArray | None] = (-1, None)
         """Room free now or later on each node, and the length of the log at that moment."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
@@ -41,6 +45,7 @@ class NodeQuestions(Registering):
     def seal(self) -> None:
         """End the time of registering."""
         self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
+        self.takes_best_score = self._takes_best_score()
 
     def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Ask a predicate over arrays; a failing one refuses every node."""
@@ -64,6 +69,25 @@ class NodeQuestions(Registering):
     def cares(self, each: Registered[Any], task: Task) -> bool:
         """Tell whether a task is a concern of a function; where that fails the function is asked itself."""
         return each.cares is None or bool(self.ask_or(each, True, task, asking=each.cares))
+
+    def beyond(self, task: Task) -> Beyond | None:
+        """Return the functions beyond the node that have a say about a task as things stand; None where none has."""
+        last, version, known = self._beyond
+        if last is not task or version != len(self.nodes.log):
+            known = self._concerned(task)
+            self._beyond = (task, len(self.nodes.log), known)
+        return known
+
+    def _concerned(self, task: Task) -> Beyond | None:
+        functions = self.node_functions
+        verdicts, scores = functions.verdicts[Locality.GLOBAL], functions.global_scores
+        try:  # asked for every task: one call less for each function
+            verdicts = tuple([each for each in verdicts if each.cares is None or each.cares(task)])
+            scores = tuple([each for each in scores if each.cares is None or each.cares(task)])
+        except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails
+            verdicts = tuple(each for each in verdicts if self.cares(each, task))
+            scores = tuple(each for each in scores if self.cares(each, task))
+        return Beyond(verdicts, scores) if verdicts or scores else None
 
     def normalised(self, each: Registered[Any], raw: FloatArray) -> FloatArray | float:
         """Rescale the scores of candidates as a plugin says; one that fails adds nothing."""
@@ -96,20 +120,15 @@ class NodeQuestions(Registering):
             self.note_failure(each.plugin, error)
             return 0.0
 
-    @property
-    def takes_best_score(self) -> bool:
-        """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
-        taken: bool | None = self.scratch.get("takes best score")
-        if taken is None:
-            taken = self.scratch["takes best score"] = not (
-                self.node_functions.verdicts[None]
-                or self.node_functions.pair_scores
-                or self.functions(points.BEST_NODE)
-                or self.functions(points.BATCH_NODE_ORDER)
-                or self.functions(points.NODE_MAP)
-                or self.snapshot.shard_mode != "none"
-            )
-        return taken
+    def _takes_best_score(self) -> bool:
+        return not (
+            self.node_functions.verdicts[None]
+            or self.node_functions.pair_scores
+            or self.functions(points.BEST_NODE)
+            or self.functions(points.BATCH_NODE_ORDER)
+            or self.functions(points.NODE_MAP)
+            or self.snapshot.shard_mode != "none"
+        )
 
     def shard_groups(self, mask: BoolArray) -> Sequence[BoolArray]:
         """Split nodes into groups to be tried in order: own shard first where sharding is soft."""
@@ -129,11 +148,7 @@ class NodeQuestions(Registering):
 
     def pre_predicate(self, task: Task) -> Refusal | None:
         """Ask what can be asked before looking at nodes."""
-        for each in self.functions(points.PRE_PREDICATE):
-            refusal = answer_of(each.plugin, lambda each=each: each.function(task))  # type: ignore[misc]
-            if refusal is not None:
-                return refusal
-        return None
+        return first_refusal(self.functions(points.PRE_PREDICATE), task)
 
     def has_room(self, task: Task) -> bool:
         """Tell whether any node has room for a task now or later in this session, whatever else the node says.
@@ -151,8 +166,7 @@ class NodeQuestions(Registering):
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
         """Say why no node takes a task: nodes counted by the first rule that refuses them."""
-        functions = self.node_functions
-        if domain is not None or functions.verdicts[None] or functions.looks_beyond(task):
+        if domain is not None or self.node_functions.verdicts[None] or self.beyond(task) is not None:
             return explain(self, task, domain)
         # what depends on the node alone is the same for every task of the template until something is placed
         version, refusal = self._explained.get(task.template.number, (-1, None))

@@ -17,6 +17,7 @@ from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray
 from model.ids import NodeName
+from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import PODS
 from model.tasks import Task, TaskStatus
@@ -50,6 +51,11 @@ class Worksheet:
     def next_task(self) -> Task:
         """The first task that is left."""
         return self._tasks[self._position]
+
+    @property
+    def has_several(self) -> bool:
+        """Whether more than one task is left."""
+        return self._position + 1 < len(self._tasks)
 
     @property
     def position(self) -> int:
@@ -131,8 +137,7 @@ def place_tasks(
         if _role_has_failed(site, task):
             worksheet.take()
             continue
-        most = min(session.missing(worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
-        if _place_run(site, most) or _place_one(site, task):
+        if (worksheet.has_several and _place_run(site, queue, task)) or _place_one(site, task):
             if session.sub_job_ready(worksheet.sub_job):
                 return True
         elif not _goes_on(site):
@@ -143,9 +148,10 @@ def place_tasks(
 _MANY: Final = 1 << 30
 
 
-def _place_run(site: _Site, most: int) -> bool:
+def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
-    task, session = site.worksheet.next_task, site.session
+    session = site.session
+    most = min(session.missing(site.worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
     if most <= 1 or not session.has_room(task):
         return False
     candidates = session.candidates(task)
@@ -166,11 +172,10 @@ def _place_run(site: _Site, most: int) -> bool:
 def _stands_alone(site: _Site, task: Task) -> bool:
     """Whether a task goes where any of its template goes; labels and claims are not part of the template."""
     session = site.session
-    return not (
-        task.pod.status.nominated_node_name
-        or (session.node_functions.looks_beyond(task) and session.node_functions.grouped(task) is None)
-        or session.pre_predicate(task) is not None
-    )
+    if task.pod.status.nominated_node_name:
+        return False
+    beyond = session.beyond(task)
+    return (beyond is None or beyond.grouped is not None) and session.pre_predicate(task) is None
 
 
 def _place_one(site: _Site, task: Task) -> bool:

@@ -21,6 +21,7 @@ from model.arrays import BoolArray, IntArray
 from model.ids import TaskId
 from model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
 from model.nodes import NodeFacts
+from model.plain_members import with_plain_members
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
@@ -45,6 +46,7 @@ def session_pods(session: "Session") -> "SessionPods":
     return known
 
 
+@with_plain_members
 class TermKind(Enum):
     """Which of a pod's terms; the value is the field of `PodTerms`."""
 

@@ -117,10 +117,12 @@ class Registering:
 
     def preparations_for(self, task: Task, column: int) -> tuple[Preparation, ...]:
         """Return what must be done before a task may be bound to the node of a column; raises `BindingRefused`."""
-        if not self._preparers:
-            return ()
-        told = [self._ask_for_binding(each, task, column) for each in self._preparers]
-        return tuple(step for each in told for step in each)
+        steps: tuple[Preparation, ...] = ()
+        for each in self._preparers:
+            told = self._ask_for_binding(each, task, column)
+            if told:
+                steps = (*steps, *told)
+        return steps
 
     def _ask_for_binding(self, registered: tuple[str, Callable[[Task, int], Any]], task: Task, column: int) -> Any:
         plugin, ask = registered

@@ -60,12 +60,11 @@ class ScoredNodes:
             self.scores += self._session.normalised(each, raw[self._columns])
 
     def _add_global(self) -> None:
-        functions = self._session.node_functions.global_scores
-        concerned = [each for each in functions if self._session.cares(each, self._task)]
-        if not concerned:
+        beyond = self._session.beyond(self._task)
+        if beyond is None or not beyond.scores:
             return
         columns = self._session.nodes.columns(self._columns)
-        for each in concerned:
+        for each in beyond.scores:
             scores = self._session.ask_scores(each, self._task, columns)
             if scores is not None:
                 self.scores += scores if each.normalise is None else self._session.normalised(each, scores)

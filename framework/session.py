@@ -96,16 +96,14 @@ class Session(JobQuestions):
     def transact(self, operation: Operation) -> None:
         """Carry out an operation on jobs and nodes; for statements alone."""
         change = operation.change
-        needs = self.nodes.needs(change.template)
-        change.job.move(change.tasks, operation.before[0].status, change.verb.value, change.amounts)
-        self.nodes.add(change.columns, _delta(needs, change.verb), change.tasks)
+        change.job.move(change.tasks, operation.before[0].status, change.verb.status, change.amounts)
+        self.nodes.add(change.columns, _delta(change.needs, change.verb), change.tasks)
 
     def retract(self, operation: Operation) -> None:
         """Undo `transact`; for statements alone."""
         change = operation.change
-        needs = self.nodes.needs(change.template)
-        change.job.move(operation.before, change.verb.value, operation.before[0].status, change.amounts)
-        delta = _delta(needs, change.verb)
+        change.job.move(operation.before, change.verb.status, operation.before[0].status, change.amounts)
+        delta = _delta(change.needs, change.verb)
         if change.verb is Verb.EVICT:
             self.nodes.add(change.columns, -delta, operation.before)
         else:
@@ -168,5 +166,6 @@ class Session(JobQuestions):
 
 
 def _delta(needs: Needs, verb: Verb) -> IntArray:
-    delta: IntArray = {Verb.ALLOCATE: needs.allocate, Verb.PIPELINE: needs.pipeline, Verb.EVICT: needs.evict}[verb]
-    return delta
+    if verb is Verb.ALLOCATE:
+        return needs.allocate
+    return needs.pipeline if verb is Verb.PIPELINE else needs.evict

@@ -76,9 +76,8 @@ class Statement:
         self, verb: Verb, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
     ) -> Refusal | None:
         names = self._session.nodes.table.names
-        placed = [task.moved(verb.value, names[column]) for task, column in zip(tasks, columns, strict=True)]
-        amounts = self._session.nodes.needs(tasks[0].template).request * len(tasks)
-        change = Change(verb, job, placed, columns, amounts=amounts)
+        placed = [task.moved(verb.status, names[column]) for task, column in zip(tasks, columns, strict=True)]
+        change = Change(verb, job, placed, columns, needs=self._session.nodes.needs(tasks[0].template))
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
     def evict(self, job: "SessionJob", task: Task, reason: str) -> Refusal | None:
@@ -86,8 +85,7 @@ class Statement:
         assert task.node is not None, "only a task on a node can be evicted"
         column = self._session.nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
-        request = self._session.nodes.needs(task.template).request
-        change = Change(Verb.EVICT, job, [leaving], [column], amounts=request)
+        change = Change(Verb.EVICT, job, [leaving], [column], needs=self._session.nodes.needs(task.template))
         return self._do(Operation(change, [task], reason, evicts_for=False))
 
     def _do(self, operation: Operation) -> Refusal | None:

@@ -12,7 +12,7 @@ from model.ids import TaskId
 from model.refusals import Refusal
 from model.tasks import Task
 
-__all__ = ["answer_of", "cast_votes", "choose_victims", "failure_of"]
+__all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
@@ -24,26 +24,28 @@ def failure_of(plugin: str, error: Exception) -> Refusal:
     )
 
 
-def answer_of(plugin: str, ask: Callable[[], Any], *, permitted: bool = True) -> Refusal | None:
-    """Ask one plugin for permission; None where it permits.
+def first_refusal(functions: Iterable[Registered[Any]], *about: Any, permitted: bool = True) -> Refusal | None:
+    """Ask plugins for permission until one refuses; None where all permit.
 
     Args:
-        plugin: Who is asked.
-        ask: Asks; what comes back is an `Answer`.
+        functions: Who is asked; what comes back is an `Answer`.
+        about: What they are asked about.
         permitted: The boolean that permits: False for questions such as "is the queue overused".
     """
-    try:
-        answer = ask()
-    except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
-        return failure_of(plugin, error)
-    if answer is None or answer is permitted:
-        return None
-    if isinstance(answer, Refusal):
-        return answer
-    return Refusal(plugin=plugin, reason="Refused", message=f"refused by {plugin}")
+    for each in functions:
+        try:
+            answer = each.function(*about)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+            return failure_of(each.plugin, error)
+        if answer is None or answer is permitted:
+            continue
+        if isinstance(answer, Refusal):
+            return answer
+        return Refusal(plugin=each.plugin, reason="Refused", message=f"refused by {each.plugin}")
+    return None
 
 
-def cast_votes(tiers: Tiers, ask: Callable[[Callable[..., Any]], Vote | Refusal]) -> tuple[bool, list[Refusal]]:
+def cast_votes(tiers: Tiers, *about: Any) -> tuple[bool, list[Refusal]]:
     """Let tiers vote: a reject ends with no; a permit makes its tier say yes; where all abstain the answer is yes.
 
     Returns:
@@ -53,7 +55,7 @@ def cast_votes(tiers: Tiers, ask: Callable[[Callable[..., Any]], Vote | Refusal]
         permitted = False
         for each in tier:
             try:
-                vote = ask(each.function)
+                vote = each.function(*about)
             except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
                 return False, [failure_of(each.plugin, error)]
             if isinstance(vote, Refusal):

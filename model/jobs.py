@@ -17,6 +17,7 @@ import numpy as np
 from model import wire
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, QueueName, TaskId
+from model.plain_members import with_plain_members
 from model.resources import Amounts
 from model.tasks import Task, TaskStatus
 
@@ -26,6 +27,7 @@ NO_QUEUE: Final = -1
 """Queue number of a job whose queue is unknown."""
 
 
+@with_plain_members
 class JobPhase(StrEnum):
     """Phase of a PodGroup."""
 

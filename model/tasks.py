@@ -14,6 +14,7 @@ import msgspec
 
 from model import wire
 from model.ids import JobId, NodeName, TaskId
+from model.plain_members import with_plain_members
 from model.resources import Amounts
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@with_plain_members
 class TaskStatus(IntEnum):
     """Where a task is in its life; the values are rows of status counts."""
 
@@ -41,6 +43,8 @@ class TaskStatus(IntEnum):
     SUCCEEDED = 7
     FAILED = 8
     UNKNOWN = 9
+
+    __hash__ = int.__hash__  # that of enums is computed from the name, in Python
 
     @property
     def label(self) -> str:

@@ -141,7 +141,7 @@ class Planner:
         session = self._session
         if session.pre_predicate(task) is not None:
             return
-        if session.node_functions.looks_beyond(task):
+        if session.beyond(task) is not None:
             self._place_one(attempt, task)
             return
         key, moment = self._key(attempt, task), len(session.nodes.log)

@@ -275,7 +275,7 @@ class Holding:
         self._count(change, -change.sign)
 
     def _count(self, change: Change, sign: int) -> None:
-        amounts = change.amounts.tolist()
+        amounts = change.totals
         line = self._line(change.job.queue)
         for book in line:
             book.add(amounts, sign)

@@ -79,11 +79,11 @@ class Fairness:
 
     def apply(self, change: Change) -> None:
         """Count a change."""
-        self._shares.add(change.job.id, change.amounts.tolist(), change.sign)
+        self._shares.add(change.job.id, change.totals, change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
-        self._shares.add(change.job.id, change.amounts.tolist(), -change.sign)
+        self._shares.add(change.job.id, change.totals, -change.sign)
 
     def report(self) -> None:
         """Report the shares of the jobs that this session worked on, up to a bound."""

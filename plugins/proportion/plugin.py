@@ -167,11 +167,11 @@ class Division:
 
     def apply(self, change: Change) -> None:
         """Count a change."""
-        self.books[change.job.queue].add(change.amounts.tolist(), change.sign)
+        self.books[change.job.queue].add(change.totals, change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
-        self.books[change.job.queue].add(change.amounts.tolist(), -change.sign)
+        self.books[change.job.queue].add(change.totals, -change.sign)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 

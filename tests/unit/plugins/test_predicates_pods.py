@@ -508,4 +508,4 @@ def test_nobody_who_does_not_ask_pays() -> None:
     }
 
     assert [len(each) for each in cares.values()] == [0, 1]
-    assert cluster.session.node_functions.looks_beyond(cluster.task("q"))
+    assert cluster.session.beyond(cluster.task("q")) is not None

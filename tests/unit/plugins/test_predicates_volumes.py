@@ -278,7 +278,7 @@ def test_equal_tasks_with_claims_stand_not_alone() -> None:
     cluster = opened(*NODES, storage(), *claims, *volumes, pod("p", claims=["c"]), pod("q", claims=["d"]))
     statement = cluster.session.statement()
 
-    assert cluster.session.node_functions.looks_beyond(cluster.task("q"))
+    assert cluster.session.beyond(cluster.task("q")) is not None
     assert cluster.place(statement, "p", "n1") is None
     assert cluster.place(statement, "q", "n1") is None
     assert prepared(cluster, statement) == [(step("c", volume="v"),), (step("d", volume="w"),)]
