@@ -24,7 +24,7 @@ from emulator.server import LARGEST_BODY_BYTES, ApiServer
 from emulator.store import HISTORY, Store
 from emulator.watches import BOOKMARK_SECONDS
 
-__all__ = ["Emulator", "serve", "write_kubeconfig"]
+__all__ = ["Emulator", "write_kubeconfig"]
 
 BACKLOG = 1024
 
@@ -148,25 +148,3 @@ def write_kubeconfig(path: Path | str, *, url: str, token: str = "", certificate
     target = Path(path)
     target.write_text(json.dumps(content, indent=1), encoding="utf-8")
     return target
-
-
-async def serve(
-    *,
-    port: int = 0,
-    host: str = "127.0.0.1",
-    token: str = "",
-    certificate: Path | None = None,
-    certificate_authority: Path | None = None,
-    kubeconfig: Path | None = None,
-    started: asyncio.Event | None = None,
-) -> None:
-    """Serve until cancelled; the kubeconfig is written once the server answers."""
-    emulator = Emulator(
-        port=port, host=host, token=token, certificate=certificate, certificate_authority=certificate_authority
-    )
-    async with emulator:
-        if kubeconfig is not None:
-            emulator.kubeconfig(kubeconfig)
-        if started is not None:
-            started.set()
-        await asyncio.Event().wait()

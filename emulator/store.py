@@ -25,8 +25,13 @@ Object = dict[str, Any]
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
-HISTORY = 65_536
-"""Events kept by collection; a watch that asks for older ones is told to list again."""
+HISTORY = 16_384
+"""Events kept by collection; a watch that asks for older ones is told to list again.
+
+Five seconds of the fastest changes, and more than the pages of 50,000 pods take to list. Beside 50,000 pods of 3 KB,
+which take 280 MB, a full history takes 90 MB; one four times as long took 340. Open watches lose nothing, however few
+are kept.
+"""
 
 CONTINUE_EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. "

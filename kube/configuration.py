@@ -19,7 +19,7 @@ from yaml import YAMLError
 from kube.clock import Clock, SystemClock
 from model.errors import ConfigError
 
-__all__ = ["Cluster", "ClusterOptions", "connect"]
+__all__ = ["Cluster", "ClusterOptions", "ConfigError", "connect"]
 
 _REFRESH_SECONDS: Final = 60.0
 """How long a credential that may change is used before its source is asked again, as client-go does for token files."""

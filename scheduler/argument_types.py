@@ -1,11 +1,8 @@
 """Types of command line arguments, whose refusals say what was expected."""
 
 from argparse import ArgumentTypeError
-from typing import Final
 
-__all__ = ["natural", "port", "positive"]
-
-_PORTS: Final = 2**16
+__all__ = ["natural", "positive"]
 
 
 def natural(text: str) -> int:
@@ -16,14 +13,6 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """Read a whole number, 1 or more."""
     return _whole(text, at_least=1)
-
-
-def port(text: str) -> int:
-    """Read a TCP port; 0 lets the system choose."""
-    number = _whole(text, at_least=0)
-    if number >= _PORTS:
-        raise ArgumentTypeError(f"got {text}, expected less than {_PORTS}")
-    return number
 
 
 def _whole(text: str, *, at_least: int) -> int:

@@ -42,6 +42,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path, capsys: pyt
     [
         ("--port", "99999", "expected less than 65536"),
         ("--port", "http", "expected a whole number"),
+        ("--history", "-1", "expected at least 0"),
         ("--hollow-nodes", "-3", "expected at least 0"),
     ],
 )
