@@ -38,6 +38,7 @@ from model.refusals import Refusal
 from model.resources import Amounts, ResourceSpace
 from model.snapshot import Outsider, Snapshot
 from model.tasks import Task, TaskStatus
+from model.usage import NO_USAGE, NodeUsage
 
 __all__ = ["Books"]
 
@@ -92,6 +93,7 @@ class Books:
         self._template_limit = _TEMPLATE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
+        self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
 
@@ -164,6 +166,7 @@ class Books:
             tasks_with_affinity=self._placed_with_affinity(),
             tasks_with_claims=self._claiming(),
             broken_gangs=self._still_broken(),
+            usage=self._usage,
         )
         return self._snapshot
 
@@ -256,6 +259,17 @@ class Books:
                 self._broken_gangs.add(entry.id)
                 self._generation += 1
 
+    def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
+        """Take what nodes were measured to use in place of all earlier measurements."""
+        if usage != self._usage:
+            self._usage = dict(usage)
+            self._generation += 1
+
+    @property
+    def usage(self) -> Mapping[NodeName, NodeUsage]:
+        """What nodes really use, as last measured."""
+        return self._usage
+
     def rebuild(self) -> "Books":
         """Make the books anew from the stored objects and the assumptions."""
         fresh = Books(self.options)
@@ -265,6 +279,7 @@ class Books:
             fresh.apply("PriorityClass", priority_class)
         fresh._assumed = dict(self._assumed)
         fresh._broken_gangs = set(self._broken_gangs)
+        fresh._usage = self._usage
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
                 fresh.apply(kind, each)
@@ -276,6 +291,7 @@ class Books:
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
         copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
+        copied._usage = self._usage
         return copied.rebuild
 
     # Pods

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model import wire
-from model.ids import JobId, QueueName
+from model.ids import JobId, NodeName, QueueName
 from model.jobs import Job, JobTable
 from model.nodes import NodeTable
 from model.queues import Queue
@@ -12,6 +12,7 @@ from model.refusals import Refusal
 from model.resources import ResourceSpace
 from model.tasks import Task
 from model.topology.tree import Topology
+from model.usage import NO_USAGE, NodeUsage
 
 __all__ = ["ClusterObjects", "Outsider", "Snapshot"]
 
@@ -78,3 +79,5 @@ class Snapshot:
     """Tasks of jobs that use resource claims, in the order of their ids."""
     broken_gangs: frozenset[JobId] = frozenset()
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""
+    usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)
+    """What nodes really use, last measured; nodes of which nothing is known are absent."""

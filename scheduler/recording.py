@@ -1,7 +1,7 @@
 """Recording: everything that decisions depend on, a line of JSON each, so that they can be made again.
 
     header      flags and surroundings of the daemon
-    apply, remove, assume, forget, extend, half-bound       what the books were told, in order
+    apply, remove, assume, forget, extend, half-bound, measure      what the books were told, in order
     snapshot    a snapshot was taken of them
     configuration   the text in force from here on
     cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
@@ -29,6 +29,7 @@ from model.ids import NodeName, TaskId
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from model.usage import NodeUsage
 from scheduler.flags import flags_of
 from scheduler.options import Options
 from scheduler.version import own_version
@@ -43,6 +44,7 @@ __all__ = [
     "Forgotten",
     "HalfBoundMarked",
     "Header",
+    "Measured",
     "RecordedBooks",
     "Recorder",
     "Removed",
@@ -104,6 +106,12 @@ class HalfBoundMarked(msgspec.Struct, frozen=True, kw_only=True, tag="half-bound
     """Half-bound gangs were marked."""
 
 
+class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="do"):
+    """What nodes really use was measured."""
+
+    usage: Mapping[NodeName, NodeUsage]
+
+
 class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot", tag_field="do"):
     """The first snapshot of a generation was taken."""
 
@@ -133,7 +141,17 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="d
 
 
 Entry = (
-    Header | Applied | Removed | Assumed | Forgotten | Extended | HalfBoundMarked | SnapshotTaken | Configured | Cycle
+    Header
+    | Applied
+    | Removed
+    | Assumed
+    | Forgotten
+    | Extended
+    | HalfBoundMarked
+    | Measured
+    | SnapshotTaken
+    | Configured
+    | Cycle
 )
 
 
@@ -289,3 +307,8 @@ class RecordedBooks(Books):
         """Rank what half-bound gangs lack first."""
         self._recorder.write(HalfBoundMarked())
         super().mark_half_bound()
+
+    def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
+        """Take what nodes were measured to use."""
+        self._recorder.write(Measured(usage=usage))
+        super().measure(usage)

@@ -29,6 +29,7 @@ from scheduler.recording import (
     Forgotten,
     HalfBoundMarked,
     Header,
+    Measured,
     Removed,
     SnapshotTaken,
     encode,
@@ -121,6 +122,8 @@ class Replay:
                 books.extend(task, now)
             case HalfBoundMarked():
                 books.mark_half_bound()
+            case Measured(usage=usage):
+                books.measure(usage)
             case SnapshotTaken():
                 # Not when a cycle needs it: taking it is itself a step that later ones build on.
                 self._snapshots[books.generation] = books.snapshot()

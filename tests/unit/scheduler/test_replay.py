@@ -10,7 +10,9 @@ import pytest
 from cache.objects import decoded
 from framework.cycle import Silent, run_cycle
 from framework.memory import Memory
+from model.ids import NodeName
 from model.plan import Plan
+from model.usage import NodeUsage
 from scheduler.cluster import books_options
 from scheduler.commands.replay import main
 from scheduler.options import parse_options
@@ -19,7 +21,8 @@ from scheduler.registry import load_registry
 from scheduler.replay import RecordError, replay
 from scheduler.settings import read_configuration
 
-TEXT = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n"
+PLUGINS = "[{name: gang}, {name: predicates}, {name: nodeorder}, {name: usage, enablePredicate: false}]"
+TEXT = f"actions: enqueue, allocate\ntiers:\n- plugins: {PLUGINS}\n"
 NOW = 1_800_000_000.0
 
 
@@ -76,6 +79,10 @@ def record(tmp_path: Path) -> Path:
 
     watched = recorder.watching(decide, Settings())
     memory = Memory()
+    loads = {NodeName("n1"): 95.0, NodeName("n2"): 10.5}
+    books.measure(
+        {name: NodeUsage(cpu_percent=load, memory_percent=1 / 3, measured=NOW) for name, load in loads.items()}
+    )
     for second in range(3):
         _, memory = watched(books.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
         while plans:
@@ -92,6 +99,15 @@ def test_a_record_is_decided_again(record: Path) -> None:
     assert [cycle.cycle for cycle in cycles] == [1, 2, 3]
     assert all(cycle.is_same for cycle in cycles)
     assert len(json.loads(cycles[0].decided)["plans"][0]["binds"]) == 2
+
+
+def test_what_nodes_really_use_is_part_of_a_record(record: Path) -> None:
+    """A loaded node takes the second task; had it been idle, it would have taken the first."""
+    loaded = record.read_bytes().splitlines()
+    idle = record.read_bytes().replace(b'"cpu_percent":95.0', b'"cpu_percent":0.0').splitlines()
+
+    assert next(replay(loaded)).is_same
+    assert not next(replay(idle)).is_same
 
 
 def test_a_record_that_says_something_else_is_told(record: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,51 @@
+"""Limits: the most that a pod may use, as far as its containers say."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from model import wire
+from model.quantity import QuantityError, millis, parse, units
+from model.requests import LARGEST_REQUEST
+from model.resources import CPU, MEMORY
+
+__all__ = ["pod_limits"]
+
+_NONE: Final = Fraction()
+
+
+def pod_limits(spec: wire.PodSpec) -> tuple[int, int]:
+    """Return the limits of a pod, CPU in thousandths and memory in bytes; 0 where no container has any.
+
+    They add up as requests do: containers and sidecars, or what starting takes at its most; limits of the whole pod in
+    their place where it has some; overhead on top of what is limited. A limit that is no quantity counts as none.
+    """
+    cpu, memory = _of(spec, CPU), _of(spec, MEMORY)
+    return min(millis(cpu), LARGEST_REQUEST), min(units(memory), LARGEST_REQUEST)
+
+
+def _of(spec: wire.PodSpec, name: str) -> Fraction:
+    running = _sum(spec.containers, name)
+    sidecars = starting = _NONE
+    for container in spec.init_containers:
+        limit = _read(container.resources.limits, name)
+        if container.restart_policy == "Always":
+            running += limit
+            sidecars += limit
+            starting = max(starting, sidecars)
+        else:
+            starting = max(starting, limit + sidecars)
+    whole = _NONE if spec.resources is None else _read(spec.resources.limits, name)
+    total = whole or max(running, starting)
+    return total + _read(spec.overhead, name) if total else total
+
+
+def _sum(containers: Iterable[wire.Container], name: str) -> Fraction:
+    return sum((_read(container.resources.limits, name) for container in containers), _NONE)
+
+
+def _read(amounts: wire.ResourceList, name: str) -> Fraction:
+    try:
+        return max(parse(amounts.get(name, 0)), _NONE)
+    except QuantityError:
+        return _NONE

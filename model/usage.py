@@ -1,0 +1,46 @@
+"""Usage: what nodes really use, as a monitoring system measured it, and where such measurements come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from model.ids import NodeName
+
+__all__ = ["NO_USAGE", "NodeUsage", "UsageSource"]
+
+
+class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Averages over the last ten minutes of one node."""
+
+    cpu_percent: float
+    """Part of the node's CPU in use, 0 to 100."""
+    memory_percent: float
+    """Part of the node's memory in use, 0 to 100."""
+    measured: float
+    """When, seconds since 1970."""
+
+
+NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageSource:
+    """Where measurements come from: section `metrics` of a configuration, read."""
+
+    type: str
+    """`prometheus`, `prometheus_adaptor` or `elasticsearch`."""
+    address: str = ""
+    """URL of the monitoring system; empty for the adaptor, which the API server answers for."""
+    interval_seconds: float = 30.0
+    """Time between two collections."""
+    is_insecure: bool = False
+    """Whether certificates go unchecked."""
+    index: str = "metricbeat-*"
+    """Of Elasticsearch."""
+    username: str = ""
+    """Of Elasticsearch; empty for no authentication."""
+    password: str = ""
+    host_field: str = "host.hostname"
+    """Field of Elasticsearch's documents that names the node."""
