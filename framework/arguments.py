@@ -11,7 +11,8 @@ A field without `argument` is spelled by its name, where `_` may be `-` or `.` a
 
 What is wrong is told apart as in Volcano: a value of the wrong type, or outside `least` and `most`, is a warning and
 the default is kept; it is a fault where the field says `refuse=True` and where the dataclass's `__post_init__` raises
-`ArgumentError`. Unknown keys are warnings. Nothing falls back in silence.
+`ArgumentError`. Unknown keys are warnings. What a dataclass reads otherwise than it is written it names in a method
+`doubts() -> Iterable[str]`, sentences that start with the key; they are warnings too. Nothing falls back in silence.
 """
 
 import dataclasses
@@ -43,6 +44,7 @@ def argument(
     least: float | None = None,
     most: float | None = None,
     parse: Callable[[object], Any] | None = None,
+    nested: bool = False,
     refuse: bool = False,
 ) -> Any:
     """Declare a field of a dataclass of arguments.
@@ -56,6 +58,8 @@ def argument(
         least: Smallest value, of numbers and of a mapping's numbers; anything less warns and keeps the default.
         most: Largest value, likewise.
         parse: Reads the raw value itself, durations for example; its ValueError says what was expected.
+        nested: The field is a dataclass of arguments itself, read key by key, so that each wrong value warns and keeps
+            its own default.
         refuse: A wrong value refuses the configuration instead of keeping the default.
     """
     metadata = {
@@ -63,6 +67,7 @@ def argument(
         "least": least,
         "listed": listed,
         "most": most,
+        "nested": nested,
         "parse": parse,
         "prefix": prefix,
         "refuse": refuse,
@@ -90,7 +95,9 @@ def decode(kind: type[T], raw: Mapping[str, Any], path: str) -> tuple[T, list[st
     if reader.faults:
         raise ConfigError(*reader.faults)
     try:
-        return kind(**given), reader.warnings
+        made = kind(**given)
+        doubts = getattr(made, "doubts", None)
+        return made, reader.warnings + [f"{path}.{doubt}" for doubt in (doubts() if doubts is not None else ())]
     except ArgumentError as error:
         raise ConfigError(*(f"{path}.{fault}" for fault in error.faults)) from None
     except (TypeError, ValueError) as error:  # a plugin from outside may check its arguments in the common way
@@ -164,6 +171,7 @@ class _Slot:
     least: float | None
     most: float | None
     parse: Callable[[object], Any] | None
+    nested: bool
     refuse: bool
     default: Any
     """`MISSING` when the key must be given."""
@@ -179,6 +187,8 @@ class _Slot:
             return UNSET
         key, value = found
         try:
+            if self.nested:
+                return self._read_nested(reader, key, value)
             return self._within(convert(self.kind, value) if self.parse is None else self._parsed(value), value)
         except ArgumentError as error:
             reader.faults += (f"{reader.path}.{key}.{fault}" for fault in error.faults)
@@ -187,6 +197,19 @@ class _Slot:
             kept = f"the default {_shown(self.default)}"
             reader.complain(key, mismatch, refuse=self.refuse or self.default is MISSING, kept=kept)
             return UNSET
+
+    def _read_nested(self, reader: _Reader, key: str, value: object) -> Any:
+        """Read a dataclass of arguments inside another."""
+        if not isinstance(value, Mapping):
+            raise Mismatch(value, "a mapping")
+        texts = {str(inner): item for inner, item in value.items()}
+        try:
+            inside, warnings = decode(self.kind, texts, f"{reader.path}.{key}")
+        except ConfigError as error:
+            reader.faults += error.faults
+            return UNSET
+        reader.warnings += warnings
+        return inside
 
     def _read_named(self, reader: _Reader) -> Any:
         """Read a mapping spelled as a list of names and one key per name."""
@@ -264,6 +287,7 @@ def _slot(field: dataclasses.Field[Any], kind: Any) -> _Slot:
         least=metadata.get("least"),
         most=metadata.get("most"),
         parse=metadata.get("parse"),
+        nested=metadata.get("nested", False),
         refuse=metadata.get("refuse", False),
         default=default,
     )

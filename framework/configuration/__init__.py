@@ -7,5 +7,6 @@ argument of a plugin means (that is the plugin's), advice about a sound configur
 from framework.configuration.flags import FLAGS
 from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.parser import parse
+from framework.configuration.usage_source import interval_of, read_source
 
-__all__ = ["FLAGS", "Configuration", "Parsed", "PluginOption", "Profile", "parse"]
+__all__ = ["FLAGS", "Configuration", "Parsed", "PluginOption", "Profile", "interval_of", "parse", "read_source"]

@@ -16,7 +16,6 @@ PLUGINS: Final = frozenset({
     "rescheduling",
     "task-topology",
     "tdm",
-    "usage",
 })  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from framework.configuration.notes import Notes, below
 from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.options import check_arguments, read_option
 from framework.configuration.text import read_yaml
+from framework.configuration.usage_source import read_source
 from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
@@ -236,4 +237,5 @@ def _read_metrics(path: str, value: object, notes: Notes) -> dict[str, str]:
             metrics[key] = str(item)
         else:
             notes.fault(below(path, key), f"got {reprlib.repr(item)}, expected a text")
+    read_source(metrics, path, notes)
     return metrics

@@ -1,0 +1,77 @@
+"""Section `metrics`: where measurements of what nodes really use come from."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from framework.configuration.notes import Notes, below
+from framework.durations import parse_duration
+from framework.nearest import did_you_mean
+from model.usage import UsageSource
+
+__all__ = ["interval_of", "read_source"]
+
+ADAPTOR: Final = "prometheus_adaptor"
+TYPES: Final = ("prometheus", ADAPTOR, "elasticsearch")
+KEYS: Final = (
+    "type",
+    "address",
+    "interval",
+    "tls.insecureSkipVerify",
+    "elasticsearch.index",
+    "elasticsearch.username",
+    "elasticsearch.password",
+    "elasticsearch.hostnameFieldName",
+)
+DEFAULT: Final = UsageSource(type="")
+
+
+def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes | None = None) -> UsageSource | None:
+    """Return the source that a section names; None where it names none that can be asked.
+
+    What is wrong is noted as warnings: placing goes on without measurements.
+    """
+    notes = notes or Notes()
+    if not metrics:
+        return None
+    notes.unknown_keys(path, metrics, KEYS)
+    kind, address = metrics.get("type", ""), metrics.get("address", "")
+    if not kind:
+        notes.warn(below(path, "type"), "missing, so nothing is measured; name one of " + ", ".join(TYPES))
+        return None
+    if kind not in TYPES:
+        hint = did_you_mean(kind, TYPES)
+        notes.warn(below(path, "type"), f"unknown source {kind!r}, so nothing is measured{hint}")
+        return None
+    if kind != ADAPTOR and not address.startswith(("http://", "https://")):
+        got = f"got {address!r}" if address else "missing"
+        notes.warn(below(path, "address"), f"{got}, so nothing is measured; expected a URL, http://prometheus:9090")
+        return None
+    return UsageSource(
+        type=kind,
+        address=address.rstrip("/"),
+        interval_seconds=_interval(metrics, path, notes),
+        is_insecure=metrics.get("tls.insecureSkipVerify") == "true",
+        index=metrics.get("elasticsearch.index") or DEFAULT.index,
+        username=metrics.get("elasticsearch.username", ""),
+        password=metrics.get("elasticsearch.password", ""),
+        host_field=metrics.get("elasticsearch.hostnameFieldName") or DEFAULT.host_field,
+    )
+
+
+def interval_of(metrics: Mapping[str, str]) -> float:
+    """Return the seconds between two collections, which is how long the load of a new pod stays unseen."""
+    return _interval(metrics, "metrics", Notes())
+
+
+def _interval(metrics: Mapping[str, str], path: str, notes: Notes) -> float:
+    text = metrics.get("interval")
+    if text is None:
+        return DEFAULT.interval_seconds
+    try:
+        seconds = float(parse_duration(text))
+    except ValueError:
+        seconds = 0.0
+    if seconds > 0:
+        return seconds
+    notes.warn(below(path, "interval"), f"got {text!r}, expected a duration above 0 such as 30s; 30s is kept")
+    return DEFAULT.interval_seconds
