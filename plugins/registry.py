@@ -19,6 +19,7 @@ from plugins.proportion import Proportion
 from plugins.resource_strategy_fit import ResourceStrategyFit
 from plugins.resourcequota import ResourceQuota
 from plugins.sla import Sla
+from plugins.usage import Usage
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
@@ -39,6 +40,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     ResourceQuota,
     ResourceStrategyFit,
     Sla,
+    Usage,
 )
 
 

@@ -22,6 +22,7 @@ from model.plan import Plan
 from model.queues import Queue
 from model.report import Sample
 from model.tasks import Task
+from model.usage import NodeUsage
 from plugins.registry import register_built_in
 
 GIB = 2**30
@@ -224,6 +225,8 @@ def opened(
     plugins: Sequence[str | Mapping[str, Any]] = (),
     tiers: Sequence[Sequence[str | Mapping[str, Any]]] = (),
     actions: str = "enqueue, allocate, backfill",
+    metrics: Mapping[str, str] | None = None,
+    usage: Mapping[str, NodeUsage] | None = None,
     now: float = 0.0,
 ) -> World:
     """Open a session on objects.
@@ -234,6 +237,8 @@ def opened(
         plugins: One tier, in order: names, or mappings as they stand in a configuration.
         tiers: Several tiers, in place of `plugins`.
         actions: Of the configuration.
+        metrics: Of the configuration: where usage comes from.
+        usage: What nodes were measured to use, by name.
         now: The moment, seconds since 1970.
     """
     books = Books()
@@ -244,12 +249,13 @@ def opened(
         books.apply("PodGroup", group("job"))
     for each in objects:
         books.apply(type(each).__name__, each)
+    books.measure({NodeName(name): each for name, each in (usage or {}).items()})
     known = registry()
     listed = [
         {"plugins": [{"name": each} if isinstance(each, str) else each for each in tier]} for tier in tiers or [plugins]
     ]
     parsed = parse(
-        {"actions": actions, "tiers": listed},
+        {"actions": actions, "tiers": listed, "metrics": metrics or {}},
         known_plugins=known.names(),
         known_actions=known.action_names(),
         argument_types=known.argument_types(),

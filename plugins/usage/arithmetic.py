@@ -1,0 +1,87 @@
+"""Loads, estimates and scores as numbers. Shadow load counts in thousandths of a base unit, exactly."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from model.arrays import FloatArray, IntArray
+
+__all__ = ["PARTS", "Weights", "estimate", "load_of_one", "part_used", "part_used_of_one", "score", "score_of_one"]
+
+MAX_SCORE: Final = 100
+PARTS: Final = 1000
+"""Parts of a base unit (thousandth of a CPU, byte) in which estimates are kept: sums are whole numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Importance of CPU and memory, and of the whole."""
+
+    cpu: int
+    memory: int
+    usage: int
+
+    @property
+    def total(self) -> int:
+        """Sum of what CPU and memory weigh."""
+        return self.cpu + self.memory
+
+
+def estimate(request: int, limit: int, *, request_ratio: Fraction, burst_ratio: Fraction, risk_factor: Fraction) -> int:
+    """Return what a pod that asks for something will use of one resource, in parts.
+
+    Args:
+        request: Base units.
+        limit: Base units; one below the request, or 0 for none, counts as the request.
+        request_ratio: Part of the request in use.
+        burst_ratio: Part of what the limit is above the request in use.
+        risk_factor: At least 1.
+    """
+    most = max(limit, request)
+    expected = (request * request_ratio + (most - request) * burst_ratio) * risk_factor
+    return int(min(expected, Fraction(most)) * PARTS)
+
+
+def part_used(measured: FloatArray, shadow: IntArray, capacity: IntArray) -> FloatArray:
+    """Return which part of a resource is in use on each node, from 0 to 1, shape (n,).
+
+    Args:
+        measured: Percent.
+        shadow: Use that is not measured yet, parts.
+        capacity: Base units; nothing is in use where there is none.
+    """
+    there = np.maximum(capacity, 1)
+    used = (measured / 100.0 * capacity + shadow / PARTS) / there
+    return np.where(capacity > 0, np.clip(used, 0.0, 1.0), 0.0)
+
+
+def part_used_of_one(measured: float, shadow: int, capacity: int) -> float:
+    """Return the same for one node: plain numbers cost less than calls of numpy there."""
+    if capacity <= 0:
+        return 0.0
+    used = (measured / 100.0 * capacity + shadow / PARTS) / capacity
+    return min(max(used, 0.0), 1.0)
+
+
+def load_of_one(cpu: float, memory: float, weights: Weights) -> float:
+    """Return the load of a node, both resources together, from 0 to 1."""
+    return (cpu * weights.cpu + memory * weights.memory) / weights.total if weights.total else 0.0
+
+
+def score(cpu: FloatArray, memory: FloatArray, weights: Weights) -> FloatArray:
+    """Score nodes by what is not in use, from 0 to 100 times the weight of the whole, shape (n,)."""
+    if not weights.total:
+        return np.zeros(cpu.shape)
+    free = ((1.0 - cpu) * weights.cpu + (1.0 - memory) * weights.memory) / weights.total
+    scores: FloatArray = free * MAX_SCORE * weights.usage
+    return scores
+
+
+def score_of_one(cpu: float, memory: float, weights: Weights) -> float:
+    """Return the same for one node."""
+    if not weights.total:
+        return 0.0
+    free = ((1.0 - cpu) * weights.cpu + (1.0 - memory) * weights.memory) / weights.total
+    return free * MAX_SCORE * weights.usage

@@ -1,0 +1,111 @@
+"""Usage: keep tasks off nodes that are really loaded, and prefer those that are idle.
+
+Points: predicate, node order; a ledger.  Arguments: `UsageArgs`.  Formula and example: docs/plugins/usage.md.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.configuration import interval_of
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray, IntArray, ReasonArray
+from model.nodes import Node, NodeFacts
+from model.quantity import QuantityError, millis, units
+from model.refusals import Reason
+from model.resources import CPU, MEMORY, MILLI
+from model.tasks import Task
+from plugins.usage.arguments import UsageArgs
+from plugins.usage.arithmetic import Weights
+from plugins.usage.shadow import Measured, Shadow
+
+__all__ = ["Usage"]
+
+FRESH_SECONDS: Final = 300.0
+"""Measurements older than this say nothing."""
+
+REASONS: Final = (
+    Reason("the CPU load of the node exceeds the upper limit.", resolvable=False),
+    Reason("the memory load of the node exceeds the upper limit.", resolvable=False),
+)
+CPU_LOADED, MEMORY_LOADED = range(1, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Look at what nodes really use."""
+
+    name: ClassVar[str] = "usage"
+    watches_clock: ClassVar[bool] = True
+    """Measurements grow old, and young pods come of age."""
+    args: UsageArgs = field(default_factory=UsageArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        measured = measurements(session)
+        if measured.is_fresh.any():
+            self._register_limits(session, measured)
+            self._register_scores(session, measured)
+
+    def _register_limits(self, session: Session, measured: Measured) -> None:
+        limits = self.args.thresholds
+        over_cpu = measured.is_fresh & (measured.cpu_percent > limits.cpu)
+        over_memory = measured.is_fresh & (measured.memory_percent > limits.mem)
+        found = np.where(over_cpu, CPU_LOADED, np.where(over_memory, MEMORY_LOADED, 0)).astype(np.uint8)
+
+        def verdicts(_: Task, columns: NodeColumns) -> ReasonArray | None:
+            return found[columns.index]
+
+        if found.any():
+            # measurements do not change while a session is open, so they are facts of it
+            session.register(points.PREDICATE, self.name, verdicts, locality=Locality.FACTS, reasons=REASONS)
+
+    def _register_scores(self, session: Session, measured: Measured) -> None:
+        weights = Weights(cpu=self.args.cpu_weight, memory=self.args.memory_weight, usage=self.args.weight)
+        if not weights.total or not weights.usage:
+            return
+        shadow = Shadow(measured, weights, self.args.estimator)
+        shadow.warm_up(session.nodes.table.tasks, since=session.now - interval_of(session.profile.metrics))
+
+        def scores(_: Task, columns: NodeColumns) -> FloatArray | None:
+            return shadow.scores[columns.index]
+
+        session.register(points.NODE_ORDER, self.name, scores, locality=Locality.NODE)
+        session.register_ledger(self.name, shadow)
+
+
+def measurements(session: Session) -> Measured:
+    """Return what is known of the session's nodes."""
+    usage, table = session.snapshot.usage, session.nodes.table
+    known = [usage.get(name) for name in table.names]
+    oldest = session.now - FRESH_SECONDS
+    facts = session.nodes.facts
+    cpu_millis, memory_bytes = facts.derive(("usage", "capacity"), lambda: _capacities(facts))
+    return Measured(
+        is_fresh=np.array([each is not None and each.measured >= oldest for each in known], dtype=np.bool_),
+        cpu_percent=np.array([0.0 if each is None else each.cpu_percent for each in known], dtype=np.float64),
+        memory_percent=np.array([0.0 if each is None else each.memory_percent for each in known], dtype=np.float64),
+        cpu_millis=cpu_millis,
+        memory_bytes=memory_bytes,
+    )
+
+
+def _capacities(facts: NodeFacts) -> tuple[IntArray, IntArray]:
+    pairs = [_capacity(node) for node in facts.nodes]
+    arrays = np.array(pairs, dtype=np.int64).reshape(len(pairs), 2)
+    return arrays[:, 0], arrays[:, 1]
+
+
+def _capacity(node: Node) -> tuple[int, int]:
+    """Return what a node has, oversubscription included: thousandths of CPUs, bytes; amounts that are none are 0."""
+    written = {} if node.object is None else node.object.status.capacity
+    try:
+        has = {CPU: millis(written.get(CPU, 0)), MEMORY: units(written.get(MEMORY, 0)) * MILLI}
+    except QuantityError:
+        has = {CPU: 0, MEMORY: 0}
+    cpu, memory = (has[name] + node.oversubscribed.get(name, 0) for name in (CPU, MEMORY))
+    return cpu, memory // MILLI

@@ -1,0 +1,193 @@
+"""Shadow load: what pods will use that no measurement shows yet, as a ledger, and the scores that follow."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from framework.ledgers import Change, Verb
+from model import wire
+from model.arrays import BoolArray, FloatArray, IntArray
+from model.ids import TaskId
+from model.limits import pod_limits
+from model.resources import CPU, MEMORY, MILLI
+from model.tasks import Task, TaskStatus, TaskTemplate
+from model.wire.times import time_text, unix_seconds
+from plugins.usage.arguments import Estimator
+from plugins.usage.arithmetic import (
+    PARTS,
+    Weights,
+    estimate,
+    load_of_one,
+    part_used,
+    part_used_of_one,
+    score,
+    score_of_one,
+)
+
+__all__ = ["Measured", "Shadow", "is_unseen"]
+
+_ABOUT_TO_RUN: Final = frozenset({TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND})
+_PLAIN_TIME: Final = len("2026-01-01T00:00:00Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """What is known of the nodes, N of them."""
+
+    is_fresh: BoolArray
+    """Whether the measurement is recent enough to be used, shape (N,)."""
+    cpu_percent: FloatArray
+    memory_percent: FloatArray
+    cpu_millis: IntArray
+    """Capacity, shape (N,)."""
+    memory_bytes: IntArray
+    """Capacity, shape (N,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """What one task adds to one node, in parts."""
+
+    column: int
+    cpu: int
+    memory: int
+
+
+class Shadow:
+    """Load by node that is not measured yet.
+
+    Of each task the estimates are a pile: what counts is on top, None where the task was evicted. A change puts one on
+    and its undoing takes it off again, so undoing is exact in any order between tasks.
+    """
+
+    def __init__(self, measured: Measured, weights: Weights, estimator: Estimator) -> None:
+        self._weights = weights
+        self._estimator = estimator
+        self._risky_from = float(estimator.risk_threshold)  # loads are floats: 0.6 is to reach 0.6
+        self._fresh: list[bool] = measured.is_fresh.tolist()
+        self._percents = list(zip(measured.cpu_percent.tolist(), measured.memory_percent.tolist(), strict=True))
+        self._capacities = list(zip(measured.cpu_millis.tolist(), measured.memory_bytes.tolist(), strict=True))
+        self._cpu = [0] * len(self._fresh)
+        self._memory = [0] * len(self._fresh)
+        self._piles: dict[TaskId, list[_Estimate | None]] = {}
+        self._of_template: dict[tuple[int, bool], tuple[int, int]] = {}
+        nothing = np.zeros(len(self._fresh), dtype=np.int64)
+        used = (
+            part_used(measured.cpu_percent, nothing, measured.cpu_millis),
+            part_used(measured.memory_percent, nothing, measured.memory_bytes),
+        )
+        self.scores: FloatArray = np.where(measured.is_fresh, score(*used, weights), 0.0)
+        """Of every node, kept true; 0 where nothing fresh is known, shape (N,)."""
+
+    def warm_up(self, tasks_by_node: Sequence[Mapping[TaskId, Task]], *, since: float) -> None:
+        """Count tasks that began to run after `since`, seconds since 1970, or are about to."""
+        is_young = is_unseen(since)
+        for column, tasks in enumerate(tasks_by_node):
+            if self._fresh[column]:
+                for task in sorted((task for task in tasks.values() if is_young(task)), key=lambda task: task.key):
+                    self._push(task.id, self._estimated(task.template, column))
+
+    def apply(self, change: Change) -> None:
+        """Count placements; what was evicted and is not measured yet is taken off."""
+        if change.verb is Verb.EVICT:
+            for task in change.tasks:
+                if task.id in self._piles:
+                    self._push(task.id, None)
+            return
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            if self._fresh[column]:
+                self._push(task.id, self._estimated(change.template, column))
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        evicted = change.verb is Verb.EVICT
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            if task.id in self._piles if evicted else self._fresh[column]:
+                self._pop(task.id)
+
+    def amounts(self, column: int) -> tuple[int, int]:
+        """Return the shadow load of a node, CPU and memory in parts."""
+        return self._cpu[column], self._memory[column]
+
+    def _push(self, task: TaskId, new: _Estimate | None) -> None:
+        pile = self._piles.setdefault(task, [])
+        self._exchange(pile[-1] if pile else None, new)
+        pile.append(new)
+
+    def _pop(self, task: TaskId) -> None:
+        pile = self._piles[task]
+        old = pile.pop()
+        self._exchange(old, pile[-1] if pile else None)
+        if not pile:
+            del self._piles[task]
+
+    def _exchange(self, old: _Estimate | None, new: _Estimate | None) -> None:
+        for each, sign in ((old, -1), (new, 1)):
+            if each is not None:
+                self._cpu[each.column] += sign * each.cpu
+                self._memory[each.column] += sign * each.memory
+                self.scores[each.column] = score_of_one(*self._used(each.column), self._weights)
+
+    def _used(self, column: int) -> tuple[float, float]:
+        cpu_percent, memory_percent = self._percents[column]
+        cpu_millis, memory_bytes = self._capacities[column]
+        return (
+            part_used_of_one(cpu_percent, self._cpu[column], cpu_millis),
+            part_used_of_one(memory_percent, self._memory[column], memory_bytes),
+        )
+
+    def _estimated(self, template: TaskTemplate, column: int) -> _Estimate:
+        """Estimate a task on a node, by the load that the node has without it."""
+        is_risky = load_of_one(*self._used(column), self._weights) >= self._risky_from
+        known = self._of_template.get((template.number, is_risky))
+        if known is None:
+            known = self._of_template[template.number, is_risky] = _estimates(
+                template, self._estimator, is_risky=is_risky
+            )
+        return _Estimate(column, *known)
+
+
+def _estimates(template: TaskTemplate, estimator: Estimator, *, is_risky: bool) -> tuple[int, int]:
+    """Return what a task of a template will use of CPU and memory, in parts."""
+    factor = estimator.risk_factor if is_risky else Fraction(1)
+    if template.best_effort:
+        return int(estimator.be_cpu * factor * PARTS), int(estimator.be_mem * factor * PARTS)
+    requests = template.request.get(CPU, 0), template.request.get(MEMORY, 0) // MILLI
+    cpu, memory = (
+        estimate(
+            request,
+            limit,
+            request_ratio=estimator.request_ratio,
+            burst_ratio=estimator.burst_ratio,
+            risk_factor=factor,
+        )
+        for request, limit in zip(requests, pod_limits(template.spec), strict=True)
+    )
+    return cpu, memory
+
+
+def is_unseen(since: float) -> Callable[[Task], bool]:
+    """Return what tells of a task on a node whether its use cannot be measured yet: it began after `since`, or will."""
+    # times of the API server are whole seconds in one form, whose texts compare as they do
+    last_seen = time_text(math.floor(since))
+
+    def began_after(pod: wire.Pod) -> bool:
+        text = pod.status.start_time
+        if len(text) == _PLAIN_TIME and text[-1] == "Z":
+            return text > last_seen
+        try:
+            return not text or unix_seconds(text) > since
+        except ValueError:
+            return True
+
+    def tell(task: Task) -> bool:
+        status = task.status
+        if status is TaskStatus.RUNNING:
+            return began_after(task.pod)
+        return status in _ABOUT_TO_RUN
+
+    return tell
