@@ -152,6 +152,9 @@ OURS: Final[Mapping[str, Shape]] = {
     ),
     "pyroclast_broken_fields_total": Shape("counter", ("kind",), "Fields of objects that could not be read."),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
+    "pyroclast_usage_failures_total": Shape(
+        "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."
+    ),
     "pyroclast_background_failures_total": Shape(
         "counter", ("work",), "Surprises that ended background work, which is begun again after a pause."
     ),

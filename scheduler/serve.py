@@ -19,7 +19,8 @@ from typing import Any, Final
 
 import structlog
 
-from framework.configuration import Configuration
+from cache.usage.watch import UsageWatch
+from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
 from framework.memory import Memory, Settled
 from framework.registry import Registry
@@ -116,13 +117,18 @@ class _Process:
             strict=options.strict,
             refused=lambda faults: self._loop.call_soon_threadsafe(self._tell_refusal, faults),
         )
+        self._usage = UsageWatch(
+            self._cache.books,
+            client,
+            on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
+        )
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
         self._daemon = Daemon(
             cluster=self._cache,
             leadership=self._leadership,
-            configuration=self._settings.current,
+            configuration=self._configuration,
             decide=self._decide if self._recorder is None else self._recorder.watching(self._decide, self._settings),
             metrics=self._metrics,
             period=options.schedule_period,
@@ -144,6 +150,8 @@ class _Process:
         self._cache.background.keep("watch-figures", self._watch_figures)
         if not await self._sync():
             return 0
+        self._usage.follow(read_source(self._settings.current().profiles[0].metrics))  # standbys measure too
+        self._cache.background.keep("measure-usage", self._usage.run)
         settle()  # what the lists brought stays for long: later collections need not look at it
         try:
             if self._elector is None:
@@ -227,6 +235,12 @@ class _Process:
                 await asyncio.gather(self._hands.statuses.drain(), self._hands.events.drain())
         except TimeoutError:
             _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
+
+    def _configuration(self) -> Configuration:
+        """Return the configuration of the next cycle; another source of usage in it is asked from now on."""
+        configuration = self._settings.current()
+        self._loop.call_soon_threadsafe(self._usage.follow, read_source(configuration.profiles[0].metrics))
+        return configuration
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
         """Record an event about a configuration that was refused, on the default queue: it is everybody's."""

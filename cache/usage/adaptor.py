@@ -1,0 +1,96 @@
+"""Adaptor: the custom metrics API, behind which an adaptor asks Prometheus by its own rules."""
+
+import math
+from collections.abc import Collection
+from typing import Final
+
+import msgspec
+
+from cache.usage.source import SourceError, paired
+from kube.client import Client
+from kube.errors import ApiError
+from model import wire
+from model.ids import NodeName
+from model.quantity import QuantityError, parse
+from model.usage import NodeUsage
+
+__all__ = ["CPU_METRIC", "MEMORY_METRIC", "Adaptor"]
+
+CPU_METRIC: Final = "node_cpu_usage_avg"
+MEMORY_METRIC: Final = "node_memory_usage_avg"
+_VERSIONS: Final = ("v1beta2", "v1beta1")
+"""Newest first."""
+_PERCENT: Final = 100
+
+
+class _Described(msgspec.Struct, frozen=True, kw_only=True):
+    name: str = ""
+
+
+class _Item(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    described_object: _Described
+    timestamp: str | None = ""
+    value: str | float
+
+
+class _List(msgspec.Struct, frozen=True, kw_only=True):
+    items: list[_Item]
+
+
+_LIST: Final = msgspec.json.Decoder(_List)
+
+
+class Adaptor:
+    """Asks the API server for custom metrics of nodes, fractions from 0 to 1."""
+
+    def __init__(self, client: Client) -> None:
+        """Take the client of the API server."""
+        self._client = client
+
+    async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:
+        """Return what the adaptor knows of these nodes, each with the moment that it tells.
+
+        Raises:
+            SourceError: The API is not there, or refuses.
+        """
+        known = frozenset(nodes)
+        cpu, memory = [await self._metric(metric, known, now) for metric in (CPU_METRIC, MEMORY_METRIC)]
+        return paired(cpu, memory)
+
+    async def _metric(
+        self, metric: str, nodes: Collection[NodeName], now: float
+    ) -> dict[NodeName, tuple[float, float]]:
+        found = {}
+        for item in await self._items(metric):
+            name, percent, measured = NodeName(item.described_object.name), _percent(item.value), _moment(item)
+            if name in nodes and math.isfinite(percent) and measured:
+                found[name] = (percent, min(measured, now))
+        return found
+
+    async def _items(self, metric: str) -> list[_Item]:
+        """Return the values of a metric, in the newest version of the API that the server has."""
+        for version in _VERSIONS:
+            path = f"/apis/custom.metrics.k8s.io/{version}/nodes/*/{metric}"
+            try:
+                return _LIST.decode(await self._client.request("GET", path)).items
+            except msgspec.MsgspecError as error:
+                raise SourceError(f"{metric}: an answer that is no measurement: {error}") from error
+            except ApiError as error:
+                if not error.is_not_found or version == _VERSIONS[-1]:
+                    raise SourceError(f"{metric}: {error}") from error
+        raise AssertionError("the loop above ends by returning or raising")  # pragma: no cover
+
+
+def _percent(value: str | float) -> float:
+    try:
+        return float(parse(value) * _PERCENT)
+    except QuantityError:
+        return math.nan
+
+
+def _moment(item: _Item) -> float:
+    """Return when a value was measured, 0 where that cannot be told."""
+    try:
+        return wire.unix_seconds(item.timestamp or "")
+    except ValueError:
+        return 0.0

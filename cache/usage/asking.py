@@ -1,0 +1,69 @@
+"""Asking over HTTP: one request, one JSON answer of bounded size."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+
+from cache.usage.source import SourceError
+from model.usage import UsageSource
+
+__all__ = ["ask"]
+
+_MOST_BYTES: Final = 64 << 20
+"""Answers beyond this are not measurements of one cluster."""
+_SHOWN: Final = 200
+"""Characters of a refusal that are told."""
+_OK: Final = 200
+
+Answer = TypeVar("Answer")
+
+
+async def ask(
+    source: UsageSource,
+    path: str,
+    *,
+    decoder: msgspec.json.Decoder[Answer],
+    query: Mapping[str, str] | None = None,
+    body: Any = None,
+) -> Answer:
+    """Send a request, a POST where it has a body, and decode its answer.
+
+    Raises:
+        SourceError: There is no answer, it is a refusal, or it does not decode.
+    """
+    connector = aiohttp.TCPConnector(ssl=not source.is_insecure)
+    try:
+        async with (
+            aiohttp.ClientSession(connector=connector, headers=_credentials(source)) as session,
+            session.request(
+                "GET" if body is None else "POST", f"{source.address}{path}", params=query, json=body
+            ) as reply,
+        ):
+            content = await _read(reply)
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise SourceError(f"no answer: {error}") from error
+    if reply.status != _OK:
+        raise SourceError(f"refused: {reply.status} {content[:_SHOWN].decode(errors='replace')}")
+    try:
+        return decoder.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise SourceError(f"an answer that is no measurement: {error}") from error
+
+
+def _credentials(source: UsageSource) -> dict[str, str]:
+    if not source.username:
+        return {}
+    pair = f"{source.username}:{source.password}".encode()
+    return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+
+
+async def _read(reply: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    async for piece in reply.content.iter_any():
+        content += piece
+        if len(content) > _MOST_BYTES:
+            raise SourceError(f"an answer of more than {_MOST_BYTES} bytes")
+    return bytes(content)
