@@ -36,6 +36,9 @@ NODE_ORDER_WEIGHTS: Final = {
 }
 """Weights of nodeorder with their defaults."""
 
+ANCESTOR_LEVEL: Final = "ancestorReclaimLevel"
+"""Argument of capacity."""
+
 GANG_ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim"})
 
 
@@ -50,6 +53,9 @@ def lint_arguments(option: PluginOption) -> Iterator[Finding]:
     for plugin, key, prefix in LISTS:
         if option.plugin == plugin:
             yield from _unlisted(arguments, path, key, prefix)
+    if option.plugin == "capacity" and not option.hierarchy and _number(arguments, ANCESTOR_LEVEL, 0):
+        message = "has no effect: without enableHierarchy queues have no ancestors"
+        yield Finding(Severity.WARNING, f"{path}.{ANCESTOR_LEVEL}", message)
     if option.plugin == "tdm" and not any(key.startswith("tdm.revocable-zone.") for key in arguments):
         message = "no tdm.revocable-zone.<zone>: nothing may run on revocable nodes"
         yield Finding(Severity.WARNING, path, message)

@@ -122,6 +122,10 @@ def test_a_plugin_from_outside_may_serve_anything() -> None:
         ("{name: binpack, enableJobOrder: false}", ".enableJobOrder: has no effect: binpack is never asked there"),
         ("{name: binpack, enabledClusterOrder: true}", ".enabledClusterOrder: has no effect: binpack is never asked"),
         ("{name: binpack, enableNodeOrder: false}", ": every point that binpack serves is switched off"),
+        (
+            "{name: capacity, arguments: {ancestorReclaimLevel: 1}}",
+            ".arguments.ancestorReclaimLevel: has no effect: without enableHierarchy queues have no ancestors",
+        ),
         ("{name: binpack, arguments: {binpack.weight: '0'}}", ".arguments.binpack.weight: 0 silences binpack"),
         (
             "{name: binpack, arguments: {binpack.resources: 'a, b', binpack.resources.c: 1}}",
