@@ -8,7 +8,7 @@ from typing import Final
 from framework.arguments import argument
 from model.quantity import QuantityError, millis, parse, units
 
-__all__ = ["Estimator", "Thresholds", "UsageArgs"]
+__all__ = ["MIB", "Estimator", "Thresholds", "UsageArgs"]
 
 MIB: Final = 2**20
 
@@ -18,12 +18,14 @@ def _cpu_millis(value: object) -> int:
     return _amount(value, lambda text: millis(parse(text)), 1, "thousandths of a CPU or a quantity such as 250m")
 
 
-def _memory_bytes(value: object) -> int:
+def _mebibytes(value: object) -> Fraction:
     """Read mebibytes, or a quantity."""
-    return _amount(value, lambda text: units(parse(text)), MIB, "mebibytes or a quantity such as 200Mi")
+    expected = "mebibytes or a quantity such as 200Mi"
+    return Fraction(_amount(value, lambda text: units(parse(text)), MIB, expected), MIB)
 
 
 def _amount(value: object, read: Callable[[str], int], unit: int, expected: str) -> int:
+    """Return a whole number of units, or what a text says, as `read` has it."""
     amount = -1
     if isinstance(value, int) and not isinstance(value, bool):
         amount = value * unit
@@ -59,8 +61,8 @@ class Estimator:
     """What estimates are multiplied with on loaded nodes."""
     be_cpu: int = argument("be_cpu", 250, parse=_cpu_millis)
     """Of a pod that asks for nothing: thousandths of a CPU, or a quantity."""
-    be_mem: int = argument("be_mem", 200 * MIB, parse=_memory_bytes)
-    """Of a pod that asks for nothing: mebibytes, or a quantity; kept in bytes."""
+    be_mem: Fraction = argument("be_mem", Fraction(200), parse=_mebibytes)
+    """Of a pod that asks for nothing: mebibytes, or a quantity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

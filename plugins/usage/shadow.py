@@ -16,7 +16,7 @@ from model.limits import pod_limits
 from model.resources import CPU, MEMORY, MILLI
 from model.tasks import Task, TaskStatus, TaskTemplate
 from model.wire.times import time_text, unix_seconds
-from plugins.usage.arguments import Estimator
+from plugins.usage.arguments import MIB, Estimator
 from plugins.usage.arithmetic import (
     PARTS,
     Weights,
@@ -155,7 +155,7 @@ def _estimates(template: TaskTemplate, estimator: Estimator, *, is_risky: bool) 
     """Return what a task of a template will use of CPU and memory, in parts."""
     factor = estimator.risk_factor if is_risky else Fraction(1)
     if template.best_effort:
-        return int(estimator.be_cpu * factor * PARTS), int(estimator.be_mem * factor * PARTS)
+        return int(estimator.be_cpu * factor * PARTS), int(estimator.be_mem * MIB * factor * PARTS)
     requests = template.request.get(CPU, 0), template.request.get(MEMORY, 0) // MILLI
     cpu, memory = (
         estimate(

@@ -45,6 +45,8 @@ def written(default: Any) -> str:
     """A default as pages write it."""
     if isinstance(default, bool):
         return str(default).lower()
+    if isinstance(default, Fraction):
+        return str(float(default)).removesuffix(".0")
     if isinstance(default, tuple) and default and dataclasses.is_dataclass(default[0]):
         points = ("{" + ", ".join(f"{key}: {value}" for key, value in _fields(each)) + "}" for each in default)
         return "[" + ", ".join(points) + "]"
@@ -64,7 +66,9 @@ def defaults(arguments: type | None) -> dict[str, str]:
         own = dataclasses.make_dataclass("Own", [(field.name, field.type, _copy(field))])
         default = field.default if field.default is not dataclasses.MISSING else _made(field)
         for key in keys_of(own):
-            found[key] = "" if "<" in key else written(default)
+            found[key] = "" if "<" in key or field.metadata.get("nested") else written(default)
+            if field.metadata.get("nested"):
+                found |= {f"{key}.{inner}": each for inner, each in defaults(type(default)).items()}
     return found
 
 

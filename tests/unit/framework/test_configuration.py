@@ -113,7 +113,7 @@ configurations:
     arguments:
       enableTopologyAwarePreemption: true
 metrics:
-  type: prometheus
+  type: prometheus_adaptor
   interval: 30s
   tls.insecureSkipVerify: true
 """)
@@ -125,7 +125,7 @@ metrics:
     assert binpack.arguments == {"binpack.weight": 3}
     assert binpack.path == "tiers[1].plugins[0]"
     assert profile.action_arguments == {"preempt": {"enableTopologyAwarePreemption": True}}
-    assert profile.metrics == {"type": "prometheus", "interval": "30s", "tls.insecureSkipVerify": "true"}
+    assert profile.metrics == {"type": "prometheus_adaptor", "interval": "30s", "tls.insecureSkipVerify": "true"}
     assert parsed.warnings == ()
 
 

@@ -239,7 +239,7 @@ def test_a_wrong_value_keeps_its_default_and_is_told() -> None:
 
     assert (args.weight, args.thresholds.cpu, args.thresholds.mem) == (5, 80, 70)
     assert (args.estimator.request_ratio, args.estimator.risk_factor) == (Fraction(1, 2), Fraction(6, 5))
-    assert (args.estimator.be_cpu, args.estimator.be_mem) == (250, 100 * MIB)
+    assert (args.estimator.be_cpu, args.estimator.be_mem) == (250, Fraction(100))
     assert sorted(warning.split(":")[0] for warning in warnings) == [
         "arguments.estimator.be_cpu",
         "arguments.estimator.risk_factor",
@@ -253,7 +253,7 @@ def test_estimates_of_best_effort_pods_may_be_quantities() -> None:
     """`500m` and `1Gi`."""
     args, warnings = decode(UsageArgs, {"estimator": {"be_cpu": "500m", "be_mem": "1Gi"}}, "arguments")
 
-    assert (args.estimator.be_cpu, args.estimator.be_mem, warnings) == (500, GIB, [])
+    assert (args.estimator.be_cpu, args.estimator.be_mem, warnings) == (500, Fraction(1024), [])
 
 
 def test_a_mapping_that_is_none_keeps_the_defaults() -> None:

@@ -1,0 +1,86 @@
+"""Section `metrics`: what it says, and what is told where it says nothing that can be asked."""
+
+import pytest
+
+from framework.configuration import interval_of, read_source
+from framework.configuration.notes import Notes
+from model.usage import UsageSource
+
+ADDRESS = "http://prometheus:9090"
+
+
+def test_a_source_is_read_with_its_defaults() -> None:
+    """Every half minute, certificates checked."""
+    notes = Notes()
+
+    assert read_source({"type": "prometheus", "address": f"{ADDRESS}/"}, notes=notes) == UsageSource(
+        type="prometheus", address=ADDRESS, interval_seconds=30.0
+    )
+    assert notes.warnings == []
+
+
+def test_every_key_of_elasticsearch_is_read() -> None:
+    """Index, authentication, the field that names the node."""
+    metrics = {
+        "type": "elasticsearch",
+        "address": "https://elastic:9200",
+        "interval": "1m30s",
+        "tls.insecureSkipVerify": "true",
+        "elasticsearch.index": "beats-*",
+        "elasticsearch.username": "reader",
+        "elasticsearch.password": "secret",
+        "elasticsearch.hostnameFieldName": "host.name",
+    }
+
+    assert read_source(metrics) == UsageSource(
+        type="elasticsearch",
+        address="https://elastic:9200",
+        interval_seconds=90.0,
+        is_insecure=True,
+        index="beats-*",
+        username="reader",
+        password="secret",
+        host_field="host.name",
+    )
+
+
+def test_the_adaptor_needs_no_address() -> None:
+    """The API server answers for it."""
+    assert read_source({"type": "prometheus_adaptor"}) == UsageSource(type="prometheus_adaptor")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({"address": ADDRESS}, "metrics.type: missing"),
+        ({"type": "promethus", "address": ADDRESS}, "metrics.type: unknown source 'promethus'"),
+        ({"type": "prometheus"}, "metrics.address: missing"),
+        ({"type": "prometheus", "address": "prometheus:9090"}, "metrics.address: got 'prometheus:9090'"),
+    ],
+)
+def test_a_source_that_cannot_be_asked_is_told(metrics: dict[str, str], told: str) -> None:
+    """Nothing is measured, and the author hears of it."""
+    notes = Notes()
+
+    assert read_source(metrics, notes=notes) is None
+    assert [warning.startswith(told) for warning in notes.warnings] == [True]
+
+
+def test_no_section_is_no_source() -> None:
+    """And nothing to be told."""
+    notes = Notes()
+
+    assert read_source({}, notes=notes) is None
+    assert notes.warnings == []
+
+
+@pytest.mark.parametrize("interval", ["soon", "0s", "-5s", "30"])
+def test_an_interval_that_is_none_keeps_the_default(interval: str) -> None:
+    """With a warning; so does an unknown key."""
+    notes = Notes()
+    metrics = {"type": "prometheus_adaptor", "interval": interval, "intervall": "1s"}
+    source = read_source(metrics, notes=notes)
+
+    assert source is not None
+    assert source.interval_seconds == interval_of(metrics) == 30.0
+    assert sorted(warning.split(":")[0] for warning in notes.warnings) == ["metrics.interval", "metrics.intervall"]
