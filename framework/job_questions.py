@@ -39,6 +39,8 @@ class JobQuestions(NodeQuestions):
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
+        self._out_of_reach: BoolArray | None = None
+        """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
         self.promises = Promises()
         """What was promised in earlier cycles, as far as it stands."""
         self._settled = settled
@@ -69,14 +71,21 @@ class JobQuestions(NodeQuestions):
         return self._looked_at(pending & ~self._still_misfits())
 
     def admitted_jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
-        """Iterate over jobs past the gate that have pending tasks in the snapshot, also those passed over."""
+        """Iterate over jobs past the gate that have pending tasks in the snapshot.
+
+        Those passed over come too, for evictions may make room; but for jobs whose tasks are too great even for an
+        empty node: trying them would come to the same end.
+        """
         pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        if self._out_of_reach is not None:
+            pending &= ~self._out_of_reach
         return (job for job in self._looked_at(pending) if not job.is_pending)
 
     def _still_misfits(self) -> BoolArray:
         table = self.snapshot.job_table
         unchanged, templates = self._settled.misfits(table)
         mask: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
+        too_great = np.zeros_like(mask)
         for number in np.unique(templates[mask]).tolist():
             columns = mask & (templates == number)
             jobs = table.select(columns)
@@ -87,7 +96,10 @@ class JobQuestions(NodeQuestions):
             # nodes can refuse for other reasons than before: who was told something else is told anew
             reason = self.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
+            if not self.fits_empty_nodes(task):
+                too_great |= columns
         self.passed_over = table.select(mask)
+        self._out_of_reach = mask & too_great
         return mask
 
     def is_passed_over(self, job: SessionJob) -> bool:
@@ -197,11 +209,11 @@ class JobQuestions(NodeQuestions):
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Tell whether a queue has had enough: the refusal that says so, or None."""
-        return first_refusal(self.functions(points.OVERUSED), queue, permitted=False)
+        return first_refusal(self.functions(points.OVERUSED), queue, permitted=False, failed=self.note_failure)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Tell whether a queue may take one more task: None, or why not."""
-        return first_refusal(self.functions(points.ALLOCATABLE), queue, task)
+        return first_refusal(self.functions(points.ALLOCATABLE), queue, task, failed=self.note_failure)
 
     def headroom(self, queue: Queue, task: Task, most: int) -> int:
         """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
@@ -211,11 +223,11 @@ class JobQuestions(NodeQuestions):
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Tell whether a queue may take room from others for tasks: None, or why not."""
-        return first_refusal(self.functions(points.PREEMPTIVE), queue, tasks)
+        return first_refusal(self.functions(points.PREEMPTIVE), queue, tasks, failed=self.note_failure)
 
     def job_valid(self, job: SessionJob) -> Refusal | None:
         """Tell whether a job can be taken up: None, or why not."""
-        return first_refusal(self.functions(points.JOB_VALID), job)
+        return first_refusal(self.functions(points.JOB_VALID), job, failed=self.note_failure)
 
     def job_ready(self, job: SessionJob) -> bool:
         """Tell whether a job's places may be committed."""
@@ -239,13 +251,13 @@ class JobQuestions(NodeQuestions):
 
     def job_pipelined(self, job: SessionJob) -> bool:
         """Tell whether a job's places may be held for room that is being released."""
-        return cast_votes(self.tiers(points.JOB_PIPELINED), job)[0]
+        return cast_votes(self.tiers(points.JOB_PIPELINED), job, failed=self.note_failure)[0]
 
     def sub_job_pipelined(self, sub_job: SubJob) -> bool:
         """The same for a part of a job."""
         if not sub_job.job.has_sub_group_policy:
             return self.job_pipelined(sub_job.job)
-        return cast_votes(self.tiers(points.SUB_JOB_PIPELINED), sub_job)[0]
+        return cast_votes(self.tiers(points.SUB_JOB_PIPELINED), sub_job, failed=self.note_failure)[0]
 
     def job_starving(self, job: SessionJob) -> bool:
         """Tell whether evictions may be made for a job; no where no plugin says so."""
@@ -254,7 +266,7 @@ class JobQuestions(NodeQuestions):
 
     def job_enqueueable(self, job: SessionJob) -> list[Refusal]:
         """Ask whether a job may pass the gate of its queue; empty, or why not."""
-        permitted, refusals = cast_votes(self.tiers(points.JOB_ENQUEUEABLE), job)
+        permitted, refusals = cast_votes(self.tiers(points.JOB_ENQUEUEABLE), job, failed=self.note_failure)
         return [] if permitted else refusals
 
     def job_enqueued(self, job: SessionJob) -> None:
@@ -364,7 +376,12 @@ class JobQuestions(NodeQuestions):
         subject: Any,
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
-        victims, vetoes = choose_victims(self.tiers(point), candidates, lambda function: function(subject, candidates))
+        victims, vetoes = choose_victims(
+            self.tiers(point),
+            candidates,
+            lambda function: function(subject, candidates),
+            failed=self.note_failure,
+        )
         for victim, refusal in (won | vetoes).items():
             self.note_veto(victim, beneficiary, refusal)
         return victims

@@ -9,6 +9,7 @@ from framework import points
 from framework.candidates import Beyond, Candidates, NodeFunctions
 from framework.configuration import Profile
 from framework.explaining import explain
+from framework.finite import finite, finite_number
 from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Locality, Registered
 from framework.registering import Registering
@@ -64,7 +65,7 @@ class NodeQuestions(Registering):
         if scores is not None and scores.shape != columns.index.shape:
             self.note_failure(each.plugin, ValueError(f"scores of shape {scores.shape} for {len(columns)} columns"))
             return None
-        return scores
+        return None if scores is None else self.ask_or(each, None, scores, asking=finite)
 
     def cares(self, each: Registered[Any], task: Task) -> bool:
         """Tell whether a task is a concern of a function; where that fails the function is asked itself."""
@@ -93,7 +94,7 @@ class NodeQuestions(Registering):
         """Rescale the scores of candidates as a plugin says; one that fails adds nothing."""
         assert each.normalise is not None, "asked of scores that are rescaled"
         try:
-            return each.normalise(raw)
+            return finite(each.normalise(raw))
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
             self.note_failure(each.plugin, error)
             return 0.0
@@ -115,7 +116,7 @@ class NodeQuestions(Registering):
     def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
         """Ask for the score of one node; a failing function gives 0."""
         try:
-            return float(each.function(task, node))
+            return finite_number(float(each.function(task, node)))
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
             self.note_failure(each.plugin, error)
             return 0.0
@@ -148,7 +149,7 @@ class NodeQuestions(Registering):
 
     def pre_predicate(self, task: Task) -> Refusal | None:
         """Ask what can be asked before looking at nodes."""
-        return first_refusal(self.functions(points.PRE_PREDICATE), task)
+        return first_refusal(self.functions(points.PRE_PREDICATE), task, failed=self.note_failure)
 
     def has_room(self, task: Task) -> bool:
         """Tell whether any node has room for a task now or later in this session, whatever else the node says.
@@ -163,6 +164,11 @@ class NodeQuestions(Registering):
             self._room = (len(self.nodes.log), room)
         fits = self.nodes.needs(task.template).thresholds <= room
         return bool(np.logical_and.reduce(fits, axis=0).any())
+
+    def fits_empty_nodes(self, task: Task) -> bool:
+        """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
+        fits = np.logical_and.reduce(self.nodes.needs(task.template).thresholds <= self.nodes.table.allocatable, axis=0)
+        return bool((fits & self.candidates(task).permitted_by_facts).any())
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
         """Say why no node takes a task: nodes counted by the first rule that refuses them."""

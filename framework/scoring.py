@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framework import points
+from framework.finite import finite
 from framework.nodes import NodeView
 from framework.points import Registered
 from model.arrays import FloatArray, IntArray
@@ -87,7 +88,7 @@ class ScoredNodes:
 
     def _add_reduced(self, mapper: Registered[Any], reducer: Registered[Any], views: Sequence[NodeView]) -> None:
         raw: dict[NodeName, float] = {
-            view.name: _floored(self._session.ask_pair_score(mapper, self._task, view)) for view in views
+            view.name: float(math.floor(self._session.ask_pair_score(mapper, self._task, view))) for view in views
         }
         self._session.ask_or(reducer, None, self._task, raw)
         self.scores += self._numbers(reducer, raw, views)
@@ -95,7 +96,7 @@ class ScoredNodes:
     def _numbers(self, each: Registered[Any], by_name: Any, views: Sequence[NodeView]) -> FloatArray | float:
         """Read scores by node as an array; an answer of another kind adds nothing."""
         try:
-            return np.array([float(by_name.get(view.name, 0.0)) for view in views])
+            return finite(np.array([float(by_name.get(view.name, 0.0)) for view in views]))
         except Exception as error:  # noqa: BLE001  # what a plugin gave is its failure
             self._session.note_failure(each.plugin, error)
             return 0.0
@@ -112,10 +113,6 @@ class ScoredNodes:
             if name is not None:
                 return columns[name]
         return None
-
-
-def _floored(score: float) -> float:
-    return float(math.floor(score)) if math.isfinite(score) else 0.0
 
 
 def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registered[Any]:

@@ -1,6 +1,7 @@
 """How answers of plugins combine, apart from sums and orders.
 
 A plugin's exception is an answer too: a refusal that names the plugin, so that one broken plugin never ends a cycle.
+Every question takes `failed`, which notes the exception where failures are counted and gives that refusal.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,9 @@ __all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
+Failed = Callable[[str, Exception], Refusal]
+"""Notes that a plugin raised something; returns the refusal that it amounts to."""
+
 
 def failure_of(plugin: str, error: Exception) -> Refusal:
     """Turn a plugin's exception into a refusal."""
@@ -24,19 +28,22 @@ def failure_of(plugin: str, error: Exception) -> Refusal:
     )
 
 
-def first_refusal(functions: Iterable[Registered[Any]], *about: Any, permitted: bool = True) -> Refusal | None:
+def first_refusal(
+    functions: Iterable[Registered[Any]], *about: Any, failed: Failed, permitted: bool = True
+) -> Refusal | None:
     """Ask plugins for permission until one refuses; None where all permit.
 
     Args:
         functions: Who is asked; what comes back is an `Answer`.
         about: What they are asked about.
+        failed: Notes an exception.
         permitted: The boolean that permits: False for questions such as "is the queue overused".
     """
     for each in functions:
         try:
             answer = each.function(*about)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
-            return failure_of(each.plugin, error)
+            return failed(each.plugin, error)
         if answer is None or answer is permitted:
             continue
         if isinstance(answer, Refusal):
@@ -45,7 +52,7 @@ def first_refusal(functions: Iterable[Registered[Any]], *about: Any, permitted: 
     return None
 
 
-def cast_votes(tiers: Tiers, *about: Any) -> tuple[bool, list[Refusal]]:
+def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Refusal]]:
     """Let tiers vote: a reject ends with no; a permit makes its tier say yes; where all abstain the answer is yes.
 
     Returns:
@@ -57,7 +64,7 @@ def cast_votes(tiers: Tiers, *about: Any) -> tuple[bool, list[Refusal]]:
             try:
                 vote = each.function(*about)
             except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
-                return False, [failure_of(each.plugin, error)]
+                return False, [failed(each.plugin, error)]
             if isinstance(vote, Refusal):
                 return False, [vote]
             if vote == Vote.REJECT:
@@ -69,12 +76,12 @@ def cast_votes(tiers: Tiers, *about: Any) -> tuple[bool, list[Refusal]]:
 
 
 def choose_victims(
-    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any]
+    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any], *, failed: Failed
 ) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
     Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
-    empty intersection ends the tier without victims, and the next tier is asked.
+    empty intersection ends the tier without victims, and the next tier is asked. A plugin that fails spares everybody.
 
     Returns:
         The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
@@ -83,12 +90,16 @@ def choose_victims(
     for tier in tiers:
         victims: list[Task] | None = None
         for each in tier:
-            chosen = _permitted(each, ask)
+            refusal: Refusal | None = None
+            try:
+                chosen = _permitted(ask(each.function))
+                allowed = set() if chosen is None else {task.id for task in chosen}
+            except Exception as error:  # noqa: BLE001  # whatever a plugin raises, or answers instead of tasks
+                chosen, allowed, refusal = [], set(), failed(each.plugin, error)
             if chosen is None:
                 continue
-            allowed = {task.id for task in chosen}
-            _note_vetoes(vetoes, each.plugin, candidates, allowed)
-            victims = list(chosen) if victims is None else [task for task in victims if task.id in allowed]
+            _note_vetoes(vetoes, refusal or _spared_by(each.plugin), candidates, allowed)
+            victims = chosen if victims is None else [task for task in victims if task.id in allowed]
             if not victims:
                 break
         if victims:
@@ -96,21 +107,20 @@ def choose_victims(
     return [], vetoes
 
 
-def _permitted(each: Registered[Any], ask: Callable[[Callable[..., Any]], Any]) -> Sequence[Task] | None:
-    try:
-        answer = ask(each.function)
-    except Exception:  # noqa: BLE001  # a plugin that fails spares everybody
-        return []
+def _permitted(answer: Any) -> list[Task] | None:
+    """Return the tasks that an answer permits to evict; None where it abstains."""
     if isinstance(answer, tuple):
         chosen, vote = answer
         return None if vote == Vote.ABSTAIN else list(chosen)
     return list(answer)
 
 
-def _note_vetoes(vetoes: dict[TaskId, Refusal], plugin: str, candidates: Iterable[Task], allowed: set[TaskId]) -> None:
+def _note_vetoes(
+    vetoes: dict[TaskId, Refusal], refusal: Refusal, candidates: Iterable[Task], allowed: set[TaskId]
+) -> None:
     for task in candidates:
         if task.id not in allowed and task.id not in vetoes:
-            vetoes[task.id] = _spared_by(plugin)
+            vetoes[task.id] = refusal
 
 
 @cache

@@ -160,3 +160,67 @@ def test_half_a_plugin_is_no_plugin() -> None:
 
     assert outcome.failed_plugins == ["broken"]
     assert len(outcome.bindings) == 7
+
+
+@pytest.mark.parametrize(
+    "point",
+    [points.OVERUSED, points.ALLOCATABLE, points.JOB_VALID, points.PRE_PREDICATE, points.JOB_ENQUEUEABLE],
+    ids=lambda point: point.name,
+)
+def test_questions_about_permission(point: Point[Any]) -> None:
+    """The failure refuses, and is counted in the plugin's name."""
+    outcome = decided(lambda session: session.register(point, "broken", broken))
+
+    assert outcome.failed_plugins == ["broken"]
+
+
+VICTIMS = (
+    Scenario()
+    .node("n0", cpu=2)
+    .queue("red")
+    .job("low", tasks=2, queue="red", min_available=1, running_on=("n0", "n0"), priority=1)
+    .job("high", tasks=1, queue="red", priority=9)
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [broken, lambda *_: None, lambda *_: ["no task"], lambda *_: (1, 2, 3)],
+    ids=["raises", "none", "text", "3"],
+)
+def test_choices_of_victims(answer: Any) -> None:
+    """Who fails spares everybody, is named, and the veto says what went wrong."""
+    plugin = Broken(lambda session: session.register(points.PREEMPTABLE, "broken", answer))
+    outcome = VICTIMS.run("allocate", "preempt", plugins=((plugin, "priority", "gang", "predicates"),))
+
+    assert outcome.failed_plugins == ["broken"]
+    assert not outcome.evictions
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(
+    "register",
+    [
+        lambda session, score: session.register(
+            points.NODE_ORDER, "broken", lambda _, columns: np.full(len(columns), score), locality=Locality.AMOUNTS
+        ),
+        lambda session, score: session.register(
+            points.NODE_ORDER,
+            "broken",
+            lambda _, columns: columns.index + 1.0,
+            locality=Locality.FACTS,
+            normalise=lambda raw: raw * score,
+        ),
+        lambda session, score: session.register(points.NODE_ORDER, "broken", lambda *_: score),
+        lambda session, score: session.register(
+            points.BATCH_NODE_ORDER, "broken", lambda _, nodes: {node.name: score for node in nodes}
+        ),
+    ],
+    ids=["arrays", "rescaled", "pairs", "batch"],
+)
+def test_scores_that_are_no_numbers(register: Any, score: float) -> None:
+    """They add nothing, where one alone would decide for every node, and their plugin is named."""
+    outcome = decided(lambda session: register(session, score))
+
+    assert outcome.failed_plugins == ["broken"]
+    assert len(outcome.bindings) == 7
