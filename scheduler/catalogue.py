@@ -73,7 +73,7 @@ VOLCANO: Final[Mapping[str, Shape]] = {
     "scheduling_stage_duration_milliseconds": Shape(
         "histogram",
         ("stage",),
-        "Stages `PreBind` and `Bind`; `Predicate` and `Scoring` have no time of their own here.",
+        "Stages `PreBind` and `Bind`; `Predicate` and `Scoring` are never reported: arrays answer for many at once.",
         spread(0.1, 500, 20),
     ),
     "schedule_attempts_total": Shape(
