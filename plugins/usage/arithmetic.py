@@ -1,6 +1,6 @@
 """Loads, estimates and scores as numbers. Shadow load counts in thousandths of a base unit, exactly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -8,7 +8,17 @@ import numpy as np
 
 from model.arrays import FloatArray, IntArray
 
-__all__ = ["PARTS", "Weights", "estimate", "load_of_one", "part_used", "part_used_of_one", "score", "score_of_one"]
+__all__ = [
+    "PARTS",
+    "Weights",
+    "estimate",
+    "load",
+    "load_of_one",
+    "part_used",
+    "part_used_of_one",
+    "score",
+    "score_of_one",
+]
 
 MAX_SCORE: Final = 100
 PARTS: Final = 1000
@@ -23,10 +33,12 @@ class Weights:
     memory: int
     usage: int
 
-    @property
-    def total(self) -> int:
-        """Sum of what CPU and memory weigh."""
-        return self.cpu + self.memory
+    total: int = field(init=False)
+    """Sum of what CPU and memory weigh."""
+
+    def __post_init__(self) -> None:
+        """Add up."""
+        object.__setattr__(self, "total", self.cpu + self.memory)
 
 
 def estimate(request: int, limit: int, *, request_ratio: Fraction, burst_ratio: Fraction, risk_factor: Fraction) -> int:
@@ -62,11 +74,16 @@ def part_used_of_one(measured: float, shadow: int, capacity: int) -> float:
     if capacity <= 0:
         return 0.0
     used = (measured / 100.0 * capacity + shadow / PARTS) / capacity
-    return min(max(used, 0.0), 1.0)
+    return 1.0 if used > 1.0 else max(used, 0.0)
+
+
+def load(cpu: FloatArray, memory: FloatArray, weights: Weights) -> FloatArray:
+    """Return the load of each node, both resources together, from 0 to 1, shape (n,)."""
+    return (cpu * weights.cpu + memory * weights.memory) / weights.total if weights.total else np.zeros(cpu.shape)
 
 
 def load_of_one(cpu: float, memory: float, weights: Weights) -> float:
-    """Return the load of a node, both resources together, from 0 to 1."""
+    """Return the same for one node."""
     return (cpu * weights.cpu + memory * weights.memory) / weights.total if weights.total else 0.0
 
 

@@ -1,7 +1,7 @@
 """Shadow load: what pods will use that no measurement shows yet, as a ledger, and the scores that follow."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 from framework.ledgers import Change, Verb
-from model import wire
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import TaskId
 from model.limits import pod_limits
@@ -21,6 +20,7 @@ from plugins.usage.arithmetic import (
     PARTS,
     Weights,
     estimate,
+    load,
     load_of_one,
     part_used,
     part_used_of_one,
@@ -28,7 +28,7 @@ from plugins.usage.arithmetic import (
     score_of_one,
 )
 
-__all__ = ["Measured", "Shadow", "is_unseen"]
+__all__ = ["Measured", "Shadow", "Unseen"]
 
 _ABOUT_TO_RUN: Final = frozenset({TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND})
 _PLAIN_TIME: Final = len("2026-01-01T00:00:00Z")
@@ -73,22 +73,23 @@ class Shadow:
         self._capacities = list(zip(measured.cpu_millis.tolist(), measured.memory_bytes.tolist(), strict=True))
         self._cpu = [0] * len(self._fresh)
         self._memory = [0] * len(self._fresh)
-        self._piles: dict[TaskId, list[_Estimate | None]] = {}
-        self._of_template: dict[tuple[int, bool], tuple[int, int]] = {}
         nothing = np.zeros(len(self._fresh), dtype=np.int64)
         used = (
             part_used(measured.cpu_percent, nothing, measured.cpu_millis),
             part_used(measured.memory_percent, nothing, measured.memory_bytes),
         )
+        self._loads: list[float] = load(*used, weights).tolist()
+        self._piles: dict[TaskId, list[_Estimate | None]] = {}
+        self._of_template: dict[tuple[int, bool], tuple[int, int]] = {}
         self.scores: FloatArray = np.where(measured.is_fresh, score(*used, weights), 0.0)
         """Of every node, kept true; 0 where nothing fresh is known, shape (N,)."""
 
     def warm_up(self, tasks_by_node: Sequence[Mapping[TaskId, Task]], *, since: float) -> None:
         """Count tasks that began to run after `since`, seconds since 1970, or are about to."""
-        is_young = is_unseen(since)
+        unseen = Unseen(since)
         for column, tasks in enumerate(tasks_by_node):
-            if self._fresh[column]:
-                for task in sorted((task for task in tasks.values() if is_young(task)), key=lambda task: task.key):
+            if self._fresh[column] and tasks:
+                for task in sorted(unseen.among(tasks.values()), key=lambda task: task.key):
                     self._push(task.id, self._estimated(task.template, column))
 
     def apply(self, change: Change) -> None:
@@ -130,19 +131,20 @@ class Shadow:
             if each is not None:
                 self._cpu[each.column] += sign * each.cpu
                 self._memory[each.column] += sign * each.memory
-                self.scores[each.column] = score_of_one(*self._used(each.column), self._weights)
+                self._note(each.column)
 
-    def _used(self, column: int) -> tuple[float, float]:
+    def _note(self, column: int) -> None:
+        """Bring load and score of a node up to date."""
         cpu_percent, memory_percent = self._percents[column]
         cpu_millis, memory_bytes = self._capacities[column]
-        return (
-            part_used_of_one(cpu_percent, self._cpu[column], cpu_millis),
-            part_used_of_one(memory_percent, self._memory[column], memory_bytes),
-        )
+        cpu = part_used_of_one(cpu_percent, self._cpu[column], cpu_millis)
+        memory = part_used_of_one(memory_percent, self._memory[column], memory_bytes)
+        self._loads[column] = load_of_one(cpu, memory, self._weights)
+        self.scores[column] = score_of_one(cpu, memory, self._weights)
 
     def _estimated(self, template: TaskTemplate, column: int) -> _Estimate:
         """Estimate a task on a node, by the load that the node has without it."""
-        is_risky = load_of_one(*self._used(column), self._weights) >= self._risky_from
+        is_risky = self._loads[column] >= self._risky_from
         known = self._of_template.get((template.number, is_risky))
         if known is None:
             known = self._of_template[template.number, is_risky] = _estimates(
@@ -170,24 +172,35 @@ def _estimates(template: TaskTemplate, estimator: Estimator, *, is_risky: bool) 
     return cpu, memory
 
 
-def is_unseen(since: float) -> Callable[[Task], bool]:
-    """Return what tells of a task on a node whether its use cannot be measured yet: it began after `since`, or will."""
-    # times of the API server are whole seconds in one form, whose texts compare as they do
-    last_seen = time_text(math.floor(since))
+class Unseen:
+    """Which tasks on a node began after a moment, or will, so that their use cannot be measured yet."""
 
-    def began_after(pod: wire.Pod) -> bool:
-        text = pod.status.start_time
-        if len(text) == _PLAIN_TIME and text[-1] == "Z":
-            return text > last_seen
+    def __init__(self, since: float) -> None:
+        self._since = since
+        # times of the API server are whole seconds in one form, whose texts compare as they do
+        self._last_seen = time_text(math.floor(since))
+
+    def among(self, tasks: Iterable[Task]) -> list[Task]:
+        """Return these tasks."""
+        last_seen = self._last_seen
+        return [
+            task
+            for task in tasks
+            # nearly all are old: that is found out without a call
+            if not (
+                task.status is TaskStatus.RUNNING
+                and "" < (start := task.pod.status.start_time) <= last_seen
+                and len(start) == _PLAIN_TIME
+                and start[-1] == "Z"
+            )
+            and self._is_young(task)
+        ]
+
+    def _is_young(self, task: Task) -> bool:
+        if task.status is not TaskStatus.RUNNING:
+            return task.status in _ABOUT_TO_RUN
+        start = task.pod.status.start_time
         try:
-            return not text or unix_seconds(text) > since
+            return not start or unix_seconds(start) > self._since
         except ValueError:
             return True
-
-    def tell(task: Task) -> bool:
-        status = task.status
-        if status is TaskStatus.RUNNING:
-            return began_after(task.pod)
-        return status in _ABOUT_TO_RUN
-
-    return tell
