@@ -1,0 +1,189 @@
+"""A whole cluster in one process: API server, hollow nodes, cache, hands and daemon, with a clock that the test moves."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cache.cache import SchedulerCache
+from emulator.clock import Clock
+from emulator.hollow.kubelets import KubeletOptions, Kubelets
+from emulator.run import Emulator
+from framework.configuration import Configuration
+from framework.cycle import Observer, run_cycle
+from framework.memory import Memory, Settled
+from framework.registry import Registry
+from kube.client import Client
+from kube.configuration import ClusterOptions, connect
+from model.plan import Plan
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from scheduler.cluster import make_cache
+from scheduler.counting import Rate
+from scheduler.daemon import Daemon
+from scheduler.leadership import Alone
+from scheduler.metrics import Metrics
+from scheduler.options import parse_options
+from scheduler.registry import load_registry
+from scheduler.settings import read_configuration
+
+__all__ = ["Ground", "standing"]
+
+CRDS = Path(__file__).parents[2] / "config" / "crd"
+START = 1_800_000_000.0
+"""When it all begins, seconds since 1970."""
+
+Object = dict[str, Any]
+
+
+@dataclass
+class Time:
+    """One clock for the server, the kubelets and the daemon."""
+
+    now: float = START
+
+    def __call__(self) -> float:
+        """Tell it."""
+        return self.now
+
+
+@dataclass
+class Noting:
+    """The cache, with a note of each plan that it took."""
+
+    cache: SchedulerCache
+    taken: list[Plan] = field(default_factory=list)
+    """Of the cycle under way."""
+
+    def snapshot(self) -> Snapshot:
+        """Look."""
+        self.taken = []
+        return self.cache.snapshot()
+
+    def assume(self, plan: Plan) -> bool:
+        """Take a plan or not."""
+        is_taken = self.cache.assume(plan)
+        if is_taken:
+            self.taken.append(plan)
+        return is_taken
+
+    async def carry_out(self, plan: Plan) -> None:
+        """Do it."""
+        await self.cache.carry_out(plan)
+
+    def write(self, report: CycleReport) -> None:
+        """Write it."""
+        self.cache.write(report)
+
+
+@dataclass(kw_only=True)
+class Ground:
+    """What a test has in its hands."""
+
+    emulator: Emulator
+    client: Client
+    kubelets: Kubelets
+    cache: SchedulerCache
+    noting: Noting
+    daemon: Daemon
+    time: Time
+
+    def objects(self, plural: str, group: str = "") -> list[Object]:
+        """Return what the server has of a kind, now."""
+        collection = self.emulator.store.collection(group, plural)
+        return [record.object() for record in collection.records()]
+
+    async def post(self, path: str, body: Object) -> Object:
+        """Create an object."""
+        made: Object = await self.client.request_json("POST", path, body=body)
+        return made
+
+    async def cycle(self) -> CycleReport:
+        """Run one cycle, to the end of the last request that its plans make."""
+        self.time.now += 1.0
+        report = await self.daemon.run_once()
+        assert report is not None, "the cycle failed: see the log"
+        while self.daemon._in_flight:
+            await asyncio.wait(tuple(self.daemon._in_flight))
+        return report
+
+    def bound_by_group(self) -> dict[str, list[Object]]:
+        """Return the pods that have a node and are not on their way out, by the name of their group."""
+        found = defaultdict(list)
+        for pod in self.objects("pods"):
+            if pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp"):
+                found[pod["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name", "")].append(pod)
+        return found
+
+
+@asynccontextmanager
+async def standing(folder: Path, configuration: Path) -> AsyncIterator[Ground]:
+    """Let a cluster stand for the length of a block, without nodes or queues."""
+    time = Time()
+    async with AsyncExitStack() as stack:
+        emulator = await stack.enter_async_context(Emulator(clock=Clock(time)))
+        cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(folder / "kubeconfig"))))
+        client = await stack.enter_async_context(Client(cluster, component="soak"))
+        for file in sorted(CRDS.glob("*.yaml")):
+            for definition in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+                await client.request_json(
+                    "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body=definition
+                )
+        kubelets = Kubelets(client, KubeletOptions(start_seconds=0.0, termination_seconds=0.05), clock=Clock(time))
+        alive = asyncio.get_running_loop().create_task(kubelets.run())
+        stack.callback(alive.cancel)
+        await kubelets.ready.wait()
+        yield await _begin(stack, emulator, client, kubelets, time, configuration)
+
+
+async def _begin(
+    stack: AsyncExitStack, emulator: Emulator, client: Client, kubelets: Kubelets, time: Time, file: Path
+) -> Ground:
+    options = parse_options(["--leader-elect=false"], {}).options
+    registry, metrics = load_registry(), Metrics()
+    cache, _hands = make_cache(client, options, metrics, Rate(), is_leader=lambda: True)
+    stack.push_async_callback(cache.stop)
+    assert await cache.start(patience_seconds=30.0)
+    assert await cache.take_over()
+    configuration = read_configuration(file.read_text(encoding="utf-8"), registry).configuration
+    noting = Noting(cache)
+    daemon = Daemon(
+        cluster=noting,
+        leadership=Alone(),
+        configuration=lambda: configuration,
+        decide=Deciding(registry),
+        metrics=metrics,
+        period=0.0,
+        wall=time,
+    )
+    stack.push_async_callback(daemon.drain, 5.0)
+    return Ground(
+        emulator=emulator, client=client, kubelets=kubelets, cache=cache, noting=noting, daemon=daemon, time=time
+    )
+
+
+@dataclass
+class Deciding:
+    """A cycle, as the daemon's process binds it."""
+
+    registry: Registry
+    settled: Settled = field(default_factory=Settled)
+
+    def __call__(
+        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        """Decide once."""
+        return run_cycle(
+            snapshot,
+            configuration,
+            registry=self.registry,
+            now=now,
+            memory=memory,
+            observer=observer,
+            settled=self.settled,
+        )

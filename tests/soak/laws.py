@@ -1,0 +1,228 @@
+"""What must hold after each cycle, read from the objects of the API server and from the plans that were carried out."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from emulator.quantities import amount
+from model.plan import Plan
+from tests.soak.ground import Ground, Object
+from tests.soak.workload import GROUP_NAME, HYPERNODES, PARENTS, Workload
+
+__all__ = ["Laws"]
+
+ENDED: Final = frozenset({"Succeeded", "Failed"})
+BETWEEN_QUEUES: Final = frozenset({"reclaim", "gangreclaim"})
+WITHOUT_BENEFICIARY: Final = "shuffle"
+
+
+@dataclass(kw_only=True)
+class Figures:
+    """What happened, for the report."""
+
+    cycles: int = 0
+    binds: int = 0
+    evictions: int = 0
+    refused_evictions: int = 0
+    """By a disruption budget, at the server."""
+    by_action: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Won:
+    """A place that a pod waits for, or has got, by an eviction."""
+
+    job: str
+    name: str
+    node: str
+    action: str
+    cycle: int
+    losers: frozenset[str]
+    """Jobs for which it may not be evicted by preemption, or queues for which not by reclaim."""
+
+
+class Laws:
+    """Looks at one cluster after each cycle and collects what is broken."""
+
+    def __init__(self, ground: Ground, workload: Workload) -> None:
+        self._ground, self._workload = ground, workload
+        self.broken: list[str] = []
+        self.figures = Figures()
+        self._won: dict[str, Won] = {}
+        """By UID of the beneficiary's pod."""
+        self._evicted: dict[str, str] = {}
+        """Reason by UID of each pod that left for one."""
+        self._shaken: set[str] = set()
+        """Groups that lost a part of a gang because a budget held the rest back."""
+
+    def look(self, cycle: int, plans: list[Plan]) -> None:
+        """Check all laws after a cycle whose plans were carried out."""
+        pods = self._ground.objects("pods")
+        found = [
+            *self._overcommitted(pods),
+            *self._refused_by_kubelets(pods),
+            *self._half_bound(plans),
+            *self._across_topology(pods),
+            *self._beyond_capability(pods),
+            *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
+        ]
+        self.broken += [f"cycle {cycle}: {each}" for each in found]
+        self.figures.cycles += 1
+
+    async def look_at_books(self, cycle: int) -> None:
+        """The books equal those that are made anew from the same objects."""
+        self.broken += [f"cycle {cycle}: books: {each}" for each in await self._ground.cache.audit()]
+
+    def look_at_the_end(self) -> None:
+        """Whoever others were evicted for was bound, is gone, or was told why not."""
+        pods = {pod["metadata"]["uid"]: pod for pod in self._ground.objects("pods")}
+        for uid, won in self._won.items():
+            pod = pods.get(uid)
+            if pod is None or pod["spec"].get("nodeName"):
+                continue
+            told = [each for each in pod["status"].get("conditions", []) if each["type"] == "PodScheduled"]
+            if not told or not told[0].get("message"):
+                self.broken.append(f"{won.name}, for which {won.action} evicted in cycle {won.cycle}, was told nothing")
+
+    # Placing ----------------------------------------------------------------------------------------------------------
+
+    def _overcommitted(self, pods: list[Object]) -> Iterator[str]:
+        used: dict[str, Counter[str]] = defaultdict(Counter)
+        for pod in pods:
+            if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ENDED:
+                used[pod["spec"]["nodeName"]].update(_requests(pod))
+        for node in self._ground.objects("nodes"):
+            name, offered = node["metadata"]["name"], node["status"]["allocatable"]
+            for resource, total in used[name].items():
+                if total > (amount(offered.get(resource, "0")) or 0):
+                    yield f"{name} is over-committed: {float(total)} {resource}"
+
+    def _refused_by_kubelets(self, pods: list[Object]) -> Iterator[str]:
+        for pod in pods:
+            if pod["status"].get("phase") == "Failed":
+                yield f"{pod['metadata']['name']} was refused by its node: {pod['status'].get('message')}"
+
+    def _half_bound(self, plans: list[Plan]) -> Iterator[str]:
+        """A gang that just got members has its minimum; one that just lost some has it, or nothing."""
+        bound = self._ground.bound_by_group()
+        got = {_group(bind.job) for plan in plans for bind in plan.binds}
+        lost = {_group(eviction.job) for plan in plans for eviction in plan.evictions}
+        for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
+            name, minimum = group["metadata"]["name"], group["spec"]["minMember"]
+            count = len(bound[name]) if name in bound else 0
+            if name in self._workload.lost_groups or name in self._shaken:
+                if count >= minimum:
+                    self._workload.lost_groups.discard(name)
+                    self._shaken.discard(name)
+                continue
+            if name in got and count < minimum:
+                yield f"{name} is bound in part: {count} of {minimum}"
+            elif name in lost and 0 < count < minimum:
+                yield f"{name} was evicted in part: {count} of {minimum} are left"
+
+    def _across_topology(self, pods: list[Object]) -> Iterator[str]:
+        if "network-topology-aware" not in self._workload.plugins:
+            return
+        nodes_by_group: dict[str, set[str]] = defaultdict(set)
+        for pod in pods:
+            if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ENDED:
+                nodes_by_group[pod["metadata"]["annotations"][GROUP_NAME]].add(pod["spec"]["nodeName"])
+        for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
+            wanted = group["spec"].get("networkTopology")
+            nodes = nodes_by_group[group["metadata"]["name"]]
+            if wanted and wanted["mode"] == "hard" and nodes and _tier_of(nodes) > wanted["highestTierAllowed"]:
+                yield f"{group['metadata']['name']} lies across its topology: {sorted(nodes)}"
+
+    def _beyond_capability(self, pods: list[Object]) -> Iterator[str]:
+        if not self._workload.plugins & {"capacity", "proportion"}:
+            return
+        queues = {queue["metadata"]["name"]: queue for queue in self._ground.objects("queues", "scheduling.volcano.sh")}
+        queue_of = {
+            group["metadata"]["name"]: group["spec"]["queue"]
+            for group in self._ground.objects("podgroups", "scheduling.volcano.sh")
+        }
+        used: Counter[str] = Counter()
+        for pod in pods:
+            is_here = pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp")
+            if not is_here or pod["status"].get("phase") in ENDED:
+                continue
+            queue = queue_of.get(pod["metadata"]["annotations"][GROUP_NAME], "")
+            while queue:
+                used[queue] += int(_requests(pod)["cpu"])
+                queue = PARENTS.get(queue, "") if self._workload.is_tree else ""
+        for name, queue in queues.items():
+            limit = queue["spec"].get("capability", {}).get("cpu")
+            if limit and used[name] > int(limit):
+                yield f"queue {name} uses {used[name]} of {limit} CPUs"
+
+    # Evicting ---------------------------------------------------------------------------------------------------------
+
+    def _evictions(self, cycle: int, plans: list[Plan], pods: Mapping[str, Object]) -> Iterator[str]:
+        self.figures.binds += sum(len(plan.binds) for plan in plans)
+        for plan in plans:
+            for eviction in plan.evictions:
+                pod = pods.get(eviction.task)
+                if pod is not None and not pod["metadata"].get("deletionTimestamp"):
+                    self.figures.refused_evictions += 1
+                    self._shaken.add(_group(eviction.job))
+                    continue
+                self.figures.evictions += 1
+                self.figures.by_action[plan.action] += 1
+                if eviction.task in self._evicted:
+                    yield f"{eviction.name} was evicted twice: {self._evicted[eviction.task]}, {eviction.reason}"
+                self._evicted[eviction.task] = eviction.reason
+                yield from self._taken_back(plan, eviction)
+            if plan.evictions and plan.action != WITHOUT_BENEFICIARY:
+                if plan.job is None or not (plan.nominations or plan.binds):
+                    yield f"{plan.action} evicted {[each.name for each in plan.evictions]} for nobody"
+                self._note_winners(cycle, plan)
+
+    def _taken_back(self, plan: Plan, eviction: Any) -> Iterator[str]:
+        won = self._won.get(eviction.task)
+        if won is None or won.node != eviction.node:
+            return
+        is_same_rule = (plan.action in BETWEEN_QUEUES) == (won.action in BETWEEN_QUEUES)
+        gainer = str(plan.queue) if plan.action in BETWEEN_QUEUES else _group(plan.job)
+        if is_same_rule and gainer in won.losers:
+            yield f"{gainer} took back {won.name} by {plan.action}, which won its place from it in cycle {won.cycle}"
+
+    def _note_winners(self, cycle: int, plan: Plan) -> None:
+        queue_of = {
+            group["metadata"]["name"]: group["spec"]["queue"]
+            for group in self._ground.objects("podgroups", "scheduling.volcano.sh")
+        }
+        names = [_group(eviction.job) for eviction in plan.evictions]
+        losers = [queue_of.get(name, "") for name in names] if plan.action in BETWEEN_QUEUES else names
+        for place in plan.nominations:
+            self._won[place.task] = Won(
+                job=_group(plan.job),
+                name=place.name,
+                node=place.node,
+                action=plan.action,
+                cycle=cycle,
+                losers=frozenset(losers),
+            )
+
+
+def _group(job: str | None) -> str:
+    return (job or "").rpartition("/")[2]
+
+
+def _requests(pod: Object) -> Counter[str]:
+    amounts: Object = {}
+    for container in pod["spec"]["containers"]:
+        amounts |= container.get("resources", {}).get("requests", {})
+    return Counter({name: amount(str(value)) or 0 for name, value in amounts.items()} | {"pods": 1})
+
+
+def _nodes_under(name: str) -> set[str]:
+    if name not in HYPERNODES:
+        return {name}
+    return set().union(*(_nodes_under(member) for member in HYPERNODES[name][1]))
+
+
+def _tier_of(nodes: set[str]) -> int:
+    """Return the lowest tier of a domain that holds all of them; above all tiers where none does."""
+    tiers = [tier for name, (tier, _) in HYPERNODES.items() if nodes <= _nodes_under(name)]
+    return min(tiers, default=max(tier for tier, _ in HYPERNODES.values()) + 1)

@@ -1,0 +1,108 @@
+"""Thirty configurations, each on a cluster of its own with jobs that come and end and nodes that are lost.
+
+A short form runs always; PYROCLAST_SOAK=1 (`make soak`) runs all of them for two hundred cycles.
+"""
+
+import json
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from framework.configuration import Profile
+from framework.lint import Severity, check
+from scheduler.registry import load_registry
+from scheduler.settings import read_configuration
+from tests.soak.ground import standing
+from tests.soak.laws import Laws
+from tests.soak.workload import Workload
+
+FILES = sorted((Path(__file__).parent / "configurations").glob("*.yaml"))
+IS_LONG = os.environ.get("PYROCLAST_SOAK") == "1"
+CYCLES = int(os.environ.get("PYROCLAST_SOAK_CYCLES", "200" if IS_LONG else "20"))
+CALM_CYCLES = 20
+"""At the end nobody comes, so that promises are kept."""
+SHORT = ("03", "05", "13", "29")
+SEED = int(os.environ.get("PYROCLAST_SOAK_SEED", "20"))
+LATER = "release does not have yet"
+
+
+def unknown_names(file: Path) -> list[str]:
+    """Return what a file names that is not there yet."""
+    read = partial(read_configuration, registry=load_registry())
+    return [finding.message for finding in check(file.read_text(encoding="utf-8"), read) if LATER in finding.message]
+
+
+def profile_of(file: Path) -> Profile:
+    """Return what a file says about pods of this scheduler."""
+    (profile,) = read_configuration(file.read_text(encoding="utf-8"), load_registry()).configuration.profiles
+    return profile
+
+
+def test_thirty_configurations_name_everything_that_is_registered() -> None:
+    """No plugin and no action is left out, and none stands proportion beside capacity."""
+    registry = load_registry()
+    texts = [file.read_text(encoding="utf-8") for file in FILES]
+
+    assert len(FILES) == 30
+    named = {word for text in texts for word in text.replace(",", " ").replace('"', " ").split()}
+    assert (set(registry.plugins) | set(registry.actions)) - named == set()
+    assert not [text for text in texts if "name: proportion" in text and "name: capacity" in text]
+    assert all(text.startswith("# ") for text in texts)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_nothing_in_a_configuration_looks_like_a_mistake(file: Path) -> None:
+    """`pyroclast config check` finds no fault and nothing to warn of."""
+    if unknown := unknown_names(file):
+        pytest.skip(unknown[0])
+    findings = check(file.read_text(encoding="utf-8"), partial(read_configuration, registry=load_registry()))
+
+    assert [finding for finding in findings if finding.severity in {Severity.FAULT, Severity.WARNING}] == []
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if IS_LONG or file.name[:2] in SHORT], ids=lambda file: file.stem
+)
+async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
+    """With jobs that come and end, nodes that are lost, and every pod that is gone made anew."""
+    if unknown := unknown_names(file):
+        pytest.skip(unknown[0])
+    began = time.monotonic()
+    async with standing(tmp_path, file) as ground:
+        workload = Workload(ground, profile_of(file), SEED)
+        laws = Laws(ground, workload)
+        await workload.begin()
+        for cycle in range(CYCLES + CALM_CYCLES):
+            await workload.step(cycle, is_calm=cycle >= CYCLES)
+            await ground.cycle()
+            laws.look(cycle, ground.noting.taken)
+            await laws.look_at_books(cycle)
+        laws.look_at_the_end()
+    tell(file, laws, workload, time.monotonic() - began)
+
+    assert laws.broken == []
+    assert laws.figures.binds > 0
+
+
+def tell(file: Path, laws: Laws, workload: Workload, seconds: float) -> None:
+    """Print the figures of one configuration, and add them to a file where one is named."""
+    figures = laws.figures
+    line = {
+        "configuration": file.stem,
+        "cycles": figures.cycles,
+        "binds": figures.binds,
+        "evictions": figures.evictions,
+        "by_action": dict(figures.by_action),
+        "refused_evictions": figures.refused_evictions,
+        "jobs_ended": workload.ended,
+        "nodes_lost": workload.losses,
+        "seconds": round(seconds, 1),
+        "broken": len(laws.broken),
+    }
+    print(json.dumps(line))  # noqa: T201 - shown by `make soak`
+    if target := os.environ.get("PYROCLAST_SOAK_REPORT"):
+        with Path(target).open("a", encoding="utf-8") as report:
+            report.write(json.dumps(line) + "\n")

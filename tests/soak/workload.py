@@ -1,0 +1,383 @@
+"""A random workload: jobs come and end, nodes go and come back, and a controller makes lost pods anew.
+
+What there is beside plain gangs follows from the plugins of a configuration: a tree of queues, groups of nodes, racks
+behind switches, zones that may be revoked, budgets, quotas.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from framework.configuration import Profile
+from kube.client import MediaType
+from kube.errors import ApiError
+from tests.soak.ground import Ground, Object
+
+__all__ = ["GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "Workload"]
+
+NAMESPACE: Final = "soak"
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+"""Annotation by which a pod names its group."""
+GPU: Final = "nvidia.com/gpu"
+PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
+QUEUES_PATH: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
+
+NODES: Final = 8
+NODE_CPU: Final = 8
+NODE_GPU: Final = 4
+"""Of the first half of the nodes."""
+LOAD: Final = 1.4
+"""Requests of all jobs, as a part of the cluster's CPU, above which no job comes."""
+PARENTS: Final = {"red": "left", "green": "left", "blue": "right", "left": "root", "right": "root"}
+"""Of a tree of queues."""
+HYPERNODES: Final = {
+    "rack-0": (1, ("node-0", "node-1")),
+    "rack-1": (1, ("node-2", "node-3")),
+    "rack-2": (1, ("node-4", "node-5")),
+    "rack-3": (1, ("node-6", "node-7")),
+    "row-0": (2, ("rack-0", "rack-1")),
+    "row-1": (2, ("rack-2", "rack-3")),
+}
+"""Tier and members by name."""
+PRIORITIES: Final = {"low": 10, "middle": 100, "high": 1000}
+LEAVES: Final = ("red", "green", "blue")
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """One job and what its controller remembers."""
+
+    name: str
+    queue: str
+    tasks: int
+    minimum: int
+    cpu: int
+    gpu: int
+    priority: str
+    cycles: int
+    """How many cycles each of its pods runs."""
+    topology: Object | None
+    extra: Object
+    """Annotations of its pods."""
+    group_annotations: Object
+    grace_seconds: int
+    has_budget: bool
+    ends_by_pod: dict[str, int] = field(default_factory=dict)
+    """Cycle in which a running pod will have ended."""
+    succeeded: int = 0
+    made: int = 0
+
+    @property
+    def requests(self) -> Object:
+        """What each pod asks for."""
+        amounts: Object = {"cpu": str(self.cpu), "memory": f"{self.cpu}Gi"} if self.cpu else {}
+        return amounts | ({GPU: str(self.gpu)} if self.gpu else {})
+
+
+class Workload:
+    """All that happens in a cluster beside scheduling; it hangs on the seed and on what the scheduler does."""
+
+    def __init__(self, ground: Ground, profile: Profile, seed: int) -> None:
+        self._ground, self._chance = ground, random.Random(seed)
+        self.plugins = {option.plugin for option in profile.plugins}
+        self.is_tree = any(
+            option.plugin in {"capacity", "nodegroup"} and option.hierarchy for option in profile.plugins
+        )
+        self.jobs: dict[str, Job] = {}
+        self._numbers = 0
+        self._lost_nodes: dict[int, int] = {}
+        """Cycle of its return by number of the node."""
+        self.lost_groups: set[str] = set()
+        """Groups that a loss of a node has hit, until they have their minimum again."""
+        self.ended = 0
+        self.losses = 0
+
+    async def begin(self) -> None:
+        """Make what is there from the start."""
+        await self._ground.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for name, value in PRIORITIES.items():
+            await self._ground.post(
+                "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": name}, "value": value}
+            )
+        for queue in self._queues():
+            await self._ground.post(QUEUES_PATH, queue)
+        for number in range(NODES):
+            await self._add_node(number)
+        if "network-topology-aware" in self.plugins:
+            for name, (tier, members) in HYPERNODES.items():
+                await self._ground.post(
+                    "/apis/topology.volcano.sh/v1alpha1/hypernodes", _hypernode(name, tier, members)
+                )
+        if "resourcequota" in self.plugins:
+            hard = {"cpu": str(NODES * NODE_CPU), "pods": "500"}
+            await self._ground.post(
+                f"/api/v1/namespaces/{NAMESPACE}/resourcequotas",
+                {"metadata": {"name": "quota"}, "spec": {"hard": hard}},
+            )
+
+    async def step(self, cycle: int, *, is_calm: bool = False) -> None:
+        """Let one cycle's worth of things happen; where it is calm nobody comes and no node is lost."""
+        await self._return_nodes(cycle)
+        await self._end_pods(cycle)
+        await self._make_missing_pods()
+        if is_calm:
+            return
+        if self._chance.random() < 0.03:
+            await self._lose_node(cycle)
+        for _ in range(self._chance.choice((0, 0, 1, 1, 2))):
+            if self._load() < LOAD * NODES * NODE_CPU:
+                await self._add_job()
+
+    # Queues and nodes -------------------------------------------------------------------------------------------------
+
+    def _queues(self) -> list[Object]:
+        made = [_queue("left", deserved=40), _queue("right", deserved=24, capability=48)] if self.is_tree else []
+        made += [
+            _queue("red", weight=2, deserved=24, guarantee=8),
+            _queue("green", weight=1, deserved=16, capability=32),
+            _queue("blue", weight=3, deserved=24, capability=40),
+        ]
+        for queue in made:
+            name = queue["metadata"]["name"]
+            if self.is_tree:
+                queue["spec"]["parent"] = PARENTS[name]
+            side = "left" if name in {"red", "green", "left"} else "right"
+            queue["metadata"]["annotations"] = {
+                "volcano.sh/hierarchy": f"root/{side}/{name}",
+                "volcano.sh/hierarchy-weights": "1/2/1",
+            }
+            if "nodegroup" in self.plugins and name in LEAVES:
+                queue["spec"]["affinity"] = _affinity(name)
+        return made
+
+    async def _add_node(self, number: int) -> None:
+        amounts = {"cpu": str(NODE_CPU), "memory": "32Gi", "pods": "20"}
+        amounts |= {GPU: str(NODE_GPU)} if number < NODES // 2 else {}
+        labels = {"emulator.pyroclast.io/hollow": "true", "kubernetes.io/hostname": f"node-{number}"}
+        if "nodegroup" in self.plugins:
+            labels["volcano.sh/nodegroup-name"] = f"group{number % 3}"
+        if "tdm" in self.plugins and number >= NODES - 2:
+            labels["volcano.sh/revocable-zone"] = "rz1"
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
+        await self._ground.post(
+            "/api/v1/nodes",
+            {
+                "metadata": {"name": f"node-{number}", "labels": labels},
+                "spec": {},
+                "status": {"capacity": amounts, "allocatable": amounts, "conditions": [ready]},
+            },
+        )
+
+    async def _lose_node(self, cycle: int) -> None:
+        number = self._chance.randrange(NODES)
+        if number in self._lost_nodes or len(self._lost_nodes) > 1:
+            return
+        self._lost_nodes[number] = cycle + self._chance.randint(5, 15)
+        self.losses += 1
+        await self._ground.client.request("DELETE", f"/api/v1/nodes/node-{number}")
+        for pod in self._ground.objects("pods"):
+            if pod["spec"].get("nodeName") == f"node-{number}":
+                self.lost_groups.add(_group_of(pod))
+                await self._remove_pod(pod)
+
+    async def _return_nodes(self, cycle: int) -> None:
+        # Pods that were bound to the node as it went end here, as the garbage collector of pods sees to it.
+        for pod in self._ground.objects("pods"):
+            node = pod["spec"].get("nodeName", "")
+            if node and int(node.removeprefix("node-")) in self._lost_nodes:
+                self.lost_groups.add(_group_of(pod))
+                await self._remove_pod(pod)
+        for number in [number for number, back in self._lost_nodes.items() if back <= cycle]:
+            del self._lost_nodes[number]
+            await self._add_node(number)
+
+    # Jobs -------------------------------------------------------------------------------------------------------------
+
+    def _load(self) -> int:
+        return sum(job.cpu * (job.tasks - job.succeeded) for job in self.jobs.values())
+
+    async def _add_job(self) -> None:
+        job = self._draw_job()
+        self.jobs[job.name] = job
+        spec = {
+            "minMember": job.minimum,
+            "queue": job.queue,
+            "priorityClassName": job.priority,
+            "minResources": {"cpu": str(job.cpu * job.minimum)},
+        }
+        if job.topology is not None:
+            spec["networkTopology"] = job.topology
+        await self._ground.post(
+            GROUPS_PATH,
+            {
+                "apiVersion": "scheduling.volcano.sh/v1beta1",
+                "kind": "PodGroup",
+                "metadata": {"name": job.name, "annotations": job.group_annotations},
+                "spec": spec,
+            },
+        )
+        if job.has_budget:
+            await self._ground.post(
+                f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets",
+                {
+                    "metadata": {"name": job.name},
+                    "spec": {"minAvailable": job.minimum, "selector": {"matchLabels": {"job": job.name}}},
+                },
+            )
+
+    def _draw_job(self) -> Job:
+        chance = self._chance
+        self._numbers += 1
+        tasks = chance.choice((1, 1, 2, 3, 4, 4, 6))
+        cpu = chance.choice((0, 1, 1, 2, 2, 3))
+        job = Job(
+            name=f"job-{self._numbers}",
+            queue=chance.choice(LEAVES),
+            tasks=tasks,
+            minimum=chance.choice((1, tasks, tasks)),
+            cpu=cpu,
+            gpu=chance.choice((0, 0, 0, 1)) if cpu else 0,
+            priority=chance.choice(tuple(PRIORITIES)),
+            cycles=chance.randint(4, 40),
+            topology=None,
+            extra={},
+            group_annotations={},
+            grace_seconds=chance.choice((0, 0, 30)),
+            has_budget=chance.random() < 0.1,
+        )
+        self._adorn(job)
+        return job
+
+    def _adorn(self, job: Job) -> None:
+        """Give a job what the plugins of the configuration look at."""
+        chance = self._chance
+        if "network-topology-aware" in self.plugins and chance.random() < 0.5:
+            mode = chance.choice(("hard", "hard", "soft"))
+            job.topology = {"mode": mode, "highestTierAllowed": chance.choice((1, 2))}
+        if chance.random() < 0.1:
+            job.extra["volcano.sh/preemptable"] = "false"
+        if "tdm" in self.plugins and chance.random() < 0.4:
+            job.extra |= {"volcano.sh/preemptable": "true", "volcano.sh/revocable-zone": "*"}
+        if "cdp" in self.plugins and chance.random() < 0.5:
+            job.extra["volcano.sh/cooldown-time"] = "10s"
+        if "sla" in self.plugins and chance.random() < 0.3:
+            job.group_annotations["volcano.sh/sla-waiting-time"] = "20s"
+        if "task-topology" in self.plugins and job.tasks > 1 and chance.random() < 0.6:
+            kind = chance.choice(("affinity", "anti-affinity"))
+            job.group_annotations[f"volcano.sh/task-topology-{kind}"] = "first,rest"
+
+    async def _make_missing_pods(self) -> None:
+        """As job controllers do: a pod that is gone without having succeeded is made anew."""
+        present: dict[str, int] = {}
+        for pod in self._ground.objects("pods"):
+            if pod["status"].get("phase") == "Failed":
+                await self._remove_pod(pod)
+            elif pod["status"].get("phase") != "Succeeded":
+                present[_group_of(pod)] = present.get(_group_of(pod), 0) + 1
+        for job in list(self.jobs.values()):
+            for _ in range(job.tasks - job.succeeded - present.get(job.name, 0)):
+                job.made += 1
+                await self._ground.post(PODS_PATH, _pod(job, job.made))
+
+    async def _end_pods(self, cycle: int) -> None:
+        for pod in self._ground.objects("pods"):
+            job = self.jobs.get(_group_of(pod))
+            if job is None or pod["status"].get("phase") != "Running" or pod["metadata"].get("deletionTimestamp"):
+                continue
+            ends = job.ends_by_pod.setdefault(pod["metadata"]["name"], cycle + job.cycles)
+            if ends <= cycle:
+                job.succeeded += 1
+                await self._ground.client.request(
+                    "PATCH",
+                    f"{PODS_PATH}/{pod['metadata']['name']}/status",
+                    body=b'{"status": {"phase": "Succeeded"}}',
+                    media_type=MediaType.MERGE_PATCH,
+                )
+        for job in [job for job in self.jobs.values() if job.succeeded >= job.tasks]:
+            await self._end_job(job)
+
+    async def _end_job(self, job: Job) -> None:
+        del self.jobs[job.name]
+        self.ended += 1
+        for pod in self._ground.objects("pods"):
+            if _group_of(pod) == job.name:
+                await self._remove_pod(pod)
+        await self._ground.client.request("DELETE", f"{GROUPS_PATH}/{job.name}")
+        if job.has_budget:
+            await self._ground.client.request(
+                "DELETE", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{job.name}"
+            )
+
+    async def _remove_pod(self, pod: Object) -> None:
+        try:
+            await self._ground.client.request(
+                "DELETE", f"{PODS_PATH}/{pod['metadata']['name']}", body=b'{"gracePeriodSeconds": 0}'
+            )
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+
+
+def _group_of(pod: Object) -> str:
+    name: str = pod["metadata"]["annotations"][GROUP_NAME]
+    return name
+
+
+def _pod(job: Job, number: int) -> Object:
+    role = "first" if number == 1 else "rest"
+    return {
+        "metadata": {
+            "name": f"{job.name}-{number}",
+            "labels": {"job": job.name},
+            "annotations": {GROUP_NAME: job.name, "volcano.sh/task-spec": role, **job.extra},
+        },
+        "spec": {
+            "schedulerName": "volcano",
+            "priorityClassName": job.priority,
+            "priority": PRIORITIES[job.priority],
+            "terminationGracePeriodSeconds": job.grace_seconds,
+            "containers": [{"name": "main", "image": "none", "resources": {"requests": job.requests}}],
+        },
+    }
+
+
+def _queue(name: str, *, weight: int = 1, deserved: int, guarantee: int = 0, capability: int = 0) -> Object:
+    spec: Object = {"weight": weight, "reclaimable": True, "deserved": {"cpu": str(deserved)}}
+    if guarantee:
+        spec["guarantee"] = {"resource": {"cpu": str(guarantee)}}
+    if capability:
+        spec["capability"] = {"cpu": str(capability)}
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+def _affinity(queue: str) -> Object:
+    own = f"group{LEAVES.index(queue)}"
+    others = [f"group{number}" for number in range(3) if f"group{number}" != own]
+    required, preferred = (
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+    )
+    return {
+        "nodeGroupAffinity": {required: [own], preferred: others[:1]},
+        "nodeGroupAntiAffinity": {required: others[1:]},
+    }
+
+
+def _hypernode(name: str, tier: int, members: Sequence[str]) -> Object:
+    kind = "Node" if tier == 1 else "HyperNode"
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": name},
+        "spec": {
+            "tier": tier,
+            "members": [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members],
+        },
+    }
