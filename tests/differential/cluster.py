@@ -99,6 +99,13 @@ class Group:
         """Pods that count towards the minimum."""
         return self.count(*READY)
 
+    @property
+    def stranded(self) -> bool:
+        """Some run, and the minimum does not, those that have ended included."""
+        running = self.count("Running", "Bound")
+        others = self.count("Binding", "Allocated", "Succeeded", "Failed")
+        return 0 < running and running + others < self.minimum
+
     def counts(self, pod: Pod) -> bool:
         """Whether a pending pod counts as placed: it asks for nothing, and is not known to fit nowhere."""
         return pod.status == "Pending" and pod.best_effort and pod.key not in self.nowhere

@@ -71,7 +71,8 @@ class Plain:
             if plugin == "priority":
                 keys.append(-group.priority)
             elif plugin == "gang":
-                keys.append(group.ready + group.light >= group.minimum)
+                whole = group.ready + group.light >= group.minimum
+                keys += [whole, whole or not group.stranded]
             elif plugin == "drf":
                 keys.append(self.shares.job_share(group))
             elif plugin == "sla":
