@@ -11,6 +11,7 @@ NAMESPACE = "bench"
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 REGION = "topology.kubernetes.io/region"
+GPU = "nvidia.com/gpu"
 EPOCH_HOUR = 8
 
 
@@ -26,11 +27,13 @@ def queues(count: int = 4) -> Iterator[Object]:
         }
 
 
-def nodes(count: int, *, cpu: int = 32, memory_gib: int = 256, zones: int = 10, pods: int = 110) -> Iterator[Object]:
+def nodes(
+    count: int, *, cpu: int = 32, memory_gib: int = 256, gpus: int = 0, zones: int = 10, pods: int = 110
+) -> Iterator[Object]:
     """Equal nodes of one region, spread over zones in turn."""
     for number in range(count):
         name = f"node-{number:05d}"
-        amounts = {"cpu": str(cpu), "memory": f"{memory_gib}Gi", "pods": str(pods)}
+        amounts = {**amounts_of(cpu, memory_gib, gpus), "pods": str(pods)}
         yield {
             "apiVersion": "v1",
             "kind": "Node",
@@ -70,7 +73,15 @@ def moment(second: int) -> str:
     return f"2026-01-{1 + hours // 24:02d}T{hours % 24:02d}:{rest // 60:02d}:{rest % 60:02d}Z"
 
 
-def pod_group(name: str, queue: str, *, members: int, cpu: int, memory_gib: int, second: int, phase: str) -> Object:
+def amounts_of(cpu: int, memory_gib: int, gpus: int, times: int = 1) -> dict[str, str]:
+    """Amounts as an object carries them, so many times over; GPUs only where there are any."""
+    amounts = {"cpu": str(cpu * times), "memory": f"{memory_gib * times}Gi"}
+    return {**amounts, GPU: str(gpus * times)} if gpus else amounts
+
+
+def pod_group(
+    name: str, queue: str, *, members: int, cpu: int, memory_gib: int, second: int, phase: str, gpus: int = 0
+) -> Object:
     """A group whose minimum is all its members."""
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -84,7 +95,7 @@ def pod_group(name: str, queue: str, *, members: int, cpu: int, memory_gib: int,
         "spec": {
             "minMember": members,
             "queue": queue,
-            "minResources": {"cpu": str(cpu * members), "memory": f"{memory_gib * members}Gi"},
+            "minResources": amounts_of(cpu, memory_gib, gpus, members),
         },
         "status": {"phase": phase} if phase != "Running" else running_status(members),
     }
@@ -102,15 +113,17 @@ def pod(
     *,
     cpu: int,
     memory_gib: int,
+    gpus: int = 0,
     node: str | None = None,
     labels: Mapping[str, str] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Object:
     """One pod; running where a node is given, pending otherwise. `more` is merged into its specification."""
-    requests = {"cpu": str(cpu), "memory": f"{memory_gib}Gi"}
+    requests = amounts_of(cpu, memory_gib, gpus)
+    resources = {"requests": requests, "limits": {GPU: requests[GPU]}} if gpus else {"requests": requests}
     spec: Object = {
         "schedulerName": "volcano",
-        "containers": [{"name": "main", "image": "registry/app:1", "resources": {"requests": requests}}],
+        "containers": [{"name": "main", "image": "registry/app:1", "resources": resources}],
         **(more or {}),
     }
     if node is not None:
@@ -139,16 +152,18 @@ def gang(
     second: int,
     cpu: int = 1,
     memory_gib: int = 2,
+    gpus: int = 0,
     phase: str = "Pending",
     nodes_of: list[str] | None = None,
     labels: Mapping[str, str] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Iterator[Object]:
     """A group and its pods; running on `nodes_of` where given."""
-    yield pod_group(name, queue, members=members, cpu=cpu, memory_gib=memory_gib, second=second, phase=phase)
+    each: dict[str, Any] = {"cpu": cpu, "memory_gib": memory_gib, "gpus": gpus}
+    yield pod_group(name, queue, members=members, second=second, phase=phase, **each)
     for number in range(members):
         node = None if nodes_of is None else nodes_of[number]
-        yield pod(f"{name}-worker-{number}", name, cpu=cpu, memory_gib=memory_gib, node=node, labels=labels, more=more)
+        yield pod(f"{name}-worker-{number}", name, node=node, labels=labels, more=more, **each)
 
 
 def single_jobs(prefix: str, count: int, *, queues: int = 4, **how: Any) -> Iterator[Object]:

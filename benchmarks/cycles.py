@@ -23,6 +23,7 @@ from framework.registry import Registry
 from model.plan import Plan
 from model.report import CycleReport
 from plugins.registry import register_built_in as register_plugins
+from scheduler.simulate.cluster import SimulatedCluster
 
 __all__ = ["BENCHMARKS", "INPUTS", "input_of"]
 
@@ -105,7 +106,7 @@ def collector_off() -> Iterator[None]:
 class Bench:
     """A cluster on which cycles are run, each from the same snapshot."""
 
-    def __init__(self, books: Books, text: str = DEFAULT) -> None:
+    def __init__(self, books: Books | SimulatedCluster, text: str = DEFAULT) -> None:
         self._registry = built_in()
         self._configuration = configuration(self._registry, text)
         self._snapshot = books.snapshot()

@@ -66,7 +66,8 @@ class Closing:
         for job in session.jobs_to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
-            settled.remember(job.job, table, job.all_refusals, job.task_refusals, misfit=job.misfit)
+            if job.touched or not session.is_passed_over(job):  # else what it was told stands, and why
+                settled.remember(job.job, table, job.all_refusals, job.task_refusals, misfit=job.misfit)
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())

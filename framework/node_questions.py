@@ -40,6 +40,7 @@ class NodeQuestions(Registering):
         """Who cares about the last task that was asked about, and the length of the log at that moment."""
         self._room: tuple[int, IntArray | None] = (-1, None)
         """Room free now or later on each node, and the length of the log at that moment."""
+        self._fits_empty: dict[int, bool] = {}
         self._explained: dict[int, tuple[int, Refusal]] = {}
         """By template: why no node took its tasks, and the length of the log at that moment."""
 
@@ -167,8 +168,13 @@ class NodeQuestions(Registering):
 
     def fits_empty_nodes(self, task: Task) -> bool:
         """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
-        fits = np.logical_and.reduce(self.nodes.needs(task.template).thresholds <= self.nodes.table.allocatable, axis=0)
-        return bool((fits & self.candidates(task).permitted_by_facts).any())
+        known = self._fits_empty.get(task.template.number)
+        if known is None:
+            thresholds = self.nodes.needs(task.template).thresholds
+            fits = np.logical_and.reduce(thresholds <= self.nodes.table.allocatable, axis=0)
+            known = bool((fits & self.candidates(task).permitted_by_facts).any())
+            self._fits_empty[task.template.number] = known
+        return known
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
         """Say why no node takes a task: nodes counted by the first rule that refuses them."""

@@ -137,9 +137,9 @@ class Planner:
     # One task ---------------------------------------------------------------------------------------------------------
 
     def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> None:
-        """Place a task, unless its like found no place and nothing has changed since."""
+        """Place a task, unless it is too great for any node, or its like found no place and nothing changed since."""
         session = self._session
-        if session.pre_predicate(task) is not None:
+        if not session.fits_empty_nodes(task) or session.pre_predicate(task) is not None:
             return
         if session.beyond(task) is not None:
             self._place_one(attempt, task)

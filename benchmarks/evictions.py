@@ -1,0 +1,92 @@
+"""Evictions: B3, and what pending jobs that can never run cost a cycle in which nothing changed."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks import clusters
+from benchmarks.cycles import DEFAULT, NOW, Bench, collector_off
+from benchmarks.results import Result
+from cache.objects import books_from_objects
+from cache.options import BooksOptions
+from model.errors import ObjectError
+from scheduler.simulate.cluster import SimulatedCluster
+
+__all__ = ["BENCHMARKS", "EVICTING", "INPUTS"]
+
+Object = dict[str, Any]
+
+EVICTING = DEFAULT.replace("enqueue, allocate, backfill", "enqueue, allocate, backfill, preempt, reclaim")
+
+
+def one_queue_has_all(nodes: int = 500) -> Iterator[Object]:
+    """B3: a queue runs gangs of 8 on all GPUs, another of equal weight has as many waiting."""
+    for each in clusters.queues(2):
+        each["spec"]["weight"] = 1
+        yield each
+    yield from clusters.nodes(nodes, gpus=8)
+    how: dict[str, Any] = {"members": 8, "gpus": 1}
+    for number in range(nodes):
+        on = [f"node-{number:05d}"] * 8
+        yield from clusters.gang(f"runs-{number}", "queue-1", second=number, phase="Running", nodes_of=on, **how)
+    for number in range(nodes):
+        yield from clusters.gang(f"waits-{number}", "queue-2", second=3600 + number, phase="Inqueue", **how)
+
+
+def many_impossible(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
+    """Jobs of one pod, past the gate of their queue, that ask for more than any node has, beside a cluster that runs."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    for number in range(nodes):
+        on = [f"node-{number:05d}"] * 4
+        yield from clusters.gang(f"runs-{number}", "queue-1", members=4, second=0, cpu=8, phase="Running", nodes_of=on)
+    for number in range(jobs):
+        queue = f"queue-{number % 4 + 1}"
+        yield from clusters.gang(f"never-{number}", queue, members=1, second=number, cpu=64, phase="Inqueue")
+
+
+def b3(runs: int) -> Result:
+    """Time of a cycle that takes half of a cluster back for the queue that lacks it."""
+    bench = Bench(books_from_objects(one_queue_has_all()), EVICTING)
+    with collector_off():
+        measured = [bench.cycle() for _ in range(runs + 1)][1:]
+    seconds = statistics.median(each.seconds for each in measured)
+    plans = measured[0].report.plans
+    evicted = sum(len(plan.evictions) for plan in plans)
+    return Result(
+        "B3",
+        "reclaim: 500 nodes of 8 GPUs, a queue runs 4,000 one-GPU pods in gangs of 8, another has as many waiting; a cycle",
+        f"{seconds:.2f} s",
+        "< 2 s",
+        seconds < 2 and evicted == 2000,
+        note=f"{evicted} evicted by {len(plans)} plans",
+    )
+
+
+def at_rest(runs: int) -> Result:
+    """Time of a cycle with jobs that can never run and did not change, with actions that evict."""
+    cluster = SimulatedCluster(many_impossible(), BooksOptions(), report=_raise, note=lambda _: None)
+    first = Bench(cluster, EVICTING).cycle()
+    cluster.settle([], first.report, now=NOW, recreate_evicted=False)  # what the first cycle says stands in the objects
+    bench = Bench(cluster, EVICTING)
+    bench.cycle()
+    with collector_off():
+        measured = [bench.cycle() for _ in range(runs)]
+    seconds = statistics.median(each.seconds for each in measured)
+    evicted = sum(len(plan.evictions) for plan in first.report.plans)
+    return Result(
+        "rest",
+        "5,000 pending jobs that can never run, 5,000 nodes in use, preempt and reclaim on; a cycle after the first",
+        f"{seconds * 1000:.0f} ms",
+        "< 200 ms",
+        seconds < 0.2 and not evicted,
+        note=f"first cycle {first.seconds:.2f} s",
+    )
+
+
+def _raise(error: ObjectError) -> None:
+    raise error
+
+
+BENCHMARKS: dict[str, Callable[[int], Result]] = {"b3": b3, "rest": at_rest}
+INPUTS: dict[str, Callable[[], Iterator[Object]]] = {"b3": one_queue_has_all}
