@@ -187,9 +187,11 @@ class Ground:
 
 
 @contextmanager
-def standing_on(cluster: Cluster, name: str, *, folder: Path, nodes: int = 4) -> Iterator[Ground]:
+def standing_on(
+    cluster: Cluster, name: str, *, folder: Path, nodes: int = 4, node_flags: tuple[str, ...] = ()
+) -> Iterator[Ground]:
     """Make a ground with hollow nodes of eight CPUs, and keep them alive for the length of a block."""
-    ground = Ground(cluster=cluster, name=name, folder=folder)
+    ground = Ground(cluster=cluster, name=name, folder=folder, node_flags=node_flags)
     ground.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     ground.create(f"{GROUP_API}/queues", queue(name))
     try:

@@ -1,4 +1,4 @@
-"""A whole cluster in one process: API server, hollow nodes, cache, hands and daemon, with a clock that the test moves."""
+"""A whole cluster in one process: API server, hollow nodes, cache and daemon, with a clock that the test moves."""
 
 import asyncio
 from collections import defaultdict
@@ -30,7 +30,6 @@ from scheduler.leadership import Alone
 from scheduler.metrics import Metrics
 from scheduler.options import parse_options
 from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
 
 __all__ = ["Ground", "standing"]
 
@@ -87,7 +86,6 @@ class Ground:
 
     emulator: Emulator
     client: Client
-    kubelets: Kubelets
     cache: SchedulerCache
     noting: Noting
     daemon: Daemon
@@ -122,7 +120,7 @@ class Ground:
 
 
 @asynccontextmanager
-async def standing(folder: Path, configuration: Path) -> AsyncIterator[Ground]:
+async def standing(folder: Path, configuration: Configuration) -> AsyncIterator[Ground]:
     """Let a cluster stand for the length of a block, without nodes or queues."""
     time = Time()
     async with AsyncExitStack() as stack:
@@ -138,19 +136,19 @@ async def standing(folder: Path, configuration: Path) -> AsyncIterator[Ground]:
         alive = asyncio.get_running_loop().create_task(kubelets.run())
         stack.callback(alive.cancel)
         await kubelets.ready.wait()
-        yield await _begin(stack, emulator, client, kubelets, time, configuration)
+        cache, daemon = await _start_daemon(stack, client, time, configuration)
+        yield Ground(emulator=emulator, client=client, cache=cache.cache, noting=cache, daemon=daemon, time=time)
 
 
-async def _begin(
-    stack: AsyncExitStack, emulator: Emulator, client: Client, kubelets: Kubelets, time: Time, file: Path
-) -> Ground:
+async def _start_daemon(
+    stack: AsyncExitStack, client: Client, time: Time, configuration: Configuration
+) -> tuple[Noting, Daemon]:
     options = parse_options(["--leader-elect=false"], {}).options
     registry, metrics = load_registry(), Metrics()
     cache, _hands = make_cache(client, options, metrics, Rate(), is_leader=lambda: True)
     stack.push_async_callback(cache.stop)
     assert await cache.start(patience_seconds=30.0)
     assert await cache.take_over()
-    configuration = read_configuration(file.read_text(encoding="utf-8"), registry).configuration
     noting = Noting(cache)
     daemon = Daemon(
         cluster=noting,
@@ -162,9 +160,7 @@ async def _begin(
         wall=time,
     )
     stack.push_async_callback(daemon.drain, 5.0)
-    return Ground(
-        emulator=emulator, client=client, kubelets=kubelets, cache=cache, noting=noting, daemon=daemon, time=time
-    )
+    return noting, daemon
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import Profile
+from framework.configuration import Configuration
 from framework.lint import Severity, check
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
@@ -35,10 +35,9 @@ def unknown_names(file: Path) -> list[str]:
     return [finding.message for finding in check(file.read_text(encoding="utf-8"), read) if LATER in finding.message]
 
 
-def profile_of(file: Path) -> Profile:
-    """Return what a file says about pods of this scheduler."""
-    (profile,) = read_configuration(file.read_text(encoding="utf-8"), load_registry()).configuration.profiles
-    return profile
+def configuration_of(file: Path) -> Configuration:
+    """Read a file as the daemon does."""
+    return read_configuration(file.read_text(encoding="utf-8"), load_registry()).configuration
 
 
 def test_thirty_configurations_name_everything_that_is_registered() -> None:
@@ -70,9 +69,9 @@ async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
     """With jobs that come and end, nodes that are lost, and every pod that is gone made anew."""
     if unknown := unknown_names(file):
         pytest.skip(unknown[0])
-    began = time.monotonic()
-    async with standing(tmp_path, file) as ground:
-        workload = Workload(ground, profile_of(file), SEED)
+    began, configuration = time.monotonic(), configuration_of(file)
+    async with standing(tmp_path, configuration) as ground:
+        workload = Workload(ground, configuration.profiles[0], SEED)
         laws = Laws(ground, workload)
         await workload.begin()
         for cycle in range(CYCLES + CALM_CYCLES):

@@ -7,7 +7,7 @@ behind switches, zones that may be revoked, budgets, quotas.
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from framework.configuration import Profile
 from kube.client import MediaType
