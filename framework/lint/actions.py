@@ -56,13 +56,20 @@ def _evicting(profile: Profile) -> Iterator[tuple[Severity, str]]:
         if action in profile.actions and _known_only(profile) and not plugins & EVICTABLE:
             yield Severity.WARNING, f"{action} does nothing: no plugin names victims for it"
     for action in ("reclaim", "gangreclaim"):
-        if action in profile.actions and _known_only(profile) and not plugins & QUEUE_PLUGINS:
+        if action in profile.actions and _known_only(profile) and not _has_shares(profile):
             yield Severity.WARNING, f"{action} without capacity or proportion: nothing says what a queue deserves"
     if "shuffle" in profile.actions:
         yield from _needs(profile, "shuffle", "enabledVictim", "names pods to move")
     if {"gangpreempt", "gangreclaim"} & set(profile.actions) and "network-topology-aware" not in plugins:
         message = "without the plugin network-topology-aware groups with a hard network topology are refused"
         yield Severity.NOTE, message
+
+
+def _has_shares(profile: Profile) -> bool:
+    """Return whether a plugin says what queues deserve; drf does so along their tree."""
+    return any(
+        option.plugin in QUEUE_PLUGINS or (option.plugin == "drf" and option.hierarchy) for option in profile.plugins
+    )
 
 
 def _needs(profile: Profile, action: str, flag: str, what: str) -> Iterator[tuple[Severity, str]]:

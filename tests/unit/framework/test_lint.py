@@ -107,6 +107,13 @@ def test_a_sound_configuration_has_no_findings(actions: str) -> None:
     assert found(actions, SOUND) == []
 
 
+def test_a_tree_of_fair_shares_says_what_queues_deserve() -> None:
+    """With its hierarchy drf names victims between queues, and neither capacity nor proportion is missed."""
+    plugins = SOUND.replace("{name: proportion}", "{name: drf, enableHierarchy: true}")
+
+    assert found("enqueue, allocate, reclaim, backfill", plugins) == []
+
+
 def test_a_plugin_from_outside_may_serve_anything() -> None:
     """What it does is unknown, so nothing is missed."""
     assert found("enqueue, allocate, preempt, reclaim, shuffle", "{name: outside, enableBestNode: false}") == []
