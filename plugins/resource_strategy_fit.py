@@ -4,7 +4,7 @@ Points: node order, predicate.  Arguments: `FitArgs`.  Formulas and examples: do
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final, TypeVar
@@ -16,7 +16,7 @@ from framework.arguments import argument
 from framework.nodes import NodeColumns
 from framework.points import Locality
 from framework.session import Session
-from model.arrays import FloatArray, IntArray, ReasonArray
+from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.refusals import Reason
 from model.resources import CPU, MEMORY, MILLI
 from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, Task
@@ -85,6 +85,33 @@ class FitArgs:
     proportional: Proportional | None = argument("proportional", None, refuse=True)
     """Devices beside which room is kept."""
 
+    def doubts(self) -> Iterator[str]:
+        """Name what is read otherwise than it is written."""
+        for name, each in self.resources.items():
+            if "*" in name and not is_prefix(name):
+                yield f"resources.{name}: matches nothing; expected a name, or a prefix such as nvidia.com/*"
+            if each.type not in {LEAST, MOST}:
+                yield f"resources.{name}.type: got {each.type!r}, expected {LEAST} or {MOST}; {LEAST} is kept"
+            if each.weight <= 0:
+                yield f"resources.{name}.weight: got {each.weight}, expected at least 1; 1 is kept"
+        if self.sra is not None:
+            yield from self._doubts_of_weights(self.sra)
+        if self.proportional is not None:
+            for name, reserve in self.proportional.resource_proportion.items():
+                for key, rate in (("cpu", reserve.cpu), ("memory", reserve.memory)):
+                    if rate < 0:
+                        at = f"proportional.resourceProportion.{name}.{key}"
+                        yield f"{at}: got {float(rate):g}, expected at least 0; 1 is kept"
+
+    def _doubts_of_weights(self, sra: Sra) -> Iterator[str]:
+        if sra.enable and sra.weight <= 0:
+            yield f"sra.weight: got {sra.weight}, so sra has no effect; expected at least 1"
+        for name, weight in sra.resource_weight.items():
+            if name not in sra.resources:
+                yield f"sra.resourceWeight.{name}: has no effect, sra.resources does not list it"
+            elif weight < 0:
+                yield f"sra.resourceWeight.{name}: got {weight}, expected at least 0; 1 is kept"
+
     def counted(self) -> Mapping[str, FitResource]:
         """Return what counts, by name or prefix."""
         return self.resources or {CPU: FitResource(), MEMORY: FitResource()}
@@ -102,6 +129,8 @@ class Fit:
     """Whether more is better, by row."""
     total: int
     """Sum of weights, of unknown strategies too."""
+    counted: tuple[tuple[int, int, int, bool], ...]
+    """The same row by row: row, request, weight, whether more is better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +161,9 @@ class ResourceStrategyFit:
                 fit = known[task.template.number] = fit_of(session, task, counted)
             if not fit.rows.size or fit.total <= 0:
                 return None
+            if len(columns) == 1:
+                used, offered = columns.used[:, 0].tolist(), columns.allocatable[:, 0].tolist()
+                return np.array([self.args.weight * fit_of_one(fit, used, offered)])
             return self.args.weight * fit_after(fit, columns.used[fit.rows], columns.allocatable[fit.rows])
 
         session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
@@ -142,41 +174,124 @@ class ResourceStrategyFit:
         scarce = {rows[name]: weight for name, weight in weights.items() if name in rows}
         total = sum(weights.values())
 
+        asked_by: dict[int, list[int]] = {}
+
         def score(task: Task, columns: NodeColumns) -> FloatArray | None:
             if not total:
                 return None
+            asked = asked_by.get(task.template.number)
+            if asked is None:
+                request = session.nodes.needs(task.template).amounts
+                asked = asked_by[task.template.number] = [row for row, amount in enumerate(request) if amount > 0]
+            if len(columns) == 1:
+                offered = columns.allocatable[:, 0].tolist()
+                lacks_some = any(offered[row] <= 0 for row in asked)
+                there = sum(weight for row, weight in scarce.items() if offered[row] > 0)
+                return np.array([0.0 if lacks_some else (1 - there / total) * MAX_SCORE * sra.weight])
             present = np.zeros(len(columns))
             for row, weight in scarce.items():
                 present += np.where(columns.allocatable[row] > 0, weight, 0)
-            asked = np.flatnonzero(session.nodes.needs(task.template).request > 0)
             lacks = (columns.allocatable[asked] <= 0).any(axis=0)
             return np.where(lacks, 0.0, (1 - present / total) * MAX_SCORE * sra.weight)
 
         session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, part="scarce")
 
     def _register_proportional(self, session: Session, kept: Proportional) -> None:
-        space = session.resources
-        devices = [(at, name) for at, name in enumerate(kept.resources, 1) if name in space.rows]
-        rates = {name: _rates(kept.resource_proportion.get(name, Reserve())) for name in kept.resources}
+        devices = [
+            _Kept.of(session, at, name, kept.resource_proportion.get(name, Reserve()))
+            for at, name in enumerate(kept.resources, 1)
+            if name in session.resources.rows
+        ]
+
+        def asks_for_one(task: Task) -> bool:
+            return any(task.template.request.get(name, 0) > 0 for name in kept.resources)
 
         def verdicts(task: Task, columns: NodeColumns) -> ReasonArray | None:
-            if any(task.template.request.get(name, 0) > 0 for name in kept.resources):
+            if asks_for_one(task):
                 return None
+            needs = session.nodes.needs(task.template)
+            if len(columns) == 1:
+                used, offered = columns.used[:, 0].tolist(), columns.allocatable[:, 0].tolist()
+                return np.array([verdict_of_one(devices, needs.amounts, used, offered)], dtype=np.uint8)
             found = np.zeros(len(columns), dtype=np.uint8)
             idle = columns.idle
-            left = idle - session.nodes.needs(task.template).request[:, None]
-            for at, name in devices:
-                row = space.rows[name]
-                short = np.zeros(len(columns), dtype=np.bool_)
-                for counted, rate in zip((CPU, MEMORY), rates[name], strict=True):
-                    per_unit = rate / space.scales[row]
-                    reserved = -(-idle[row] * per_unit.numerator // per_unit.denominator)
-                    short |= left[space.rows[counted]] < reserved
-                found[short & (columns.allocatable[row] > 0) & (found == 0)] = at
+            for device in devices:
+                found[device.lacks_room(idle, needs.request) & (columns.allocatable[device.row] > 0) & (found == 0)] = (
+                    device.verdict
+                )
             return found
 
         reasons = [Reason(f"proportional of resource {name} check failed", resolvable=False) for name in kept.resources]
         session.register(points.PREDICATE, self.name, verdicts, locality=Locality.AMOUNTS, reasons=reasons)
+        named_by = [(device, _names_without_any(session, device)) for device in devices]
+
+        def verdicts_of_none(task: Task, columns: NodeColumns) -> ReasonArray | None:
+            """Refuse nodes that name a device and have none of it: nothing is kept beside it, but the task must fit."""
+            if asks_for_one(task):
+                return None
+            found = np.zeros(len(columns), dtype=np.uint8)
+            idle, request = columns.idle, session.nodes.needs(task.template).request
+            for device, named in named_by:
+                found[device.lacks_room(idle, request) & named[columns.index] & (found == 0)] = device.verdict
+            return found
+
+        if any(named.any() for _, named in named_by):
+            session.register(
+                points.PREDICATE, self.name, verdicts_of_none, locality=Locality.NODE, reasons=reasons, part="none left"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What is kept free beside one device."""
+
+    verdict: int
+    row: int
+    """Of the device."""
+    beside: tuple[tuple[int, int, int], ...]
+    """Row, and base units of it for each base unit of the device that is idle, as a fraction."""
+
+    @staticmethod
+    def of(session: Session, verdict: int, name: str, reserve: Reserve) -> "_Kept":
+        """Turn rates into base units."""
+        rows, row = session.resources.rows, session.resources.rows[name]
+        rates = [rate / session.resources.scales[row] for rate in _rates(reserve)]
+        beside = tuple(
+            (rows[kept], rate.numerator, rate.denominator) for kept, rate in zip((CPU, MEMORY), rates, strict=True)
+        )
+        return _Kept(verdict=verdict, row=row, beside=beside)
+
+    def lacks_room(self, idle: IntArray, request: IntArray) -> BoolArray:
+        """Tell where less than is to be kept would be left, shape (n,)."""
+        short = np.zeros(idle.shape[1], dtype=np.bool_)
+        for row, numerator, denominator in self.beside:
+            short |= idle[row] - request[row] < -(-idle[self.row] * numerator // denominator)
+        return short
+
+
+def verdict_of_one(
+    devices: Sequence[_Kept], request: Sequence[int], used: Sequence[int], offered: Sequence[int]
+) -> int:
+    """Judge one node: the first device beside which too little would be left, 0 for none."""
+    for device in devices:
+        if offered[device.row] > 0:
+            idle_devices = offered[device.row] - used[device.row]
+            for row, numerator, denominator in device.beside:
+                if offered[row] - used[row] - request[row] < -(-idle_devices * numerator // denominator):
+                    return device.verdict
+    return 0
+
+
+def _names_without_any(session: Session, device: _Kept) -> BoolArray:
+    """Tell which nodes name a device although they have none of it, shape (N,)."""
+    name, facts = session.resources.names[device.row], session.nodes.facts
+    has_none: BoolArray = session.nodes.table.allocatable[device.row] == 0
+    if not has_none.any():
+        return has_none
+    named = facts.derive(
+        ("names", name), lambda: np.array([name in node.allocatable for node in facts.nodes], np.bool_)
+    )
+    return has_none & named
 
 
 def _or_one(value: int) -> int:
@@ -210,12 +325,16 @@ def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> 
         total = sum(each.weight for each in chosen.values())
     space = session.resources
     rows = np.array([space.rows[name] for name in chosen], dtype=np.int64)
+    request = space.vector(task.template.request)[rows]
+    importance = tuple(each.weight for each in chosen.values())
+    fills = tuple(each.type == MOST for each in chosen.values())
     return Fit(
         rows=rows,
-        request=space.vector(task.template.request)[rows],
-        weights=tuple(each.weight for each in chosen.values()),
-        fills=tuple(each.type == MOST for each in chosen.values()),
+        request=request,
+        weights=importance,
+        fills=fills,
         total=total,
+        counted=tuple(zip(rows.tolist(), request.tolist(), importance, fills, strict=True)),
     )
 
 
@@ -233,9 +352,14 @@ def lookup(patterns: Mapping[str, Found], name: str) -> Found | None:
     """Return what stands under a name: the name itself, else the longest prefix (`nvidia.com/*`) that matches."""
     if name in patterns:
         return patterns[name]
-    prefixes = [key for key in patterns if key.count("*") == 1 and len(key) > 1 and key.endswith("*")]
+    prefixes = [key for key in patterns if is_prefix(key)]
     best = max((key for key in prefixes if name.startswith(key[:-1])), key=len, default=None)
     return None if best is None else patterns[best]
+
+
+def is_prefix(pattern: str) -> bool:
+    """Tell whether a pattern is a prefix with an asterisk behind it."""
+    return pattern.count("*") == 1 and len(pattern) > 1 and pattern.endswith("*")
 
 
 def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
@@ -260,3 +384,16 @@ def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
             share = after if fills else offered - after
             scores += np.where(offered > 0, share * float(weight) / np.maximum(offered, 1), 0.0)
     return np.where(overfull, 0.0, scores / fit.total * MAX_SCORE)
+
+
+def fit_of_one(fit: Fit, used: Sequence[int], offered: Sequence[int]) -> float:
+    """Score one node as `fit_after` does, by whole columns: plain numbers cost less than calls of numpy there."""
+    score = 0.0
+    for row, asked, weight, fills in fit.counted:
+        room = offered[row]
+        if weight > 0 and room > 0:
+            after = used[row] + asked
+            if after > room:
+                return 0.0
+            score += (after if fills else room - after) * float(weight) / room
+    return score / fit.total * MAX_SCORE

@@ -133,6 +133,17 @@ def test_room_beside_idle_devices_is_kept() -> None:
     assert refused("26", "2", pod("p", cpu="10", memory="10G")) == []
 
 
+def test_a_node_that_names_a_device_without_having_one_must_have_room() -> None:
+    """Nothing is kept beside it, but evicting there helps nobody; one that does not name it is judged by others."""
+    kept = {"enable": True, "resources": "nvidia.com/gpu"}
+    nodes = node("broken", cpu="2", gpu="0"), node("other", cpu="2"), node("roomy", cpu="4", gpu="0")
+    there = world(*nodes, node("gpu", gpu="1"), pod("p", cpu="3"), proportional=kept)
+    each = there.function(points.PREDICATE, part=1)
+    answer = each.function(there.task("p"), there.session.nodes.columns())
+
+    assert [str(there.session.nodes.table.names[at]) for at in np.flatnonzero(answer)] == ["broken"]
+
+
 def test_names_match_whole_or_by_the_longest_prefix() -> None:
     """A bare, an inner and a double asterisk match nothing."""
     known = {"nvidia.com/*": 1, "nvidia.com/gpu": 2, "nvidia.com/mig-*": 3, "*": 4, "a*b": 5, "a**": 6}
@@ -151,3 +162,23 @@ def test_a_negative_weight_keeps_the_default() -> None:
     """And 0 registers nothing."""
     assert decode(FitArgs, {"resourceStrategyFitWeight": -1}, "arguments")[0].weight == 10
     assert world(node("n"), resourceStrategyFitWeight=0).session.functions(points.NODE_ORDER) == ()
+
+
+def test_what_is_read_otherwise_is_told() -> None:
+    """Strategies nobody knows, weights below 1, patterns that match nothing, weights of what is not listed."""
+    raw = {
+        "resources": {"cpu": {"type": "Most", "weight": 1}, "a*b": {}, "x.com/*": {"weight": 0}, "memory": {}},
+        "sra": {"enable": True, "resources": "t4, a10", "resourceWeight": {"t4": -1, "v100": 1}},
+        "proportional": {"resourceProportion": {"t4": {"cpu": -0.5}}},
+    }
+    _, warnings = decode(FitArgs, raw, "arguments")
+
+    assert warnings == [
+        "arguments.resources.cpu.type: got 'Most', expected LeastAllocated or MostAllocated; LeastAllocated is kept",
+        "arguments.resources.a*b: matches nothing; expected a name, or a prefix such as nvidia.com/*",
+        "arguments.resources.x.com/*.weight: got 0, expected at least 1; 1 is kept",
+        "arguments.sra.weight: got 0, so sra has no effect; expected at least 1",
+        "arguments.sra.resourceWeight.t4: got -1, expected at least 0; 1 is kept",
+        "arguments.sra.resourceWeight.v100: has no effect, sra.resources does not list it",
+        "arguments.proportional.resourceProportion.t4.cpu: got -0.5, expected at least 0; 1 is kept",
+    ]
