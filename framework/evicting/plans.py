@@ -158,7 +158,8 @@ class Planner:
         )
 
     def _place_one(self, attempt: Attempt, task: Task) -> bool:
-        if self.place_without(attempt, task):
+        # a task that fits beside its siblings is no reason to rearrange them: allocate places it, with its gang
+        if not self._rule.within_job and self.place_without(attempt, task):
             return True
         columns = self._columns(attempt, task)
         if self._rule.looks_first is Looks.LEAST_HARM:
