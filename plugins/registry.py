@@ -19,6 +19,7 @@ from plugins.proportion import Proportion
 from plugins.resource_strategy_fit import ResourceStrategyFit
 from plugins.resourcequota import ResourceQuota
 from plugins.sla import Sla
+from plugins.task_topology.plugin import TaskTopology
 from plugins.usage import Usage
 
 __all__ = ["BUILT_IN", "register_built_in"]
@@ -40,6 +41,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     ResourceQuota,
     ResourceStrategyFit,
     Sla,
+    TaskTopology,
     Usage,
 )
 

@@ -14,7 +14,6 @@ PLUGINS: Final = frozenset({
     "numa-aware",
     "pdb",
     "rescheduling",
-    "task-topology",
     "tdm",
 })  # fmt: skip
 

@@ -1,0 +1,176 @@
+"""Buckets: the tasks of a job, sorted into groups that should each share a node."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import Needs
+from model.arrays import IntArray
+from model.ids import NodeName, TaskId
+from model.resources import MEMORY, MILLI, PODS
+from model.tasks import Task
+from plugins.task_topology.relations import Relations
+
+__all__ = ["Bucket", "Buckets", "role_of", "weight_of"]
+
+ROLE: Final = "volcano.sh/task-spec"
+MIB: Final = 2**20
+
+
+def role_of(task: Task) -> str:
+    """Return the role by which a task is sorted: its pod's annotation, or empty."""
+    return task.pod.metadata.annotations.get(ROLE, "")
+
+
+def weight_of(request: Mapping[str, int]) -> int:
+    """Return how heavy a request is: thousandths of a core, MiB and thousandths of devices, all in parts of 2^-20."""
+    return sum(_weight(name, thousandths) for name, thousandths in request.items())
+
+
+def _weight(name: str, thousandths: int) -> int:
+    if name == MEMORY:
+        return thousandths // MILLI
+    # Volcano counts a pod as one, everything else in thousandths
+    return thousandths // MILLI * MIB if name == PODS else thousandths * MIB
+
+
+class Bucket:
+    """Tasks that should share a node; R resources."""
+
+    __slots__ = ("bound", "index", "order", "pending", "request")
+
+    def __init__(self, index: int, resources: int) -> None:
+        self.index = index
+        """Which of the job's buckets it is, oldest first."""
+        self.order: dict[TaskId, Needs] = {}
+        """Its tasks that were not on a node as the session opened, in the order in which they go."""
+        self.pending: set[TaskId] = set()
+        """Those of them that are on no node now."""
+        self.request: IntArray = np.zeros(resources, dtype=np.int64)
+        """What these ask for together, base units, shape (R,)."""
+        self.bound: dict[int, int] = {}
+        """Its tasks on nodes, by column."""
+
+    def move(self, task: TaskId, column: int, step: int) -> None:
+        """Note that a task of its order is on a node (step 1), or is not any more (step -1)."""
+        self.request = self.request - step * self.order[task].request
+        if step > 0:
+            self.pending.discard(task)
+        else:
+            self.pending.add(task)
+        shift(self.bound, column, step)
+
+    def others(self, task: TaskId) -> list[Needs]:
+        """Return what the other pending tasks take, last first."""
+        return [self.order[each] for each in reversed(self.order) if each in self.pending and each != task]
+
+
+def shift(counts: dict[int, int], key: int, step: int) -> None:
+    """Add to a count that is absent where it is 0."""
+    counts[key] = counts.get(key, 0) + step
+    if not counts[key]:
+        del counts[key]
+
+
+class Buckets:
+    """The buckets of one job."""
+
+    def __init__(self, relations: Relations, needs: Mapping[TaskId, Needs], resources: int) -> None:
+        self.relations = relations
+        self.of: dict[TaskId, Bucket] = {}
+        """The bucket of each task that has one."""
+        self.all: list[Bucket] = []
+        self.largest = 0
+        """Most tasks in one bucket."""
+        self.placed: dict[str, dict[int, int]] = {}
+        """Tasks placed in this session, by role and column."""
+        self._needs = needs
+        self._resources = resources
+
+    def fill(self, tasks: Iterable[Task], column: Mapping[NodeName, int]) -> None:
+        """Sort the tasks of the job into buckets, as they stand when the session opens."""
+        chosen = [task for task in tasks if role_of(task) and role_of(task) in self.relations.ranks]
+        on_nodes = sorted((task for task in chosen if task.node is not None), key=lambda task: (task.node, task.name))
+        self._fill_by_node(on_nodes, column)
+        waiting = [task for task in chosen if task.node is None]
+        waiting.sort(key=lambda task: (*self.relations.urgency(role_of(task)), task.name))
+        self._fill_by_affinity(on_nodes, waiting)
+        sizes = [len(bucket.pending) + sum(bucket.bound.values()) for bucket in self.all]
+        self.largest = max(sizes, default=0)
+
+    def _fill_by_node(self, tasks: Sequence[Task], column: Mapping[NodeName, int]) -> None:
+        by_node: dict[NodeName, Bucket] = {}
+        for task in tasks:
+            assert task.node is not None, "sorted out before"
+            bucket = by_node.get(task.node)
+            if bucket is None:
+                bucket = by_node[task.node] = self._open()
+            self.of[task.id] = bucket
+            # a node that is gone has no column: the task counts in the size alone
+            shift(bucket.bound, column.get(task.node, -1), 1)
+
+    def _fill_by_affinity(self, on_nodes: Sequence[Task], waiting: Sequence[Task]) -> None:
+        roles = sorted({role_of(task) for task in (*on_nodes, *waiting)})
+        row = {role: number for number, role in enumerate(roles)}
+        attraction = np.array(
+            [[self.relations.affinity(role, other) for other in roles] for role in roles], dtype=np.int64
+        )
+        room = len(self.all) + len(waiting)
+        counts = np.zeros((len(roles), room), dtype=np.int64)
+        weights = np.zeros(room, dtype=np.int64)
+        for task in on_nodes:
+            counts[row[role_of(task)], self.of[task.id].index] += 1
+        for task in waiting:
+            number = row[role_of(task)]
+            index = best_bucket(attraction[number] @ counts[:, : len(self.all)], weights[: len(self.all)])
+            bucket = self._open() if index is None else self.all[index]
+            counts[number, bucket.index] += 1
+            weights[bucket.index] += weight_of(task.template.request)
+            self._put(bucket, task)
+
+    def _open(self) -> Bucket:
+        bucket = Bucket(len(self.all), self._resources)
+        self.all.append(bucket)
+        return bucket
+
+    def _put(self, bucket: Bucket, task: Task) -> None:
+        needs = self._needs[task.id]
+        self.of[task.id] = bucket
+        bucket.order[task.id] = needs
+        bucket.pending.add(task.id)
+        bucket.request = bucket.request + needs.request
+
+    def move(self, tasks: Sequence[Task], columns: Sequence[int], step: int) -> None:
+        """Note that tasks were placed (step 1), or that this is undone (step -1)."""
+        for task, column in zip(tasks, columns, strict=True):
+            role = role_of(task)
+            if role:
+                shift(self.placed.setdefault(role, {}), column, step)
+            bucket = self.of.get(task.id)
+            if bucket is not None and task.id in bucket.order:
+                bucket.move(task.id, column, step)
+
+    def key(self, task: Task) -> tuple[int, ...]:
+        """Return a key by which tasks that go first are smaller."""
+        bucket = self.of.get(task.id)
+        if bucket is None:
+            return LAST
+        return (0, -len(bucket.pending), bucket.index, *self.relations.urgency(role_of(task)))
+
+
+LAST: Final = (1, 0, 0, 0, 0)
+"""Key of a task without a bucket."""
+
+
+def best_bucket(attraction: IntArray, weights: IntArray) -> int | None:
+    """Return the bucket that attracts most, of equals the lightest, of these the oldest; None where all repel.
+
+    Args:
+        attraction: Of each bucket, shape (buckets,).
+        weights: How heavy the requests in each bucket are, shape (buckets,).
+    """
+    if not attraction.size or attraction.max() < 0:
+        return None
+    ties = np.flatnonzero(attraction == attraction.max())
+    return int(ties[weights[ties].argmin()])

@@ -1,0 +1,116 @@
+"""Task-topology: draw tasks of a job to nodes by affinity and anti-affinity of their roles.
+
+Points: task order, node order; a ledger.  Arguments: `TaskTopologyArgs`.  Rules, formula and example:
+docs/plugins/task-topology.md.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from framework import points
+from framework.arguments import argument
+from framework.jobs import SessionJob
+from framework.ledgers import Change, Verb
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray
+from model.ids import JobId
+from model.tasks import Task, TaskStatus
+from plugins.task_topology.buckets import LAST, Buckets
+from plugins.task_topology.relations import RelationsError, read_relations
+from plugins.task_topology.scoring import scores
+
+__all__ = ["TaskTopology", "TaskTopologyArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTopologyArgs:
+    """Arguments of task-topology, spelled as in the configuration file."""
+
+    weight: int = argument("task-topology.weight", 1)
+    """Say of this plugin in the order of nodes; 0 mutes it there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTopology:
+    """Keep roles of a job together or apart."""
+
+    name: ClassVar[str] = "task-topology"
+    watches_clock: ClassVar[bool] = False
+    args: TaskTopologyArgs = TaskTopologyArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        books = _Books(session, self.args.weight)
+        session.register(points.TASK_ORDER, self.name, books.key)
+        session.register_ledger(self.name, books)
+        if self.args.weight:
+            session.register(
+                points.NODE_ORDER, self.name, books.score, locality=Locality.GLOBAL, cares=books.has_bucket
+            )
+
+
+class _Books:
+    """The buckets of the jobs of one session, made when a job is first asked about; a ledger."""
+
+    def __init__(self, session: Session, weight: int) -> None:
+        self._session = session
+        self._weight = weight
+        self._jobs: dict[JobId, Buckets | None] = {}
+
+    def _of(self, job: SessionJob) -> Buckets | None:
+        if job.id not in self._jobs:
+            self._jobs[job.id] = self._read(job)
+        return self._jobs[job.id]
+
+    def _read(self, job: SessionJob) -> Buckets | None:
+        """Sort the tasks of a job as they stood when the session opened; None where it has no say about them."""
+        tasks = job.job.tasks.values()
+        try:
+            relations = read_relations(job.annotations, {task.role for task in tasks}, job.id)
+        except RelationsError:
+            return None
+        if relations is None or all(task.status is not TaskStatus.PENDING for task in tasks):
+            return None
+        nodes = self._session.nodes
+        needs = {task.id: nodes.needs(task.template) for task in tasks}
+        buckets = Buckets(relations, needs, len(self._session.resources))
+        buckets.fill(tasks, nodes.table.column)
+        return buckets
+
+    def _of_task(self, task: Task) -> Buckets | None:
+        job = self._session.job_of(task)
+        return None if job is None else self._of(job)
+
+    def has_bucket(self, task: Task) -> bool:
+        """Tell whether a task is in a bucket."""
+        buckets = self._of_task(task)
+        return buckets is not None and task.id in buckets.of
+
+    def key(self, task: Task) -> tuple[int, ...]:
+        """Order the tasks of a job: those of the fullest bucket first."""
+        buckets = self._of_task(task)
+        return LAST if buckets is None else buckets.key(task)
+
+    def score(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Score nodes by the part of the bucket that they have, or have room for."""
+        buckets = self._of_task(task)
+        bucket = None if buckets is None else buckets.of.get(task.id)
+        if buckets is None or bucket is None:
+            return None
+        return scores(buckets, bucket, task, columns, self._session.nodes) * self._weight
+
+    def apply(self, change: Change) -> None:
+        """Note placements; who is asked to leave is on its node until it is gone."""
+        self._count(change, 1)
+
+    def revert(self, change: Change) -> None:
+        """Undo a change."""
+        self._count(change, -1)
+
+    def _count(self, change: Change, step: int) -> None:
+        if change.verb is not Verb.EVICT:
+            buckets = self._of(change.job)
+            if buckets is not None:
+                buckets.move(change.tasks, change.columns, step)

@@ -1,0 +1,56 @@
+"""Scoring: how many tasks of a bucket a node has, or has room for."""
+
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns, SessionNodes
+from model.arrays import FloatArray, IntArray
+from model.tasks import Task
+from plugins.task_topology.buckets import Bucket, Buckets, role_of
+
+__all__ = ["company", "removals", "scores"]
+
+MAX_SCORE: Final = 100
+
+
+def scores(buckets: Buckets, bucket: Bucket, task: Task, columns: NodeColumns, nodes: SessionNodes) -> FloatArray:
+    """Score nodes for a task of a bucket, before the plugin's weight, shape (n,)."""
+    room = columns.idle + columns.releasing
+    fits = (nodes.needs(task.template).thresholds <= room).all(axis=0)
+    near = company(buckets, bucket, role_of(task), len(nodes))[columns.index]
+    left = len(bucket.pending) - removals(bucket, task, room)
+    return np.where(fits, near + left, 0) * MAX_SCORE / max(buckets.largest, 1)
+
+
+def company(buckets: Buckets, bucket: Bucket, role: str, nodes: int) -> IntArray:
+    """Count per node the tasks of a bucket, less those placed just now that a role wants to be apart from."""
+    counts = np.zeros(nodes, dtype=np.int64)
+    for column, count in bucket.bound.items():
+        if column >= 0:
+            counts[column] += count
+    for other, placed in buckets.placed.items():
+        if (role, other) in buckets.relations.apart:
+            for column, count in placed.items():
+                counts[column] -= count
+    return counts
+
+
+def removals(bucket: Bucket, task: Task, room: IntArray) -> IntArray:
+    """Count per node how many other pending tasks of a bucket must be left out, last first, until the rest has room.
+
+    Args:
+        bucket: Of the task.
+        task: It stays in.
+        room: What each node has, base units, shape (R, n).
+    """
+    rows = np.union1d(np.flatnonzero(bucket.request), [0, 1])
+    if (bucket.request[rows, None] <= room[rows]).all():
+        return np.zeros(room.shape[1], dtype=np.int64)
+    taken = [np.zeros_like(bucket.request), *(needs.request for needs in bucket.others(task.id))]
+    remaining = bucket.request[:, None] - np.cumsum(np.array(taken).T, axis=1)
+    found: IntArray = np.zeros(room.shape[1], dtype=np.int64)
+    for row in rows.tolist():
+        # what remains only shrinks, so the first count that fits is found by halving
+        np.maximum(found, np.searchsorted(-remaining[row], -room[row]), out=found)
+    return np.minimum(found, len(taken) - 1)
