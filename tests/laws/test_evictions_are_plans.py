@@ -1,50 +1,23 @@
 """Whoever is evicted gives way to somebody: plans are whole, minimal, and leave gangs whole or gone."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
 
-from model.plan import Plan
+from framework.session import Session
+from framework.statement import Statement
+from model.ids import NodeName, TaskId
+from model.plan import Eviction, Plan
 from model.tasks import ALLOCATED_STATUSES
-from pyroclast.testing import Outcome, Scenario
+from pyroclast.testing import Outcome, Scenario, open_session
 from tests.laws.test_evictions_last import EVICTING, LAWS, PLUGINS, crowded
-
-GPU = "nvidia.com/gpu"
-Amounts = Counter[str]
 
 
 def decide(scenario: Scenario, evicting: tuple[str, ...]) -> Outcome:
     """Run one cycle."""
     return scenario.run("enqueue", "allocate", *evicting, "backfill", plugins=PLUGINS)
-
-
-def requests_of(scenario: Scenario) -> dict[str, Amounts]:
-    """Requests by pod."""
-    return {each["metadata"]["name"]: requested(each) for each in scenario.objects if each["kind"] == "Pod"}
-
-
-def requested(pod: Any) -> Amounts:
-    """What a pod asks for."""
-    requests = pod["spec"]["containers"][0]["resources"]["requests"]
-    return Counter({name: int(requests.get(name, 0)) for name in ("cpu", GPU)})
-
-
-def free_room(scenario: Scenario) -> dict[str, Amounts]:
-    """What running pods leave free, by node."""
-    free = {
-        each["metadata"]["name"]: Counter(
-            {name: int(each["status"]["allocatable"].get(name, 0)) for name in ("cpu", GPU)}
-        )
-        for each in scenario.objects
-        if each["kind"] == "Node"
-    }
-    for each in scenario.objects:
-        if each["kind"] == "Pod" and each["spec"]["nodeName"]:
-            free[each["spec"]["nodeName"]].subtract(requested(each))
-    return free
 
 
 def evicting_plans(outcome: Outcome) -> Iterator[Plan]:
@@ -85,23 +58,52 @@ def test_gangs_keep_their_minimum_or_go_whole(scenario: Scenario, evicting: tupl
 @LAWS
 @given(scenario=crowded())
 def test_no_victim_can_be_taken_out_of_a_plan(scenario: Scenario, evicting: tuple[str, ...]) -> None:
-    """With any one of them back on its node the node is too small, or its gang would be left in part."""
+    """With any one of them back somebody has no place, or is refused by his queue; or a gang would be left in part."""
     outcome = decide(scenario, evicting)
-    jobs, requests, free = outcome.rounds[0].snapshot.jobs, requests_of(scenario), free_room(scenario)
-    lost: dict[Any, int] = defaultdict(int)
-    for plan in outcome.rounds[0].plans:
-        for place in (*plan.binds, *plan.nominations):
-            free[place.node].subtract(requests[place.name])
-        for each in plan.evictions:
-            free[each.node].update(requests[each.name])
-            lost[each.job] += 1
-        for each in plan.evictions:
-            job = jobs[each.job]
-            running = sum(task.status in ALLOCATED_STATUSES for task in job.tasks.values())
-            goes_whole = running == lost[each.job]
-            back = Counter(free[each.node])
-            back.subtract(requests[each.name])
-            assert min(back.values()) < 0 or (goes_whole and job.min_available > 1)
+    session = open_session(scenario, plugins=PLUGINS)
+    nominated = {place.task for plan in outcome.rounds[0].plans for place in plan.nominations}
+    with session.statement() as whole:
+        for places in outcome.report.pipelined.values():
+            for task, node in places.items():
+                assert task in nominated or is_placed(session, whole, task, node, evicts=True)
+        for plan in outcome.rounds[0].plans:
+            for victim in plan.evictions:
+                spared = [each for each in plan.evictions if each is not victim]
+                if can_go_alone(session, plan, victim):
+                    with session.statement() as trial:
+                        assert not works(session, trial, plan, spared)
+            assert works(session, whole, plan, plan.evictions)
+
+
+def can_go_alone(session: Session, plan: Plan, victim: Eviction) -> bool:
+    """Whether a victim's job keeps its minimum with the victim back; a gang that goes whole cannot."""
+    assert victim.job is not None
+    job = session.job(victim.job)
+    assert job is not None
+    left = job.allocated_count - sum(each.job == victim.job for each in plan.evictions)
+    return left + 1 >= job.min_available
+
+
+def works(session: Session, statement: Statement, plan: Plan, victims: Sequence[Eviction]) -> bool:
+    """Whether all places of a plan are to be had with some victims gone."""
+    for victim in victims:
+        assert victim.job is not None
+        job = session.job(victim.job)
+        assert job is not None
+        assert statement.evict(job, job.tasks[victim.task], plan.action) is None
+    return all(is_placed(session, statement, bind.task, bind.node, evicts=False) for bind in plan.binds) and all(
+        is_placed(session, statement, place.task, place.node, evicts=True) for place in plan.nominations
+    )
+
+
+def is_placed(session: Session, statement: Statement, task_id: TaskId, node: NodeName, *, evicts: bool) -> bool:
+    """Place a task where queue and node permit it; tells whether they do."""
+    job = next(job for job in session.jobs() if task_id in job.tasks)
+    task, column = job.tasks[task_id], session.nodes.table.column[node]
+    if session.allocatable(session.queue(job.queue), task) or not session.candidates(task).takes(task, column):
+        return False
+    place = statement.pipeline if evicts else statement.allocate
+    return place(job, [task], [column]) is None
 
 
 @pytest.mark.parametrize("evicting", EVICTING)
