@@ -294,3 +294,29 @@ def test_whatever_stands_there_gives_arguments_or_faults(raw: dict[str, Any]) ->
         assert isinstance(args.weight, int)
         assert args.factor >= 1
         assert all(warning.startswith(PATH) for warning in warnings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outer:
+    """Arguments with others inside."""
+
+    limits: Args = argument("limits", Args(), nested=True)
+
+    def doubts(self) -> list[str]:
+        """What is read otherwise than it is written."""
+        return ["limits: doubted"] if self.limits.weight > 1 else []
+
+
+def test_arguments_inside_arguments_keep_their_own_defaults() -> None:
+    """A wrong value inside warns with its whole path and leaves its neighbours alone; a fault inside is a fault."""
+    args, warnings = decode(Outer, {"limits": {"binpack.weight": -1, "overcommit-factor": 2}}, PATH)
+
+    assert (args.limits.weight, args.limits.factor) == (1, Fraction(2))
+    assert [warning.split(": ")[0] for warning in warnings] == [f"{PATH}.limits.binpack.weight"]
+    with pytest.raises(ConfigError, match=r"limits\.volumebinding\.weight"):
+        decode(Outer, {"limits": {"volumebinding.weight": "heavy"}}, PATH)
+
+
+def test_doubts_of_a_dataclass_are_warnings() -> None:
+    """With the path before them."""
+    assert decode(Outer, {"limits": {"binpack.weight": 2}}, PATH)[1] == [f"{PATH}.limits: doubted"]
