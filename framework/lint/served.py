@@ -37,6 +37,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "sla": "enableJobOrder enableJobEnqueued enableJobPipelined",
         "tdm": "enablePredicate enableNodeOrder enablePreemptable enabledVictim enableJobOrder enableJobPipelined "
         "enableJobStarving",
+        "task-topology": "enableNodeOrder enableTaskOrder",
         "usage": "enablePredicate enableNodeOrder",
     }.items()
 }
