@@ -139,9 +139,9 @@ def test_terms_name_label_keys_or_not() -> None:
 def test_constraints_are_chosen_by_what_they_say_of_failure() -> None:
     """Defaults: honour affinity, ignore taints, one domain at least."""
     soft = wire.TopologySpreadConstraint(topology_key="zone", when_unsatisfiable="ScheduleAnyway")
-    hard = wire.TopologySpreadConstraint(topology_key="host", max_skew=2, label_selector=wire.LabelSelector())
+    hard = wire.TopologySpreadConstraint(topology_key="host", max_skew=2)
     (constraint,) = spread_constraints((soft, hard), "ns", {}, "DoNotSchedule")
 
     assert (constraint.topology_key, constraint.max_skew, constraint.min_domains) == ("host", 2, 1)
     assert (constraint.honours_affinity, constraint.honours_taints) == (True, False)
-    assert constraint.pods == PodMatcher(frozenset({"ns"}), EVERYTHING)
+    assert constraint.pods == PodMatcher(frozenset({"ns"}), NOTHING)

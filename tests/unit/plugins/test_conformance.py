@@ -40,4 +40,4 @@ def test_only_critical_candidates_leave_nobody() -> None:
     there = world()
 
     assert there.session.preemptable(there.task("e"), there.tasks("a", "b")) == []
-    assert {veto.plugin for _, veto in there.session.vetoes[there.task("a").id]} == {"conformance"}
+    assert {veto.plugin for _, veto in there.session.vetoes[there.task("a").id].values()} == {"conformance"}

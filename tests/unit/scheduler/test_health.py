@@ -79,7 +79,7 @@ async def test_process_is_alive_before_it_is_ready(endpoints: Endpoints) -> None
     assert await get(endpoints, "health", "/livez") == (200, "ok")
     assert await get(endpoints, "health", "/readyz") == (
         503,
-        "[-]synced failed: pods are listed\n[+]configured ok\nreadyz check failed\n",
+        "[+]background ok\n[-]synced failed: pods are listed\n[+]configured ok\nreadyz check failed\n",
     )
 
 
