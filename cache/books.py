@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
+
 from cache.assumptions import Assumption
 from cache.claims import ClaimIndex
 from cache.effects import Effects
@@ -80,6 +82,8 @@ class Books:
         self._device_claims = ClaimIndex(device_claim_keys)
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
+        self._kept: set[TaskId] = set()
+        """Whom the server did not let leave because of a disruption budget: not asked again until budgets change."""
         self._with_affinity: dict[TaskId, Task] = {}
         self._with_claims: dict[TaskId, Task] = {}
         self._sorted_with_claims: tuple[Task, ...] | None = ()
@@ -201,7 +205,8 @@ class Books:
             task: Whose assumption to drop.
             node: Where it was to be bound; None where it was to leave. Anything else that is assumed of it stays: a
                 bind may fail so late that its pod is known to be bound, and another plan evicts it.
-            failed: Its bind went wrong, so what its gang lacks ranks first from now on.
+            failed: What was assumed went wrong: of a bind, what its gang lacks ranks first from now on; of an
+                eviction, a budget keeps the pod, and it is no victim until a budget of its namespace changes.
 
         Returns:
             Whether that was assumed of it.
@@ -210,11 +215,13 @@ class Books:
         if assumption is not None and assumption.node != node:
             return False
         known = self._tasks.get(task)
-        if failed and known is not None and known.job is not None:
+        if failed and node is not None and known is not None and known.job is not None:
             self._broken_gangs.add(known.job)
             self._generation += 1
         if assumption is None:
             return False
+        if failed and node is None:
+            self._kept.add(task)
         del self._assumed[task]
         self._translate_pod(self._stored["Pod"][task])
         return True
@@ -279,6 +286,7 @@ class Books:
             fresh.apply("PriorityClass", priority_class)
         fresh._assumed = dict(self._assumed)
         fresh._broken_gangs = set(self._broken_gangs)
+        fresh._kept = set(self._kept)
         fresh._usage = self._usage
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
@@ -291,6 +299,7 @@ class Books:
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
         copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
+        copied._kept = set(self._kept)
         copied._usage = self._usage
         return copied.rebuild
 
@@ -326,6 +335,7 @@ class Books:
         self._claims.note(task_id, pod, None)
         self._device_claims.note(task_id, pod, None)
         self._assumed.pop(task_id, None)
+        self._kept.discard(task_id)
         self._loose.pop(task_id, None)
         self._replace(self._tasks.pop(task_id), None)
 
@@ -335,6 +345,8 @@ class Books:
         known = self._tasks.get(task_id)
         task = self._task(pod)
         self._cover_template(task)
+        if task_id in self._kept:
+            task = msgspec.structs.replace(task, preemptable=False)
         assumption = self._assumed.get(task_id)
         if assumption is not None:
             task = assumption.applied_to(task)
@@ -504,6 +516,14 @@ class Books:
             self._jobs.mark_all()
         self._generation += 1
 
+    def _release_kept(self, namespace: str) -> None:
+        """Let those be victims again whom a budget kept that may be another now."""
+        pods = self._stored["Pod"]
+        free = [task for task in self._kept if pods[task].metadata.namespace == namespace]
+        self._kept.difference_update(free)
+        for task in free:
+            self._translate_pod(pods[task])
+
     def _follow_lookup(self, kind: str, changed: Any) -> None:
         """Make anew what depends on an object that is looked up."""
         self._generation += 1
@@ -512,6 +532,8 @@ class Books:
                 self._translate_users([changed.metadata.key])
             case "ResourceClaim":
                 self._translate(self._device_claims.users([changed.metadata.key]))
+            case "PodDisruptionBudget":
+                self._release_kept(changed.metadata.namespace)
             case "PersistentVolume":
                 self._translate_users(
                     key

@@ -13,7 +13,7 @@ from cache.books import Books
 from cache.hands import Hands
 from kube.binder import BindOutcome
 from kube.events import regarding
-from kube.evictor import EvictionOutcome
+from kube.evictor import BUDGET, EvictionOutcome
 from kube.resources import POD_GROUPS, PODS
 from model import wire
 from model.ids import TaskId
@@ -44,7 +44,7 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
             hands.statuses.pod(pod, nominated_node=nomination.node)
     evictions = await asyncio.gather(*(hands.evictor.evict(eviction) for eviction in plan.evictions))
     for eviction_outcome in evictions:
-        _settle_eviction(eviction_outcome, books, hands)
+        _settle_eviction(eviction_outcome, plan, books, hands)
 
 
 def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:
@@ -65,10 +65,11 @@ def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:
     hands.statuses.pod(pod, condition=condition)
 
 
-def _settle_eviction(outcome: EvictionOutcome, books: Books, hands: Hands) -> None:
+def _settle_eviction(outcome: EvictionOutcome, plan: Plan, books: Books, hands: Hands) -> None:
     eviction = outcome.eviction
     if not outcome.is_leaving:
-        books.forget(eviction.task, None)
+        books.forget(eviction.task, None, failed=outcome.reason == BUDGET)
+        _tell_beneficiaries(outcome, plan, books, hands)
         _log.warning(
             "eviction_failed",
             pod=f"{eviction.namespace}/{eviction.name}",
@@ -83,6 +84,18 @@ def _settle_eviction(outcome: EvictionOutcome, books: Books, hands: Hands) -> No
         message = eviction.message or f"evicted by {eviction.reason}"
         hands.events.record(regarding(PODS, pod.metadata), "Warning", "Evict", message)
     _tell_group(eviction, books, hands)
+
+
+def _tell_beneficiaries(outcome: EvictionOutcome, plan: Plan, books: Books, hands: Hands) -> None:
+    """Say to those who were to get the room why it does not become free."""
+    if outcome.reason in _SILENT:
+        return
+    eviction = outcome.eviction
+    message = f"{eviction.namespace}/{eviction.name} stays on node {eviction.node}: {outcome.message or outcome.reason}"
+    for nomination in plan.nominations:
+        pod = _pod(books, nomination.task)
+        if pod is not None:
+            hands.events.record(regarding(PODS, pod.metadata), "Warning", "FailedScheduling", message)
 
 
 def _tell_group(eviction: Eviction, books: Books, hands: Hands) -> None:

@@ -22,10 +22,11 @@ from kube.retrying import retry
 from model.plan import Eviction
 from model.wire import time_text
 
-__all__ = ["EvictionOutcome", "Evictor"]
+__all__ = ["BUDGET", "EvictionOutcome", "Evictor"]
 
 _TOO_MANY_REQUESTS: Final = 429
-_BUDGET_CAUSE: Final = "DisruptionBudget"
+BUDGET: Final = "DisruptionBudget"
+"""Reason of an outcome, and cause that the server names, where a disruption budget keeps a pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,14 +171,14 @@ class Evictor:
 
 
 def _is_budget(error: ApiError) -> bool:
-    return error.status == _TOO_MANY_REQUESTS and any(cause.reason == _BUDGET_CAUSE for cause in error.causes)
+    return error.status == _TOO_MANY_REQUESTS and any(cause.reason == BUDGET for cause in error.causes)
 
 
 def _judge(eviction: Eviction, error: ApiError) -> EvictionOutcome:
     if error.status in {404, 409}:
         # Not there any more, or its UID is another's: there is nothing left to evict.
         return EvictionOutcome(eviction=eviction, is_leaving=True, reason="Gone", message=error.message)
-    return _stays(eviction, _BUDGET_CAUSE if _is_budget(error) else error.reason, error.message)
+    return _stays(eviction, BUDGET if _is_budget(error) else error.reason, error.message)
 
 
 def _stays(eviction: Eviction, reason: str, message: str) -> EvictionOutcome:

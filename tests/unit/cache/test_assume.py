@@ -7,6 +7,7 @@ import pytest
 from cache.audit import differences
 from cache.books import Books
 from cache.options import BooksOptions
+from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.tasks import TaskStatus
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
@@ -218,6 +219,20 @@ def test_a_rebuild_keeps_what_is_assumed() -> None:
     books.assume(bind_plan(("a", "n1")), 0.0)
 
     assert used(books.rebuild()) == used(books) == {"cpu": 1000, "pods": 1000}
+
+
+def test_whom_a_budget_keeps_is_no_victim_until_budgets_change() -> None:
+    """The server refused to evict it: another must be found; a rebuild says the same, and a new budget forgets it."""
+    books = filled(Books(), queue(), group("g"), node(), pod("a", group="g", node="n1", phase="Running", cpu="1"))
+    books.assume(eviction_plan("a", "n1"), 0.0)
+
+    assert books.forget(TaskId("a"), None, failed=True)
+    assert not task(books, "a").preemptable
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert books.snapshot().broken_gangs == frozenset()
+
+    books.apply("PodDisruptionBudget", wire.PodDisruptionBudget(metadata=wire.ObjectMeta(name="b", namespace="ns")))
+    assert task(books, "a").preemptable
 
 
 def test_a_bind_that_fails_late_leaves_a_later_eviction_alone() -> None:
