@@ -60,12 +60,12 @@ class Laws:
         """Check all laws after a cycle whose plans were carried out."""
         pods = self._ground.objects("pods")
         found = [
+            *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
             *self._overcommitted(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
             *self._across_topology(pods),
             *self._beyond_capability(pods),
-            *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
         ]
         self.broken += [f"cycle {cycle}: {each}" for each in found]
         self.figures.cycles += 1
@@ -110,7 +110,8 @@ class Laws:
         lost = {_group(eviction.job) for plan in plans for eviction in plan.evictions}
         for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
             name, minimum = group["metadata"]["name"], group["spec"]["minMember"]
-            count = len(bound[name]) if name in bound else 0
+            members = bound.get(name, [])
+            count, alive = len(members), sum(pod["status"].get("phase") not in ENDED for pod in members)
             if name in self._workload.lost_groups or name in self._shaken:
                 if count >= minimum:
                     self._workload.lost_groups.discard(name)
@@ -118,7 +119,7 @@ class Laws:
                 continue
             if name in got and count < minimum:
                 yield f"{name} is bound in part: {count} of {minimum}"
-            elif name in lost and 0 < count < minimum:
+            elif name in lost and alive and count < minimum:  # what has ended does not go
                 yield f"{name} was evicted in part: {count} of {minimum} are left"
 
     def _across_topology(self, pods: list[Object]) -> Iterator[str]:

@@ -100,6 +100,7 @@ def tell(file: Path, laws: Laws, workload: Workload, seconds: float) -> None:
         "nodes_lost": workload.losses,
         "seconds": round(seconds, 1),
         "broken": len(laws.broken),
+        "first_broken": [each[:300] for each in laws.broken[:5]],
     }
     print(json.dumps(line))  # noqa: T201 - shown by `make soak`
     if target := os.environ.get("PYROCLAST_SOAK_REPORT"):
