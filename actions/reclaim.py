@@ -80,7 +80,8 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
     tasks = [task for task in session.pending_tasks(job) if not task.gated and is_eligible(task)]
     if not tasks:
         return
-    refusal = session.preemptive(queue, tasks[:1])
+    refusals = [session.preemptive(queue, [task]) for task in tasks]
+    refusal = refusals[0] if all(refusals) else None
     placed = refusal is None and planner.place(
         job,
         tasks,

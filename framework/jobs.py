@@ -170,6 +170,14 @@ class SessionJob:
         return self.ready_count < self.job.min_available or not self._roles_reach(_ROLE_READY, count_best_effort=False)
 
     @property
+    def waits_for_best_effort(self) -> bool:
+        """The same when waiting tasks count too."""
+        if self.pending_best_effort <= 0:
+            return False
+        placed = _ROLE_READY | {TaskStatus.PIPELINED}
+        return self.is_starving or not self._roles_reach(placed, count_best_effort=False)
+
+    @property
     def is_pending(self) -> bool:
         """Whether it still waits at the gate of its queue."""
         return self.phase is JobPhase.PENDING

@@ -111,7 +111,8 @@ class GangPlanner:
         future = session.nodes.columns().future_idle
         room = np.maximum(future if inside is None else future[:, inside], 0).sum(axis=1)
         requests = np.sort([session.nodes.needs(task.template).request for task in tasks], axis=0)
-        needed = min(len(tasks), max(attempt.job.min_available - attempt.job.ready_count, 1))
+        job = attempt.job
+        needed = min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
         lacking: IntArray = requests[:needed].sum(axis=0) - room
         return lacking
 
@@ -124,7 +125,7 @@ class GangPlanner:
                 if goes_on():
                     self._place_part(attempt, domain, part, waiting, goes_on, stops_early=stops_early)
         attempt.domain = domain.mask
-        if attempt.places and not goes_on():
+        if attempt.places and not goes_on() and self._planner.completes(attempt):
             return True
         attempt.statement.undo_to(before)
         attempt.places.clear()

@@ -102,10 +102,20 @@ class Planner:
                         break
                     if permits is None or permits(task):
                         self._place_unless_in_vain(attempt, task)
-                if attempt.places and is_enough():
+                if attempt.places and is_enough() and (self._rule.within_job or self.completes(attempt)):
                     self.finish(attempt)
                     return True
         return False
+
+    def completes(self, attempt: Attempt) -> bool:
+        """Place members that ask for nothing where the minimum counts on them, and tell whether all have a place."""
+        job = attempt.job
+        for task in self._session.pending_tasks(job) if job.waits_for_best_effort else ():
+            if job.counts_as_placed(task) and not task.gated:
+                self.place_without(attempt, task)
+            if not job.waits_for_best_effort:
+                break
+        return not job.waits_for_best_effort
 
     def finish(self, attempt: Attempt) -> None:
         """Give back the victims that are not needed, and commit what is left as a plan."""

@@ -108,3 +108,14 @@ def test_gangreclaim_takes_what_another_queue_does_not_deserve() -> None:
 def test_most_domains(given: int, counts: int) -> None:
     """Nothing and less mean the default."""
     assert GangEvictionArgs(maxDomains=given).most_domains == counts
+
+
+def test_members_without_requests_need_places_too() -> None:
+    """All places for pods are taken: one victim goes for the member that asks for CPU, one for the other."""
+    scenario = cluster(nodes=0).node("n1", cpu=4, pods=4).running("low", on=["n1"] * 4)
+    scenario = scenario.job("high", tasks=0, min_available=2, phase="Inqueue", priority_class="high")
+    scenario = scenario.pod("high-0", job="high").pod("high-1", job="high", cpu=None)
+    outcome = gangpreempt(scenario)
+
+    assert outcome.evictions == ["low-3", "low-2"]
+    assert set(outcome.pipelined) == {"high-0", "high-1"}

@@ -274,3 +274,25 @@ def test_evictions_name_their_reason() -> None:
     assert [(each.reason, each.message) for each in plan.evictions] == [
         ("preempt", "evicted by preempt to give way to default/high of queue q1")
     ]
+
+
+def test_a_gang_that_counts_on_a_pod_without_requests_evicts_nobody_unless_that_has_a_place_too() -> None:
+    """Two places for pods: a victim makes one, but then none is left for the member that asks for nothing."""
+    scenario = ONE_QUEUE.node("n1", cpu=4, pods=2)
+    scenario = scenario.running("v", on=["n1"] * 2, queue="q1", priority_class="low", priority=10)
+    scenario = high(scenario, "p", tasks=0, min_available=2)
+    scenario = scenario.pod("p-0", job="p", priority=100).pod("p-1", job="p", cpu=None, priority=100)
+
+    assert preempt(scenario).evictions == []
+
+
+def test_members_without_requests_are_part_of_the_plan() -> None:
+    """One place for a pod is free: it is for the member that asks for nothing, the victim's for the other."""
+    scenario = ONE_QUEUE.node("n1", cpu=2, pods=3)
+    scenario = scenario.running("v", on=["n1"] * 2, queue="q1", priority_class="low", priority=10)
+    scenario = high(scenario, "p", tasks=0, min_available=2)
+    scenario = scenario.pod("p-0", job="p", priority=100).pod("p-1", job="p", cpu=None, priority=100)
+    outcome = preempt(scenario)
+
+    assert outcome.evictions == ["v-1"]
+    assert set(outcome.pipelined) == {"p-0", "p-1"}

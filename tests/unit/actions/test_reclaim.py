@@ -123,3 +123,14 @@ def test_the_order_of_the_input_does_not_matter(order: int) -> None:
     turned = Scenario().add(*scenario.objects[::order])
 
     assert reclaim(turned).evictions == ["v-3", "v-2"]
+
+
+def test_a_task_beyond_what_its_queue_deserves_does_not_hold_back_its_siblings() -> None:
+    """Of a job whose minimum is one the greater pod is not permitted, the smaller one is: two of its victims go."""
+    scenario = Scenario().queue("q1", deserved={"cpu": 5}).queue("q2", deserved={"cpu": 5}).node("n1", cpu=10)
+    scenario = waiting(scenario.running("v", on=["n1"] * 10, queue="q1"), tasks=0, min_available=1)
+    scenario = scenario.pod("great", job="w", cpu=6, priority=10).pod("small", job="w", cpu=2)
+    outcome = scenario.run("reclaim", plugins=(("priority", "conformance", "gang"), ("capacity", "predicates")))
+
+    assert outcome.evictions == ["v-9", "v-8"]
+    assert set(outcome.pipelined) == {"small"}
