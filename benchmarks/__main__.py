@@ -7,10 +7,10 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from benchmarks import cycles, endtoend, snapshot
+from benchmarks import costs, cycles, endtoend, evictions, snapshot
 from benchmarks.results import Result, describe_machine, draw, speed_now, table
 
-BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, "b6": snapshot.b6, "b8": endtoend.b8}.items()))
+BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, **evictions.BENCHMARKS, "b6": snapshot.b6, "b8": endtoend.b8}.items()))
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -36,6 +36,8 @@ def main() -> None:
         print(json.dumps(asdict(replace(measured, speed=(before + speed_now()) / 2))))
     else:
         report([measured_apart(name, arguments.runs) for name in names])
+        if not arguments.names:
+            print("", *costs.table(arguments.runs), sep="\n")
 
 
 def measured_apart(name: str, runs: int) -> Result:

@@ -1,0 +1,66 @@
+"""Costs: what each plugin and each action adds to a cycle at 5,000 nodes."""
+
+import statistics
+from collections.abc import Iterator
+
+from benchmarks.clusters import gang, hyper_nodes, nodes, queues, single_jobs
+from benchmarks.cycles import DEFAULT, UNSUITED, Bench, Object, built_in, collector_off
+from cache.objects import books_from_objects
+
+__all__ = ["table"]
+
+NODES, PODS = 5000, 4000
+
+
+def busy_and_waiting() -> Iterator[Object]:
+    """Nodes in domains with something on each, 4,000 pods that find places, and gangs that find none."""
+    yield from queues()
+    yield from nodes(NODES)
+    yield from hyper_nodes(NODES, (25, 250, 1250))
+    for number in range(NODES):
+        on = [f"node-{number:05d}"] * 4
+        queue = f"queue-{number % 4 + 1}"
+        yield from gang(f"runs-{number}", queue, members=4, second=0, cpu=4, phase="Running", nodes_of=on)
+    for number in range(PODS // 200):
+        yield from gang(f"gang-{number}", f"queue-{number % 4 + 1}", members=100, second=number)
+    yield from single_jobs("single", PODS // 2)
+    for number in range(20):
+        queue = f"queue-{number % 4 + 1}"
+        yield from gang(f"large-{number}", queue, members=10, second=number, cpu=30, phase="Inqueue")
+
+
+def table(runs: int) -> Iterator[str]:
+    """Yield the lines of the table; a plugin's cost is a cycle with it less one without, by turns, the median."""
+    yield f"| what | a cycle at {NODES:,} nodes that places {PODS:,} pods |"
+    yield "|---|---|"
+    books = books_from_objects(busy_and_waiting())
+    with collector_off():
+        for name, seconds in _actions(Bench(books, _with_all_actions()), runs).items():
+            yield f"| action {name} | {seconds * 1000:.0f} ms |"
+        for name in built_in().names():
+            if name not in UNSUITED - {"proportion"}:
+                less, more = (Bench(books, text) for text in _without_and_with(name))
+                pairs = [(less.cycle().seconds, more.cycle().seconds) for _ in range(runs + 1)][1:]
+                added = statistics.median(with_it - without for without, with_it in pairs)
+                yield f"| plugin {name} | {added * 1000:+.0f} ms |"
+
+
+def _actions(bench: Bench, runs: int) -> dict[str, float]:
+    measured = [bench.cycle().phases for _ in range(runs + 1)][1:]
+    names = [name for name in measured[0] if name.startswith("action/")]
+    return {name.removeprefix("action/"): statistics.median(each[name] for each in measured) for name in names}
+
+
+def _with_all_actions() -> str:
+    first = ("enqueue", "allocate", "backfill")
+    others = (name for name in built_in().action_names() if name not in first)
+    return DEFAULT.replace("enqueue, allocate, backfill", ", ".join((*first, *others)))
+
+
+def _without_and_with(name: str) -> tuple[str, str]:
+    """Return the default configuration without a plugin, and with it."""
+    entry = f"{{name: {name}}}"
+    if entry in DEFAULT:
+        return DEFAULT.replace(f", {entry}", "").replace(f"{entry}, ", ""), DEFAULT
+    base = DEFAULT.replace(", {name: proportion}", "") if name == "capacity" else DEFAULT
+    return base, f"{base}- plugins: [{entry}]\n"
