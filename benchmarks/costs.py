@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator
 
 from benchmarks.clusters import gang, hyper_nodes, nodes, queues, single_jobs
-from benchmarks.cycles import DEFAULT, UNSUITED, Bench, Object, built_in, collector_off
+from benchmarks.cycles import DEFAULT, UNSUITED, Bench, Object, built_in, collector_off, entry
 from cache.objects import books_from_objects
 
 __all__ = ["table"]
@@ -59,8 +59,8 @@ def _with_all_actions() -> str:
 
 def _without_and_with(name: str) -> tuple[str, str]:
     """Return the default configuration without a plugin, and with it."""
-    entry = f"{{name: {name}}}"
-    if entry in DEFAULT:
-        return DEFAULT.replace(f", {entry}", "").replace(f"{entry}, ", ""), DEFAULT
+    named = entry(name)
+    if named in DEFAULT:
+        return DEFAULT.replace(f", {named}", "").replace(f"{named}, ", ""), DEFAULT
     base = DEFAULT.replace(", {name: proportion}", "") if name == "capacity" else DEFAULT
-    return base, f"{base}- plugins: [{entry}]\n"
+    return base, f"{base}- plugins: [{named}]\n"

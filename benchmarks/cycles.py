@@ -82,7 +82,12 @@ def everything() -> str:
     """Return a configuration of every built-in plugin that goes with capacity, in its place or in a tier behind."""
     text = DEFAULT.replace("{name: proportion}", "{name: capacity}")
     others = [name for name in built_in().names() if name not in UNSUITED and f"name: {name}}}" not in text]
-    return f"{text}- plugins: [{', '.join(f'{{name: {name}}}' for name in others)}]\n"
+    return f"{text}- plugins: [{', '.join(map(entry, others))}]\n"
+
+
+def entry(name: str) -> str:
+    """Return a plugin as the configuration names it: nodes need not be in groups here."""
+    return "{name: nodegroup, arguments: {strict: false}}" if name == "nodegroup" else f"{{name: {name}}}"
 
 
 @dataclass(frozen=True)
