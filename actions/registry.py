@@ -9,11 +9,21 @@ from actions.gangpreempt import GangPreempt
 from actions.gangreclaim import GangReclaim
 from actions.preempt import Preempt
 from actions.reclaim import Reclaim
+from actions.shuffle import Shuffle
 from framework.registry import Registry
 
 __all__ = ["BUILT_IN", "register_built_in"]
 
-BUILT_IN: Final[tuple[type[Any], ...]] = (Enqueue, Allocate, Backfill, Preempt, Reclaim, GangPreempt, GangReclaim)
+BUILT_IN: Final[tuple[type[Any], ...]] = (
+    Enqueue,
+    Allocate,
+    Backfill,
+    Preempt,
+    Reclaim,
+    GangPreempt,
+    GangReclaim,
+    Shuffle,
+)
 
 
 def register_built_in(registry: Registry) -> None:

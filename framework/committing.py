@@ -71,7 +71,7 @@ def _evictions(operations: Sequence[Operation], beneficiary: "SessionJob | None"
                     name=task.name,
                     node=task.node,
                     reason=operation.reason,
-                    message=f"evicted by {operation.reason}{gives_way}" if gives_way else "",
+                    message=f"evicted by {operation.reason}{gives_way}" if gives_way else operation.message,
                 )
 
 

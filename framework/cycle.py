@@ -98,6 +98,7 @@ def run_cycle(
         committed=observer.committed,
         settled=settled,
     )
+    session.runs = dict(memory.runs)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
@@ -117,6 +118,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         quiet_configuration=session.generation if quiet_now else -1,
         quiet_until=quiet_until if quiet_now else None,
         promises=(*session.promises.after(evicted), *made_by_plans(session)),
+        runs=session.runs,
     )
 
 

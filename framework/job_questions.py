@@ -11,7 +11,7 @@ from framework.domains import DomainNodes, Domains
 from framework.jobs import SessionJob, SubJob
 from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
-from framework.points import Point
+from framework.points import Move, Point
 from framework.promises import Promises
 from framework.votes import cast_votes, choose_victims, first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray
@@ -365,6 +365,24 @@ class JobQuestions(NodeQuestions):
         return self._victims(
             points.UNIFIED_EVICTABLE, beneficiary, candidates, between_queues=context.is_reclaim, subject=context
         )
+
+    def moves(self, tasks: Sequence[Task]) -> list[Move]:
+        """Return which running tasks should leave for nobody's sake, and may: the first tier that names any decides."""
+        for tier in self.tiers(points.VICTIM_TASKS):
+            named: dict[TaskId, Move] = {}
+            for each in tier:
+                for told in self.ask_or(each, (), tasks):
+                    move = told if isinstance(told, Move) else Move(task=told, strategy=each.plugin, budget="no budget")
+                    named.setdefault(move.task.id, move)
+            if named:
+                return self._movable(named)
+        return []
+
+    def _movable(self, named: Mapping[TaskId, Move]) -> list[Move]:
+        left = [move.task for move in named.values()]
+        for each in self.functions(points.MOVABLE):
+            left = list(self.ask_or(each, (), left))
+        return [named[task.id] for task in left]
 
     def _victims(
         self,

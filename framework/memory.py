@@ -36,6 +36,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     promises: tuple[Promise, ...] | None = None
     """What plans with evictions promised, in the order of their making; None where nothing is remembered of it."""
 
+    runs: Mapping[str, float] = {}
+    """When plugins that act from time to time last did, by instance, seconds since 1970."""
+
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
         """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
         in_time = self.quiet_until is None or now < self.quiet_until

@@ -15,6 +15,8 @@ votes               per tier: a reject ends with no; a permit makes the tier say
 first tier          the first tier with a function decides; all its functions must agree
 victims             per tier: answers are intersected; the first tier with victims decides (see `framework.votes`)
 first               the first function that gives an answer
+union               per tier: what any function names; the first tier that names anything decides
+limits              each function narrows what the one before left, in the order of the configuration
 each                everybody is told
 ==================  =====================================================================================
 """
@@ -51,6 +53,7 @@ __all__ = [
     "JOB_READY",
     "JOB_STARVING",
     "JOB_VALID",
+    "MOVABLE",
     "NODE_MAP",
     "NODE_ORDER",
     "NODE_REDUCE",
@@ -71,6 +74,7 @@ __all__ = [
     "VICTIM_QUEUE_ORDER",
     "VICTIM_TASKS",
     "Locality",
+    "Move",
     "Point",
     "Registered",
     "Vote",
@@ -110,6 +114,19 @@ class Locality(Enum):
     """Anything of that node alone, its pods for example: asked again for touched columns."""
     GLOBAL = "global"
     """Other nodes, the task itself, a clock, a job's annotation: asked anew for each task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A task that should leave its node for nobody's sake, as a strategy of shuffle names it."""
+
+    task: Task
+    strategy: str
+    """Which rule says so."""
+    budget: str
+    """What bounds how many the rule names, in words."""
+    breaks_gangs: bool = False
+    """Whether it goes even where that leaves its gang below its minimum: its node must be given back."""
 
 
 @dataclass(frozen=True)  # no slots: a generic alias notes its parameters on the instance
@@ -259,8 +276,11 @@ RECLAIMABLE: Final = Point[Callable[[Task, Sequence[Task]], Any]](
 UNIFIED_EVICTABLE: Final = Point[Callable[[Any, Sequence[Task]], Any]](
     "unified_evictable", None, "victims", "which of the candidates may give way to a whole gang"
 )
-VICTIM_TASKS: Final = Point[Callable[[Sequence[Task]], Iterable[Task]]](
-    "victim_tasks", "enabledVictim", "first tier", "which running tasks should move (shuffle)"
+VICTIM_TASKS: Final = Point[Callable[[Sequence[Task]], Iterable["Task | Move"]]](
+    "victim_tasks", "enabledVictim", "union", "which running tasks should move (shuffle)"
+)
+MOVABLE: Final = Point[Callable[[Sequence[Task]], Iterable[Task]]](
+    "movable", "enabledVictim", "limits", "which of the tasks that should move may go now (shuffle)"
 )
 
 ALL_POINTS: Final[tuple[Point[Any], ...]] = tuple(

@@ -71,6 +71,8 @@ class Session(JobQuestions):
         self.shares: dict[JobId, JobShare] = {}
         self.nominated: set[TaskId] = set()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
+        self.runs: dict[str, float] = {}
+        """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
         self._committed = committed
         self._deferred: dict[JobId, Statement] = {}
 

@@ -29,13 +29,17 @@ __all__ = ["Operation", "Statement"]
 class Operation:
     """One change and the tasks as they were before it."""
 
-    __slots__ = ("before", "change", "evicts_for", "reason")
+    __slots__ = ("before", "change", "evicts_for", "message", "reason")
 
-    def __init__(self, change: Change, before: Sequence[Task], reason: str, *, evicts_for: bool) -> None:
+    def __init__(
+        self, change: Change, before: Sequence[Task], reason: str, *, evicts_for: bool, message: str = ""
+    ) -> None:
         self.change = change
         self.before = before
         self.reason = reason
         """Of an eviction: the action."""
+        self.message = message
+        """Of an eviction for nobody's sake: for people, by which rule."""
         self.evicts_for = evicts_for
         """Of a pipelined place: whether its room comes from evictions, so that the node is nominated."""
 
@@ -80,13 +84,13 @@ class Statement:
         change = Change(verb, job, placed, columns, needs=self._session.nodes.needs(tasks[0].template))
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
-    def evict(self, job: "SessionJob", task: Task, reason: str) -> Refusal | None:
-        """Ask a running or bound task to leave; `reason` names the action."""
+    def evict(self, job: "SessionJob", task: Task, reason: str, message: str = "") -> Refusal | None:
+        """Ask a running or bound task to leave; `reason` names the action, `message` the rule where nobody gains."""
         assert task.node is not None, "only a task on a node can be evicted"
         column = self._session.nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
         change = Change(Verb.EVICT, job, [leaving], [column], needs=self._session.nodes.needs(task.template))
-        return self._do(Operation(change, [task], reason, evicts_for=False))
+        return self._do(Operation(change, [task], reason, evicts_for=False, message=message))
 
     def _do(self, operation: Operation) -> Refusal | None:
         session = self._session

@@ -13,6 +13,7 @@ from plugins.network_topology_aware.plugin import NetworkTopologyAware
 from plugins.nodegroup import NodeGroup
 from plugins.nodeorder import NodeOrder
 from plugins.overcommit import Overcommit
+from plugins.pdb import Pdb
 from plugins.predicates.plugin import Predicates
 from plugins.priority import Priority
 from plugins.proportion import Proportion
@@ -35,6 +36,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     NodeGroup,
     NodeOrder,
     Overcommit,
+    Pdb,
     Predicates,
     Priority,
     Proportion,

@@ -7,12 +7,10 @@ from framework.nearest import did_you_mean
 
 __all__ = ["hint_for"]
 
-ACTIONS: Final = frozenset({"shuffle"})
 PLUGINS: Final = frozenset({
     "deviceshare",
     "extender",
     "numa-aware",
-    "pdb",
     "rescheduling",
     "tdm",
 })  # fmt: skip
@@ -20,6 +18,6 @@ PLUGINS: Final = frozenset({
 
 def hint_for(name: str, known: Collection[str]) -> str:
     """Return what to say behind an unknown name: that it comes later, or the known name that is nearest."""
-    if name in ACTIONS or name in PLUGINS:
+    if name in PLUGINS:
         return " (one of Volcano's that this release does not have yet)"
     return did_you_mean(name, known)

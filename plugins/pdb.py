@@ -1,0 +1,81 @@
+"""Disruption budgets: spare pods that a PodDisruptionBudget does not let go now.
+
+Points: preemptable, reclaimable, movable.  No arguments.  Rules and example: docs/plugins/pdb.md.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from framework import points
+from framework.points import Vote
+from framework.session import Session
+from model import wire
+from model.matching.selectors import Selector
+from model.tasks import Task
+
+__all__ = ["Budget", "Pdb", "budgets_by_namespace", "within_budgets"]
+
+
+class Pdb:
+    """Keep evictions within disruption budgets."""
+
+    name: ClassVar[str] = "pdb"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        budgets = budgets_by_namespace(session.snapshot.objects.disruption_budgets.values())
+
+        def spare(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            return within_budgets(candidates, budgets), Vote.PERMIT
+
+        session.register(points.PREEMPTABLE, self.name, spare, alike=True)
+        session.register(points.RECLAIMABLE, self.name, spare, alike=True)
+        session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets))
+
+
+class Budget:
+    """What one PodDisruptionBudget says, its selector in a form that can be asked often."""
+
+    __slots__ = ("allowed", "disrupted", "selector")
+
+    def __init__(self, budget: wire.PodDisruptionBudget) -> None:
+        self.selector = Selector.of(budget.spec.selector)
+        self.allowed = budget.status.disruptions_allowed
+        """Pods that may go now."""
+        self.disrupted = budget.status.disrupted_pods
+        """Pods whose eviction is under way and is counted in `allowed` already."""
+
+    def covers(self, task: Task) -> bool:
+        """Tell whether the eviction of a pod would count."""
+        return self.selector.matches(task.pod.metadata.labels) and task.name not in self.disrupted
+
+
+def budgets_by_namespace(budgets: Iterable[wire.PodDisruptionBudget]) -> dict[str, list[Budget]]:
+    """Return budgets that select something; one with an empty selector is no concern, as in Kubernetes' scheduler."""
+    found: dict[str, list[Budget]] = {}
+    for each in budgets:
+        budget = Budget(each)
+        if budget.selector.requirements:
+            found.setdefault(each.metadata.namespace, []).append(budget)
+    return found
+
+
+def within_budgets(candidates: Iterable[Task], budgets: dict[str, list[Budget]]) -> list[Task]:
+    """Return the candidates that may go when all before them go too.
+
+    A candidate uses up one of each budget that covers it, also when another budget spares it.
+
+    Args:
+        candidates: In the order in which they count.
+        budgets: By namespace.
+    """
+    used: dict[Budget, int] = {}
+    permitted: list[Task] = []
+    for task in candidates:
+        covering = [budget for budget in budgets.get(task.namespace, ()) if budget.covers(task)]
+        for budget in covering:
+            used[budget] = used.get(budget, 0) + 1
+        if all(used[budget] <= budget.allowed for budget in covering):
+            permitted.append(task)
+    return permitted

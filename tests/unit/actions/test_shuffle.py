@@ -1,0 +1,118 @@
+"""Shuffle: tasks that strategies name leave, within budgets and without breaking gangs."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from framework import points
+from framework.points import Move
+from framework.session import Session
+from model.tasks import Task
+from pyroclast.testing import Outcome, Scenario
+
+LABELS = {"app": "a"}
+
+
+class Names:
+    """A strategy that names every running task of namespace `default`."""
+
+    name: ClassVar[str] = "names-all"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks)
+
+
+class Frees(Names):
+    """A strategy that gives nodes back."""
+
+    name: ClassVar[str] = "frees"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+
+        def free(tasks: Sequence[Task]) -> Iterable[Move]:
+            return [Move(task=task, strategy="zone", budget="1 a job", breaks_gangs=True) for task in tasks]
+
+        session.register(points.VICTIM_TASKS, self.name, free)
+
+
+class Fails(Names):
+    """A strategy that is broken."""
+
+    name: ClassVar[str] = "fails"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+
+        def fail(_: Sequence[Task]) -> Iterable[Task]:
+            raise RuntimeError("broken")
+
+        session.register(points.VICTIM_TASKS, self.name, fail)
+
+
+def running(count: int, minimum: int = 1) -> Scenario:
+    """Return a job whose pods all run."""
+    return Scenario().node("n1").running("a", on=["n1"] * count, min_available=minimum, labels=LABELS)
+
+
+def shuffle(scenario: Scenario, *plugins: Any, **arguments: Any) -> Outcome:
+    """Run the action alone."""
+    return scenario.run("shuffle", plugins=plugins, arguments={"shuffle": arguments})
+
+
+def budget(allowed: int) -> dict[str, Any]:
+    """Return a disruption budget."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": LABELS}},
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def test_what_a_strategy_names_leaves() -> None:
+    """All of it, where nothing bounds it."""
+    assert shuffle(running(3), Names).evictions == ["a-0", "a-1", "a-2"]
+
+
+def test_nobody_leaves_where_no_strategy_names_anybody() -> None:
+    """A plugin that only limits is no strategy."""
+    assert shuffle(running(3), "pdb").evictions == []
+
+
+def test_disruption_budgets_limit_it() -> None:
+    """Two of three may go."""
+    assert shuffle(running(3).add(budget(2)), Names, "pdb").evictions == ["a-0", "a-1"]
+
+
+def test_no_more_go_in_a_cycle_than_configured() -> None:
+    """The first one named."""
+    assert shuffle(running(3), Names, maxEvictions=1).evictions == ["a-0"]
+
+
+def test_a_gang_stays_at_its_minimum() -> None:
+    """Of three pods two must run."""
+    assert shuffle(running(3, minimum=2), Names).evictions == ["a-0"]
+
+
+def test_a_node_that_is_given_back_counts_more_than_a_gang() -> None:
+    """The strategy says so."""
+    assert len(shuffle(running(3, minimum=3), Frees).evictions) == 3
+
+
+def test_the_first_tier_that_names_anybody_decides() -> None:
+    """The tier before has a strategy that fails."""
+    outcome = running(1).run("shuffle", plugins=((Fails,), (Frees,), (Names,)))
+
+    assert [each.message for plan in outcome.report.plans for each in plan.evictions] == [
+        "evicted by shuffle: zone, 1 a job"
+    ]
+
+
+def test_a_plan_has_no_beneficiary() -> None:
+    """Reason and message name action, strategy and budget."""
+    (plan,) = shuffle(running(1), Names).report.plans
+
+    assert (plan.action, plan.job, plan.evictions[0].reason) == ("shuffle", None, "shuffle")
+    assert plan.evictions[0].message == "evicted by shuffle: names-all, no budget"
