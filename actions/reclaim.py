@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from actions.arguments import PlacingArgs
+from actions.gang_eviction import domains_of
 from actions.preempt import is_eligible
 from framework import points
 from framework.evicting.plans import Planner
@@ -20,6 +21,8 @@ from model.tasks import TaskStatus
 __all__ = ["Reclaim"]
 
 _STATUSES: Final = frozenset({TaskStatus.RUNNING})
+_MOST_DOMAINS: Final = 8
+"""Topology domains in which room is looked for, best first; as many as gangreclaim looks at by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +73,13 @@ def planner_of(session: Session) -> Planner:
 
 
 def is_starving(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job."""
-    return session.job_valid(job) is None and session.job_starving(job)
+    """Tell whether evictions may be made for a job; sub-groups with a network topology are left to gangreclaim."""
+    parts = job.job.group.spec.sub_group_policy
+    return (
+        all(policy.network_topology is None for policy in parts)
+        and session.job_valid(job) is None
+        and session.job_starving(job)
+    )
 
 
 def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
@@ -82,12 +90,16 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
         return
     refusals = [session.preemptive(queue, [task]) for task in tasks]
     refusal = refusals[0] if all(refusals) else None
-    placed = refusal is None and planner.place(
-        job,
-        tasks,
-        permits=lambda task: session.preemptive(queue, [task]) is None,
-        goes_on=lambda: session.job_starving(job),
-        is_enough=lambda: session.job_pipelined(job),
+    placed = refusal is None and any(
+        planner.place(
+            job,
+            tasks,
+            permits=lambda task: session.preemptive(queue, [task]) is None,
+            goes_on=lambda: session.job_starving(job),
+            is_enough=lambda: session.job_pipelined(job),
+            domain=domain.mask,
+        )
+        for domain in domains_of(session, job, _MOST_DOMAINS)
     )
     if not placed and not session.is_passed_over(job):
         job.refuse(refusal or planner.refusal(job))
