@@ -64,6 +64,10 @@ coverage: $(READY)  ## Unit tests with a coverage figure
 conformance: $(READY)  ## Decisions against Volcano's decision tables, as a table
 	$(BIN)/python tests/conformance/report.py
 
+.PHONY: soak
+soak: $(READY)  ## Thirty configurations, two hundred cycles each on a whole cluster, laws checked in every cycle
+	PYROCLAST_SOAK=1 $(BIN)/python -m pytest tests/soak -n 2 -p no:logging
+
 .PHONY: bench
 bench: $(READY)  ## Benchmarks, as a table and a picture in benchmarks/results/
 	$(BIN)/python -m benchmarks
