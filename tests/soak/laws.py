@@ -133,7 +133,11 @@ class Laws:
             wanted = group["spec"].get("networkTopology")
             nodes = nodes_by_group[group["metadata"]["name"]]
             if wanted and wanted["mode"] == "hard" and nodes and _tier_of(nodes) > wanted["highestTierAllowed"]:
-                yield f"{group['metadata']['name']} lies across its topology: {sorted(nodes)}"
+                job = self._workload.jobs.get(group["metadata"]["name"])
+                asks = job.requests if job is not None else {}
+                won = sorted({each.action for each in self._won.values() if each.job == group["metadata"]["name"]})
+                where = f"its topology: {sorted(nodes)}; room won by {won}"
+                yield f"{group['metadata']['name']}, asking for {asks}, lies across {where}"
 
     def _beyond_capability(self, pods: list[Object]) -> Iterator[str]:
         if not self._workload.plugins & {"capacity", "proportion"}:
