@@ -40,7 +40,7 @@ EVICTING = [("preempt",), ("reclaim",), ("preempt", "reclaim"), ("gangpreempt",)
 def trees(draw: st.DrawFn) -> Scenario:
     """Draw a tree of queues, four nodes in two racks, jobs that run in part or whole, and jobs that wait."""
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9)
-    scenario = scenario.queue("org-a", parent="root", deserved={"cpu": 8}).queue("org-b", parent="root")
+    scenario = scenario.queue("root").queue("org-a", parent="root", deserved={"cpu": 8}).queue("org-b", parent="root")
     for leaf, limit in LEAVES.items():
         deserved = draw(st.integers(0, 4))
         scenario = scenario.queue(leaf, parent=leaf[:5], deserved={"cpu": deserved}, capability={"cpu": limit})
@@ -92,7 +92,7 @@ def assert_laws(scenario: Scenario, outcome: Outcome) -> None:
     """Nodes, gangs, beneficiaries, queues and topologies, round by round; and rest at the end."""
     assert outcome.warnings == ()
     assert outcome.failed_plugins == []
-    assert list(broken_invariants({**as_case(scenario), "recreateEvicted": True}, told(outcome.rounds))) == []
+    assert list(broken_invariants({**as_case(scenario), "recreateEvicted": True}, [*told(outcome.rounds)])) == []
     for each in outcome.rounds:
         used: Counter[str] = Counter()
         for job in each.snapshot.jobs.values():
