@@ -17,6 +17,7 @@ from plugins.pdb import Pdb
 from plugins.predicates.plugin import Predicates
 from plugins.priority import Priority
 from plugins.proportion import Proportion
+from plugins.rescheduling.plugin import Rescheduling
 from plugins.resource_strategy_fit import ResourceStrategyFit
 from plugins.resourcequota import ResourceQuota
 from plugins.sla import Sla
@@ -40,6 +41,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Predicates,
     Priority,
     Proportion,
+    Rescheduling,
     ResourceQuota,
     ResourceStrategyFit,
     Sla,

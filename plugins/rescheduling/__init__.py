@@ -1,0 +1,9 @@
+"""Rescheduling: pods leave the busiest nodes for the idlest, by strategies that shuffle carries out.
+
+`arguments` has the arguments, `low_node_utilization` the strategy as numbers, `plugin` the extension point.
+"""
+
+from plugins.rescheduling.arguments import ReschedulingArgs
+from plugins.rescheduling.plugin import Rescheduling
+
+__all__ = ["Rescheduling", "ReschedulingArgs"]

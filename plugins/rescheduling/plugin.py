@@ -1,0 +1,90 @@
+"""Rescheduling: even nodes out, from time to time.
+
+Points: victim tasks.  Arguments: `ReschedulingArgs`.  Rules and example: docs/plugins/rescheduling.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Final
+
+from framework import points
+from framework.points import Move
+from framework.session import Session
+from model.arrays import IntArray
+from model.ids import TaskId
+from model.resources import CPU, MEMORY
+from model.tasks import Task
+from plugins.rescheduling.arguments import LOW_NODE_UTILIZATION, ReschedulingArgs, Strategy
+from plugins.rescheduling.low_node_utilization import Load, Pod, choose
+
+__all__ = ["Rescheduling"]
+
+NOTHING_USED: Final = (Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescheduling:
+    """Name pods that should leave busy nodes."""
+
+    name: ClassVar[str] = "rescheduling"
+    watches_clock: ClassVar[bool] = True
+    args: ReschedulingArgs = field(default_factory=ReschedulingArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register where a run is due; the first one is, an interval after the first cycle that is remembered."""
+        instance = session.option.instance
+        last = session.runs.setdefault(instance, session.now)
+        if Fraction(session.now) <= Fraction(last) + self.args.interval:
+            return
+        session.runs[instance] = session.now
+        known = [each for each in self.args.strategies if each.name == LOW_NODE_UTILIZATION]
+
+        def name_movers(tasks: Sequence[Task]) -> list[Move]:
+            loads = loads_of(session, {task.id for task in tasks}, is_measured=self.args.reads_measurements)
+            return [move for strategy in known for move in moves_of(strategy, loads)]
+
+        session.register(points.VICTIM_TASKS, self.name, name_movers)
+
+
+def moves_of(strategy: Strategy, loads: Sequence[Load]) -> list[Move]:
+    """Return what one strategy names, with what bounds it."""
+    budget = f"to fill idle nodes to cpu {strategy.high[0]}%, memory {strategy.high[1]}%"
+    return [
+        Move(task=task, strategy=strategy.name, budget=budget) for task in choose(loads, strategy.low, strategy.high)
+    ]
+
+
+def loads_of(session: Session, named: set[TaskId], *, is_measured: bool) -> list[Load]:
+    """Return all nodes with their measured use and their pods; a node that nobody measured counts as unused."""
+    table, rows = session.nodes.table, [session.resources.names.index(name) for name in (CPU, MEMORY)]
+    loads = []
+    for column, node in enumerate(table.facts.nodes):
+        usage = session.snapshot.usage.get(node.name) if is_measured else None
+        used = NOTHING_USED if usage is None else (Fraction(usage.cpu_percent), Fraction(usage.memory_percent))
+        pods = [
+            Pod(
+                task=task, request=_amounts(session.nodes.needs(task.template).request, rows), may_move=task.id in named
+            )
+            for task in sorted(session.nodes.tasks_on(column).values(), key=leaving_order)
+        ]
+        capacity = _amounts(table.reported[:, column], rows)
+        loads.append(
+            Load(name=node.name, used_percent=used, capacity=capacity, unschedulable=node.unschedulable, pods=pods)
+        )
+    return loads
+
+
+def _amounts(vector: IntArray, rows: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(vector[row]) for row in rows)
+
+
+def leaving_order(task: Task) -> tuple[bool, int, int, str, str]:
+    """Key by which pods of a node leave: without priority first, then by priority, quality of service and name."""
+    priority = task.pod.spec.priority
+    return (priority is not None, priority or 0, quality_of_service(task), task.namespace, task.name)
+
+
+def quality_of_service(task: Task) -> int:
+    """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed."""
+    return {"BestEffort": 0, "Guaranteed": 2}.get(task.pod.status.qos_class, 1)

@@ -1,0 +1,94 @@
+"""Rescheduling: the worked example of docs/plugins/rescheduling.md."""
+
+from typing import Any
+
+from framework import points
+from framework.session import Session
+from model.usage import NodeUsage
+from plugins.rescheduling import Rescheduling, ReschedulingArgs
+from plugins.rescheduling.arguments import Strategy
+from plugins.rescheduling.plugin import loads_of, moves_of
+from tests.unit.plugins.policies import World, node, opened, pod
+
+NOW = 1_800_000_000.0
+STRATEGY = Strategy(low=(30, 30), high=(60, 60))
+
+
+def there(busy: tuple[float, float] = (90, 50), idle: tuple[float, float] = (20, 20), **arguments: Any) -> World:
+    """Open the example."""
+    pods = [pod(f"p{number}", on="n1", cpu="2", memory="", spec={"priority": number}) for number in (3, 1, 2)]
+    usage = {
+        name: NodeUsage(cpu_percent=cpu, memory_percent=memory, measured=NOW)
+        for name, (cpu, memory) in (("n1", busy), ("n2", idle))
+    }
+    configured = {"name": "rescheduling", "arguments": arguments}
+    return opened(node("n1", cpu="10"), node("n2", cpu="10"), *pods, plugins=[configured], usage=usage, now=NOW)
+
+
+def named(world: World, *names: str, is_measured: bool = True) -> list[str]:
+    """Return which pods the strategy names, asked about some of them."""
+    loads = loads_of(world.session, {task.id for task in world.tasks(*names)}, is_measured=is_measured)
+    return [move.task.name for move in moves_of(STRATEGY, loads)]
+
+
+def is_due(session: Session, last: float) -> bool:
+    """Tell whether the plugin takes part when it last ran at some moment."""
+    session.runs["rescheduling"] = last
+    option = session.profile.plugins[0]
+    session.open_plugin(option, Rescheduling(args=ReschedulingArgs()).on_session_open)
+    return bool(session.functions(points.VICTIM_TASKS))
+
+
+def test_pods_leave_until_the_idle_node_is_full() -> None:
+    """The budget is 4,000m of CPU: two pods of low priority."""
+    assert named(there(), "p1", "p2", "p3") == ["p1", "p2"]
+
+
+def test_pods_leave_until_the_busy_node_is_below_its_marks() -> None:
+    """From 75% one pod brings it to 55%."""
+    assert named(there(busy=(75, 50)), "p1", "p2", "p3") == ["p1"]
+
+
+def test_pods_that_shuffle_does_not_ask_about_are_passed_over() -> None:
+    """They take nothing off the node."""
+    assert named(there(), "p2", "p3") == ["p2", "p3"]
+
+
+def test_nothing_moves_without_idle_or_without_busy_nodes() -> None:
+    """Marks are strict: at 30% a node is not idle, at 60% not busy."""
+    assert named(there(idle=(30, 20)), "p1") == []
+    assert named(there(busy=(60, 60)), "p1") == []
+
+
+def test_without_measurements_nothing_moves() -> None:
+    """Every node counts as unused."""
+    assert named(there(), "p1", is_measured=False) == []
+
+
+def test_a_move_says_what_bounds_it() -> None:
+    """Strategy and marks."""
+    world = there()
+    move = moves_of(STRATEGY, loads_of(world.session, {world.task("p1").id}, is_measured=True))[0]
+
+    assert (move.strategy, move.budget) == ("lowNodeUtilization", "to fill idle nodes to cpu 60%, memory 60%")
+
+
+def test_the_first_cycle_only_begins_to_count() -> None:
+    """Nothing runs, and the moment is remembered."""
+    session = there().session
+
+    assert not session.functions(points.VICTIM_TASKS)
+    assert session.runs == {"rescheduling": NOW}
+
+
+def test_a_run_is_due_after_the_interval() -> None:
+    """Five minutes and more; the moment of the run is remembered."""
+    session = there().session
+
+    assert is_due(session, NOW - 301)
+    assert session.runs == {"rescheduling": NOW}
+
+
+def test_a_run_is_not_due_at_the_interval() -> None:
+    """It has to be over."""
+    assert not is_due(there().session, NOW - 300)
