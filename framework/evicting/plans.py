@@ -292,11 +292,12 @@ class Planner:
         return known[1]
 
     def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
+        # a gang is one thing: whether the first of it may go decides about fairness, so each is judged as if it were that
         gang = in_order(self._session, attempt.job, whole_gang(job))
-        if not all(self._rule.considers(attempt.job, task, each, job) for each in gang):
-            return None
-        permitted = {each.id for each in self._rule.ask(task, gang)}
-        return tuple(gang) if all(each.id in permitted for each in gang) else None
+        permits = all(
+            self._rule.considers(attempt.job, task, each, job) and self._rule.ask(task, [each]) for each in gang
+        )
+        return tuple(gang) if permits else None
 
     def evict(self, attempt: Attempt, unit: Unit) -> bool:
         """Evict a unit as part of a plan, or nothing of it."""
