@@ -30,7 +30,7 @@ def write(said: report.CycleReport, books: Books, hands: Hands) -> None:
         # A pod that is on its way to a node by now is not told that it waits.
         if pod is not None and pod_condition.task not in assumed and not pod.spec.node_name:
             hands.statuses.pod(
-                pod, condition=_pod_condition(pod_condition), nominated_node=pod_condition.nominated_node or ""
+                pod, condition=_pod_condition(pod_condition), nominated_node=pod_condition.nominated_node
             )
     for queue_status in said.queue_statuses:
         queue: wire.Queue | None = books.stored("Queue").get(queue_status.queue)

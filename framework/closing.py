@@ -160,7 +160,7 @@ class Closing:
             if not message:
                 fallback = fallback or job_message(job)
                 message = fallback
-            nominated = place if task.id in self._session.nominated else None
+            nominated = place if task.id in self._session.nominated else _none_any_more(task)
             if differs(task, reason, message, nominated):
                 self._tell(task, reason, message, nominated)
                 told = True
@@ -204,6 +204,11 @@ class Closing:
             amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
             if queue.object is not None and amounts != _written(queue):
                 yield QueueStatus(queue=name, allocated=amounts)
+
+
+def _none_any_more(task: Task) -> NodeName | None:
+    """Return what clears the nominated node of a pod that has one and is promised none; None where it has none."""
+    return NodeName("") if task.pod.status.nominated_node_name else None
 
 
 def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -> bool:

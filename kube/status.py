@@ -99,13 +99,17 @@ class StatusWriter:
         self._budget = self._writes_per_cycle
         self._wake.set()
 
-    def pod(self, seen: Pod, *, condition: Condition | None = None, nominated_node: str = "") -> bool:
-        """Wish a condition and a nominated node for a pod; an empty node clears nothing. Tell whether it is news."""
+    def pod(self, seen: Pod, *, condition: Condition | None = None, nominated_node: str | None = None) -> bool:
+        """Wish a condition and a nominated node for a pod; an empty node clears it, None does not touch it.
+
+        Returns:
+            Whether it is news.
+        """
         status: dict[str, Any] = {}
         if condition is not None and not _has_condition(seen, condition):
             status["conditions"] = [_dated(condition, seen, self._clock.wall())]
-        if nominated_node and nominated_node != seen.status.nominated_node_name:
-            status["nominatedNodeName"] = nominated_node
+        if nominated_node is not None and nominated_node != seen.status.nominated_node_name:
+            status["nominatedNodeName"] = nominated_node or None
         wish = (_undated(condition) if condition else None, nominated_node)
         return self._offer(
             _Write(

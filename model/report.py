@@ -48,6 +48,7 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     message: str
     nominated_node: NodeName | None = None
+    """None leaves the field as it is; an empty name clears it, for a pod that waits for no node any more."""
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -144,7 +144,9 @@ class SimulatedCluster:
         status = replace(
             pod.status,
             conditions=_with(pod.status.conditions, (written,)),
-            nominated_node_name=condition.nominated_node or pod.status.nominated_node_name,
+            nominated_node_name=(
+                pod.status.nominated_node_name if condition.nominated_node is None else condition.nominated_node
+            ),
         )
         self._set("Pod", replace(pod, status=status))
 

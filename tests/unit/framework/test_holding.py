@@ -223,6 +223,18 @@ def test_without_memory_nominated_nodes_tell() -> None:
     assert outcome.pipelined == nominated
 
 
+def test_a_stale_nomination_is_taken_back() -> None:
+    """A pod whose node is too small for it, or gone, is told that it waits for none."""
+    scenario = Scenario().node("n1", cpu=1).job("a", cpu=2, phase="Inqueue")
+    objects = tuple(
+        {**each, "status": {**each["status"], "nominatedNodeName": "n1"}} if each["kind"] == "Pod" else each
+        for each in scenario.objects
+    )
+    report = Scenario(objects=objects).run(*ACTIONS, plugins=PLUGINS).report
+
+    assert [told.nominated_node for told in report.pod_conditions] == [""]
+
+
 def test_a_cycle_that_only_waits_is_quiet_until_patience_ends() -> None:
     """The same snapshot is not decided again, the promises go on, and the clock wakes it."""
     scenario = TWO.job("a", cpu=2, phase="Inqueue").add(leaving("old", "n1", 2))

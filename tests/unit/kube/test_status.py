@@ -94,6 +94,21 @@ async def test_conditions_of_a_pod_merge_with_those_of_others(world: World, writ
     assert status["nominatedNodeName"] == "n1"
 
 
+async def test_a_nominated_node_is_cleared_by_an_empty_name_alone(world: World, writer: StatusWriter) -> None:
+    """A pod that waits for no node any more says so; one of which nothing is said keeps what it has."""
+    await world.pod("a")
+    writer.pod(await seen_pod(world), nominated_node="n1")
+    await drained(writer)
+    writer.pod(await seen_pod(world), condition=unschedulable())
+    await drained(writer)
+    assert (await world.get_pod("a"))["status"]["nominatedNodeName"] == "n1"
+
+    assert writer.pod(await seen_pod(world), condition=unschedulable(), nominated_node="")
+    await drained(writer)
+
+    assert not (await world.get_pod("a"))["status"].get("nominatedNodeName")
+
+
 async def test_what_is_known_is_not_written(world: World, writer: StatusWriter) -> None:
     """Neither what the object says already, nor what we wrote and have not seen yet."""
     await world.pod("a")
