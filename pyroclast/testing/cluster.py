@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cache.options import BooksOptions
+from model.queues import ROOT_QUEUE
 from scheduler.simulate.cluster import SimulatedCluster
 
 __all__ = ["cluster_of"]
@@ -12,7 +13,7 @@ __all__ = ["cluster_of"]
 def cluster_of(
     objects: Sequence[Mapping[str, Any]], *, shard_mode: str, shard: str, warnings: list[str]
 ) -> SimulatedCluster:
-    """Return a cluster of objects; queues that groups name and that are missing are made.
+    """Return a cluster of objects; queues that groups name, and the root, where queues name it, are made when missing.
 
     Args:
         objects: Kubernetes objects.
@@ -22,6 +23,8 @@ def cluster_of(
     """
     known = {each["metadata"]["name"] for each in objects if each.get("kind") == "Queue"}
     named = {each.get("spec", {}).get("queue", "default") for each in objects if each.get("kind") == "PodGroup"}
+    parents = {(each.get("spec") or {}).get("parent") for each in objects if each.get("kind") == "Queue"}
+    named |= parents & {ROOT_QUEUE}  # a running scheduler makes it, but no other parent
     missing = [
         {"kind": "Queue", "metadata": {"name": name}, "spec": {"weight": 1}, "status": {"state": "Open"}}
         for name in sorted(named - known)
