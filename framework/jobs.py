@@ -12,7 +12,7 @@ from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
-from model.refusals import Refusal
+from model.refusals import NO_PLAN, Refusal
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from model.wire import NetworkTopology, SubGroupPolicy
 
@@ -328,7 +328,9 @@ class SessionJob:
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
-            self.refusals.append(refusal)
+            # that no evictions help stands behind what they were to help against
+            behind = 0 if refusal.reason == NO_PLAN else sum(known.reason == NO_PLAN for known in self.refusals)
+            self.refusals.insert(len(self.refusals) - behind, refusal)
         is_news = self.standing is None or refusal not in self.standing.refusals
         self.touched = self.touched or is_news
         return is_news

@@ -9,6 +9,7 @@ from typing import Final
 
 from framework.jobs import SessionJob
 from model.ids import NodeName
+from model.refusals import NO_PLAN
 from model.tasks import Task, TaskStatus
 
 __all__ = ["READY", "job_message", "origin_of", "task_verdict"]
@@ -34,13 +35,13 @@ def job_message(job: SessionJob) -> str:
 
 def origin_of(job: SessionJob) -> str:
     """Return the first rule that held the job back, in words."""
-    if job.refusals:
+    if job.refusals and job.refusals[0].reason != NO_PLAN:
         return job.refusals[0].message
     for task in _in_name_order(job.tasks.values()):
         refusal = job.task_refusals.get(task.id)
         if refusal is not None:
             return f"{task.name}: {refusal.message}"
-    return ""
+    return job.refusals[0].message if job.refusals else ""
 
 
 def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:

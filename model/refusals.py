@@ -5,8 +5,12 @@ The same values feed events, conditions, metrics and `simulate`. The first bindi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-__all__ = ["Reason", "Refusal"]
+__all__ = ["NO_PLAN", "Reason", "Refusal"]
+
+NO_PLAN: Final = "NoEvictionHelps"
+"""Reason of a refusal: no evictions that the rules permit would make a place. It stands behind all others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,14 +22,11 @@ from framework.ledgers import Verb
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
-from model.refusals import Refusal
+from model.refusals import NO_PLAN, Refusal
 from model.tasks import Task
 from model.wire import unix_seconds
 
-__all__ = ["NO_PLAN", "Attempt", "Planner", "Unit"]
-
-NO_PLAN: Final = "NoEvictionHelps"
-"""Reason of a refusal: no evictions that the rules permit would make a place."""
+__all__ = ["Attempt", "Planner", "Unit"]
 
 Unit = tuple[Task, ...]
 """Tasks that go together: one, or a whole gang."""

@@ -296,3 +296,14 @@ def test_members_without_requests_are_part_of_the_plan() -> None:
 
     assert outcome.evictions == ["v-1"]
     assert set(outcome.pipelined) == {"p-0", "p-1"}
+
+
+def test_that_no_evictions_help_is_told_last() -> None:
+    """What a job hears is what it lacks; that there is nobody to evict stands behind it."""
+    outcome = (
+        ONE_QUEUE.node("n1", cpu=2).job("p", cpu=3, queue="q1").run("enqueue", "allocate", "preempt", plugins=PLUGINS)
+    )
+    message = outcome.conditions("p")["Unschedulable"].message
+
+    assert message.endswith("Origin reason is p-0: queue q1 would have more cpu than it deserves")
+    assert [each.reason for each in outcome.refusals("p")] == ["NoEvictionHelps", "NotEnoughResources"]
