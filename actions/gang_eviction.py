@@ -1,6 +1,6 @@
 """What gangpreempt and gangreclaim share: a turn for each job, and the domains in which a gang may go."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +12,7 @@ from framework.jobs import SessionJob
 from framework.session import Session
 from model.tasks import Task, TaskStatus
 
-__all__ = ["DEFAULT_DOMAINS", "GangEvictionArgs", "evict_for", "is_starving", "waiting_tasks"]
+__all__ = ["DEFAULT_DOMAINS", "GangEvictionArgs", "evict_for", "is_starving", "planner_of", "waiting_tasks"]
 
 DEFAULT_DOMAINS: Final = 8
 
@@ -42,32 +42,42 @@ def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
     return [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
 
 
-def evict_for(
+def planner_of(
     session: Session,
-    job: SessionJob,
     args: GangEvictionArgs,
     *,
     action: str,
     statuses: frozenset[TaskStatus],
     is_reclaim: bool,
     may_go: Callable[[SessionJob, SessionJob], bool],
-) -> None:
+) -> GangPlanner:
+    """Return what finds plans for gangs by an action's rule."""
+
+    def ask(task: Task, candidates: Sequence[Task]) -> list[Task]:
+        job = session.job_of(task)
+        assert job is not None, "a task to be placed has a job"
+        return session.evictable(GangEviction(job=job, is_reclaim=is_reclaim), task, candidates)
+
+    return GangPlanner(
+        session,
+        Rule(
+            action=action,
+            statuses=statuses,
+            same_queue=not is_reclaim,
+            looks_first=Looks.NAME,
+            may_go=may_go,
+            alike=session.judges_alike(points.UNIFIED_EVICTABLE),
+            takes_gangs=args.allowWholeBundle,
+            ask=ask,
+        ),
+    )
+
+
+def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: GangEvictionArgs) -> None:
     """Place a job's minimum in one of its domains at the cost of others, or change nothing."""
     tasks = waiting_tasks(session, job)
     if not tasks:
         return
-    context = GangEviction(job=job, is_reclaim=is_reclaim)
-    rule = Rule(
-        action=action,
-        statuses=statuses,
-        same_queue=not is_reclaim,
-        looks_first=Looks.NAME,
-        may_go=may_go,
-        alike=session.judges_alike(points.UNIFIED_EVICTABLE),
-        takes_gangs=args.allowWholeBundle,
-        ask=lambda task, candidates: session.evictable(context, task, candidates),
-    )
-    planner = GangPlanner(session, rule)
     domains = domains_of(session, job, args.most_domains)
     if planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job)) is None:
         planner.refuse(job)

@@ -7,7 +7,7 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving
+from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, planner_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
@@ -29,17 +29,12 @@ class GangPreempt:
         """Give each starving job a plan, queue by queue."""
         starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
         order = WorkOrder(session, starving)
+        planner = planner_of(
+            session, self.args, action=self.name, statuses=_STATUSES, is_reclaim=False, may_go=is_less_important
+        )
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
-                evict_for(
-                    session,
-                    job,
-                    self.args,
-                    action=self.name,
-                    statuses=_STATUSES,
-                    is_reclaim=False,
-                    may_go=is_less_important,
-                )
+                evict_for(session, planner, job, self.args)
 
 
 def is_less_important(beneficiary: SessionJob, victims_job: SessionJob) -> bool:

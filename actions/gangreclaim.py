@@ -7,7 +7,7 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, waiting_tasks
+from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, planner_of, waiting_tasks
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
@@ -29,17 +29,24 @@ class GangReclaim:
         """Give each starving job a plan, queue by queue."""
         starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
         order = WorkOrder(session, starving)
+        planner = planner_of(
+            session,
+            self.args,
+            action=self.name,
+            statuses=_STATUSES,
+            is_reclaim=True,
+            may_go=lambda _, victims_job: may_lose(session, victims_job),
+        )
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
                 # the queue's use grows with each plan
                 refusal = session.overused(queue) or session.preemptive(queue, waiting_tasks(session, job))
                 if refusal is None:
-                    self._reclaim_for(session, job)
+                    evict_for(session, planner, job, self.args)
                 elif not session.is_passed_over(job):
                     job.refuse(refusal)
 
-    def _reclaim_for(self, session: Session, job: SessionJob) -> None:
-        def may_go(_: SessionJob, victims_job: SessionJob) -> bool:
-            return victims_job.job.preemptable is not False and session.queue(victims_job.queue).reclaimable
 
-        evict_for(session, job, self.args, action=self.name, statuses=_STATUSES, is_reclaim=True, may_go=may_go)
+def may_lose(session: Session, victims_job: SessionJob) -> bool:
+    """Tell whether a job may lose tasks to other queues: where neither its PodGroup nor its queue forbids it."""
+    return victims_job.job.preemptable is not False and session.queue(victims_job.queue).reclaimable

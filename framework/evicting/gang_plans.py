@@ -6,7 +6,7 @@ it is evicted as it takes to place the gang's minimum inside the domain. What tu
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class GangPlanner:
         self._session = session
         self._rule = rule
         self._planner = Planner(session, rule)
+        self._failed: dict[tuple[Any, ...], int] = {}
+        """What found no plan in which domain, and the length of the log of nodes at that moment."""
 
     def place(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
@@ -70,10 +72,28 @@ class GangPlanner:
             for domain in domains:
                 with self._session.statement() as statement:
                     attempt = Attempt(job, statement, takes_gangs, domain.mask)
-                    if self._make_room(attempt, domain, tasks, goes_on):
+                    if self._make_room_unless_in_vain(attempt, domain, tasks, goes_on):
                         self._planner.finish(attempt)
                         return domain
         return None
+
+    def _make_room_unless_in_vain(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> bool:
+        """Make room, unless a gang like this one found none in this domain and nothing has changed since."""
+        session, job = self._session, attempt.job
+        if job.has_sub_group_policy or any(session.beyond(task) is not None for task in tasks):
+            return self._make_room(attempt, domain, tasks, goes_on)
+        like = tuple((task.template.number, task.priority, task.role) for task in tasks)
+        minimum = (job.min_available - job.ready_count, tuple(job.job.min_by_role.items()))
+        key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
+        if self._failed.get(key) == moment:
+            return False
+        if self._make_room(attempt, domain, tasks, goes_on):
+            return True
+        attempt.statement.undo_to(0)
+        self._failed[key] = len(session.nodes.log)
+        return False
 
     def refuse(self, job: SessionJob) -> None:
         """Tell a job that no evictions help."""
@@ -85,6 +105,9 @@ class GangPlanner:
         if self._place_all(attempt, domain, tasks, goes_on):
             return True
         lacking = self._lacking(attempt, tasks)
+        freed = self._planner.freed(attempt)
+        if (lacking > (freed if attempt.domain is None else freed[:, attempt.domain]).sum(axis=1)).any():
+            return False
         untried = 0
         for victim in self._planner.permitted_of(attempt, tasks[0], self._tasks_in(attempt.domain)):
             unit = self._planner.unit_of(attempt, tasks[0], victim)

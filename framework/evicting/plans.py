@@ -151,11 +151,11 @@ class Planner:
         if session.beyond(task) is not None:
             self._place_one(attempt, task)
             return
-        key, moment = self._key(attempt, task), len(session.nodes.log)
+        key, moment = self.key(attempt, task), len(session.nodes.log)
         if self._failed.get(key) != moment and not self._place_one(attempt, task):
             self._failed[key] = len(session.nodes.log)
 
-    def _key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
+    def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
         job, rule = attempt.job, self._rule
         own = job.allocated.tobytes() if rule.alike and not rule.within_job else job.id
@@ -193,12 +193,16 @@ class Planner:
                     tried.append((harm(victims), column))
         return (column for _, column in sorted(tried))
 
+    def freed(self, attempt: Attempt) -> IntArray:
+        """Return how much room evictions could free on each node at most, base units, shape (R, N)."""
+        room = self._all if attempt.takes_gangs else self._sparing
+        queue = attempt.job.queue
+        return room.of_queue(queue) if self._rule.same_queue else room.of_others(queue)
+
     def _columns(self, attempt: Attempt, task: Task) -> Iterator[int]:
         """Yield nodes on which evictions might make a place, in the rule's order."""
         session, rule = self._session, self._rule
-        room = self._all if attempt.takes_gangs else self._sparing
-        queue = attempt.job.queue
-        freed = room.of_queue(queue) if rule.same_queue else room.of_others(queue)
+        freed = self.freed(attempt)
         candidates = session.candidates(task)
         needs = session.nodes.needs(task.template)
         future = session.nodes.columns().future_idle
@@ -282,14 +286,14 @@ class Planner:
 
     def _gang_of(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
         """Return all of a gang where all of it may go; asked once as long as nothing changes."""
-        key, moment = (*self._key(attempt, task), job.id), len(self._session.nodes.log)
+        key, moment = (*self.key(attempt, task), job.id), len(self._session.nodes.log)
         known = self._gangs.get(key)
         if known is None or known[0] != moment:
             known = self._gangs[key] = (moment, self._ask_for_gang(attempt, task, job))
         return known[1]
 
     def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
-        # a gang is one thing: whether the first of it may go decides about fairness, so each is judged as if it were that
+        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first
         gang = in_order(self._session, attempt.job, whole_gang(job))
         permits = all(
             self._rule.considers(attempt.job, task, each, job) and self._rule.ask(task, [each]) for each in gang
