@@ -15,6 +15,8 @@ __all__ = ["Laws"]
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 BETWEEN_QUEUES: Final = frozenset({"reclaim", "gangreclaim"})
 WITHOUT_BENEFICIARY: Final = "shuffle"
+TIME_TO_TELL: Final = 5
+"""Cycles after a plan in which its beneficiary may still wait without a word."""
 
 
 @dataclass(kw_only=True)
@@ -79,7 +81,7 @@ class Laws:
         pods = {pod["metadata"]["uid"]: pod for pod in self._ground.objects("pods")}
         for uid, won in self._won.items():
             pod = pods.get(uid)
-            if pod is None or pod["spec"].get("nodeName"):
+            if pod is None or pod["spec"].get("nodeName") or won.cycle > self.figures.cycles - TIME_TO_TELL:
                 continue
             told = [each for each in pod["status"].get("conditions", []) if each["type"] == "PodScheduled"]
             if not told or not told[0].get("message"):
