@@ -10,7 +10,7 @@ from functools import cmp_to_key
 from framework import points
 from framework.jobs import SessionJob
 from framework.session import Session
-from model.ids import JobId
+from model.ids import JobId, QueueName
 from model.queues import Queue
 from model.tasks import Task
 
@@ -34,32 +34,30 @@ class _Order:
     def __init__(self, session: Session, queue: Queue, jobs: Iterable[SessionJob]) -> None:
         self._session = session
         self._queue = queue
-        self._jobs = list(jobs)
-        self._keys = {job.id: session.keys(points.JOB_ORDER, job) for job in self._jobs}
+        self._jobs: dict[QueueName, list[SessionJob]] = {}
+        for job in jobs:
+            self._jobs.setdefault(job.queue, []).append(job)
+        self._queue_keys = {name: session.queue_order_key(session.queue(name)) for name in self._jobs}
 
     def ranks(self) -> dict[JobId | None, int]:
         """Return the rank of each job."""
-        ordered = sorted(self._jobs, key=cmp_to_key(self._compare))
         ranks: dict[JobId | None, int] = {}
         rank = 0
-        for number, job in enumerate(ordered):
-            if number and self._compare(ordered[number - 1], job):
-                rank = number
-            ranks[job.id] = rank
+        for name in sorted(self._jobs, key=cmp_to_key(self._compare)):
+            keys = {job.id: self._session.keys(points.JOB_ORDER, job) for job in self._jobs[name]}
+            before = None
+            for job in sorted(self._jobs[name], key=lambda each: keys[each.id], reverse=True):
+                rank += before is None or keys[job.id] != before
+                before = keys[job.id]
+                ranks[job.id] = rank
         return ranks
 
-    def _compare(self, left: SessionJob, right: SessionJob) -> int:
-        """Return a negative number where the left one goes first."""
-        if left.queue == right.queue:
-            left_key, right_key = self._keys[left.id], self._keys[right.id]
-            return (left_key < right_key) - (left_key > right_key)
-        return self._compare_queues(self._session.queue(left.queue), self._session.queue(right.queue))
-
-    def _compare_queues(self, left: Queue, right: Queue) -> int:
+    def _compare(self, left: QueueName, right: QueueName) -> int:
+        """Return a negative number where tasks of the left queue go first."""
         session = self._session
         for each in session.functions(points.VICTIM_QUEUE_ORDER):
-            answer: int = session.ask_or(each, 0, left, right, self._queue)
+            answer: int = session.ask_or(each, 0, session.queue(left), session.queue(right), self._queue)
             if answer:
                 return answer
-        left_key, right_key = session.queue_order_key(left), session.queue_order_key(right)
+        left_key, right_key = self._queue_keys[left], self._queue_keys[right]
         return (left_key < right_key) - (left_key > right_key)
