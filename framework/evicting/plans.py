@@ -293,12 +293,14 @@ class Planner:
         return known[1]
 
     def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
-        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first
         gang = in_order(self._session, attempt.job, whole_gang(job))
-        permits = all(
-            self._rule.considers(attempt.job, task, each, job) and self._rule.ask(task, [each]) for each in gang
-        )
-        return tuple(gang) if permits else None
+        if not all(self._rule.considers(attempt.job, task, each, job) for each in gang):
+            return None
+        if self._rule.same_queue and job.priority >= attempt.job.priority:
+            # among equals shares decide, and they must allow for all that goes: else gangs would drive each other out
+            return tuple(gang) if len(self._rule.ask(task, gang)) == len(gang) else None
+        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first
+        return tuple(gang) if all(self._rule.ask(task, [each]) for each in gang) else None
 
     def evict(self, attempt: Attempt, unit: Unit) -> bool:
         """Evict a unit as part of a plan, or nothing of it."""
