@@ -105,8 +105,7 @@ class GangPlanner:
         if self._place_all(attempt, domain, tasks, goes_on):
             return True
         lacking = self._lacking(attempt, tasks)
-        freed = self._planner.freed(attempt)
-        if (lacking > (freed if attempt.domain is None else freed[:, attempt.domain]).sum(axis=1)).any():
+        if not self._could_hold(attempt, tasks):
             return False
         untried = 0
         for victim in self._planner.permitted_of(attempt, tasks[0], self._tasks_in(attempt.domain)):
@@ -121,6 +120,20 @@ class GangPlanner:
                 untried = 0
         return untried > 0 and bool((lacking <= 0).all()) and self._place_all(attempt, domain, tasks, goes_on)
 
+    def _could_hold(self, attempt: Attempt, tasks: Sequence[Task]) -> bool:
+        """Tell whether the domain's nodes, without all that may go, have enough places; never a wrong no."""
+        session = self._session
+        future = session.nodes.columns().future_idle + self._planner.freed(attempt)
+        room = np.maximum(future if attempt.domain is None else future[:, attempt.domain], 0)
+        least = np.min([session.nodes.needs(task.template).request for task in tasks], axis=0)
+        asked = least > 0
+        places = (room[asked] // least[asked, None]).min(axis=0).sum()
+        return bool(places >= self._needed(attempt.job, tasks))
+
+    def _needed(self, job: SessionJob, tasks: Sequence[Task]) -> int:
+        """Return how many tasks at least must be placed for the minimum."""
+        return min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
+
     def _tasks_in(self, domain: BoolArray | None) -> Iterator[Task]:
         """Return the tasks on the nodes of a domain."""
         nodes = self._session.nodes
@@ -134,9 +147,7 @@ class GangPlanner:
         future = session.nodes.columns().future_idle
         room = np.maximum(future if inside is None else future[:, inside], 0).sum(axis=1)
         requests = np.sort([session.nodes.needs(task.template).request for task in tasks], axis=0)
-        job = attempt.job
-        needed = min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
-        lacking: IntArray = requests[:needed].sum(axis=0) - room
+        lacking: IntArray = requests[: self._needed(attempt.job, tasks)].sum(axis=0) - room
         return lacking
 
     def _place_all(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
