@@ -104,7 +104,7 @@ class Group:
         """Some run, and the minimum does not, those that have ended included."""
         running = self.count("Running", "Bound")
         others = self.count("Binding", "Allocated", "Succeeded", "Failed")
-        return 0 < running and running + others < self.minimum
+        return running > 0 and running + others < self.minimum
 
     def counts(self, pod: Pod) -> bool:
         """Whether a pending pod counts as placed: it asks for nothing, and is not known to fit nowhere."""
