@@ -69,7 +69,13 @@ class Proportional:
 
     enable: bool = False
     resources: tuple[str, ...] = ()
-    resource_proportion: Mapping[str, Reserve] = field(default_factory=dict)
+    resource_proportion: Mapping[str, Fraction] = field(default_factory=dict)
+    """Rates by `<name>.cpu` and `<name>.memory`."""
+
+    def reserve(self, name: str) -> Reserve:
+        """Return what stays free beside each idle unit of a device."""
+        rates = self.resource_proportion
+        return Reserve(cpu=rates.get(f"{name}.cpu", Fraction(1)), memory=rates.get(f"{name}.memory", Fraction(1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +103,13 @@ class FitArgs:
         if self.sra is not None:
             yield from self._doubts_of_weights(self.sra)
         if self.proportional is not None:
-            for name, reserve in self.proportional.resource_proportion.items():
-                for key, rate in (("cpu", reserve.cpu), ("memory", reserve.memory)):
-                    if rate < 0:
-                        at = f"proportional.resourceProportion.{name}.{key}"
-                        yield f"{at}: got {float(rate):g}, expected at least 0; 1 is kept"
+            known = {f"{name}.{of}" for name in self.proportional.resources for of in (CPU, MEMORY)}
+            for key, rate in self.proportional.resource_proportion.items():
+                at = f"proportional.resourceProportion.{key}"
+                if key not in known:
+                    yield f"{at}: has no effect; expected .cpu or .memory of what resources lists"
+                elif rate < 0:
+                    yield f"{at}: got {float(rate):g}, expected at least 0; 1 is kept"
 
     def _doubts_of_weights(self, sra: Sra) -> Iterator[str]:
         if sra.enable and sra.weight <= 0:
@@ -198,7 +206,7 @@ class ResourceStrategyFit:
 
     def _register_proportional(self, session: Session, kept: Proportional) -> None:
         devices = [
-            _Kept.of(session, at, name, kept.resource_proportion.get(name, Reserve()))
+            _Kept.of(session, at, name, kept.reserve(name))
             for at, name in enumerate(kept.resources, 1)
             if name in session.resources.rows
         ]

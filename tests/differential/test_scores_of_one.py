@@ -129,7 +129,7 @@ FIT = {
         "nvidia.com/*": {"type": "MostAllocated", "weight": 3},
     },
     "sra": {"enable": True, "resources": f"{GPU}, example.com/none", "weight": 4, "resourceWeight": {GPU: 3}},
-    "proportional": {"enable": True, "resources": GPU, "resourceProportion": {GPU: {"cpu": 1.2, "memory": 0.5}}},
+    "proportional": {"enable": True, "resources": GPU, "resourceProportion": {f"{GPU}.cpu": 1.2, f"{GPU}.memory": 0.5}},
 }
 
 

@@ -115,7 +115,7 @@ def refused(idle: str, gpu: str, of_pod: wire.Pod) -> list[str]:
     kept = {
         "enable": True,
         "resources": "nvidia.com/gpu",
-        "resourceProportion": {"nvidia.com/gpu": {"cpu": 4, "memory": 4}},
+        "resourceProportion": {"nvidia.com/gpu.cpu": 4, "nvidia.com/gpu.memory": 4},
     }
     there = world(node("n", cpu=idle, memory=f"{idle}G", gpu=gpu), of_pod, proportional=kept)
     each = there.function(points.PREDICATE)
@@ -169,7 +169,7 @@ def test_what_is_read_otherwise_is_told() -> None:
     raw = {
         "resources": {"cpu": {"type": "Most", "weight": 1}, "a*b": {}, "x.com/*": {"weight": 0}, "memory": {}},
         "sra": {"enable": True, "resources": "t4, a10", "resourceWeight": {"t4": -1, "v100": 1}},
-        "proportional": {"resourceProportion": {"t4": {"cpu": -0.5}}},
+        "proportional": {"resources": "t4", "resourceProportion": {"t4.cpu": -0.5, "t5.cpu": 1}},
     }
     _, warnings = decode(FitArgs, raw, "arguments")
 
@@ -181,4 +181,5 @@ def test_what_is_read_otherwise_is_told() -> None:
         "arguments.sra.resourceWeight.t4: got -1, expected at least 0; 1 is kept",
         "arguments.sra.resourceWeight.v100: has no effect, sra.resources does not list it",
         "arguments.proportional.resourceProportion.t4.cpu: got -0.5, expected at least 0; 1 is kept",
+        "arguments.proportional.resourceProportion.t5.cpu: has no effect; expected .cpu or .memory of what resources lists",
     ]
