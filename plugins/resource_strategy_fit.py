@@ -107,7 +107,7 @@ class FitArgs:
             for key, rate in self.proportional.resource_proportion.items():
                 at = f"proportional.resourceProportion.{key}"
                 if key not in known:
-                    yield f"{at}: has no effect; expected .cpu or .memory of what resources lists"
+                    yield f"{at}: has no effect; expected .cpu or .memory of a listed name"
                 elif rate < 0:
                     yield f"{at}: got {float(rate):g}, expected at least 0; 1 is kept"
 

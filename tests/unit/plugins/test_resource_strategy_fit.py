@@ -181,5 +181,5 @@ def test_what_is_read_otherwise_is_told() -> None:
         "arguments.sra.resourceWeight.t4: got -1, expected at least 0; 1 is kept",
         "arguments.sra.resourceWeight.v100: has no effect, sra.resources does not list it",
         "arguments.proportional.resourceProportion.t4.cpu: got -0.5, expected at least 0; 1 is kept",
-        "arguments.proportional.resourceProportion.t5.cpu: has no effect; expected .cpu or .memory of what resources lists",
+        "arguments.proportional.resourceProportion.t5.cpu: has no effect; expected .cpu or .memory of a listed name",
     ]
