@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from cache.annotations import PREEMPTABLE, REVOCABLE_ZONE
 from model import wire
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
@@ -19,7 +20,9 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook is for the shared empty mapping, the only value on the wire that is not plain."""
 _FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
 
-_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], tuple[str | None, str | None]]
+_TELLING: Final = (SCORING_TYPE, SCORING_WEIGHTS, REVOCABLE_ZONE, PREEMPTABLE)
+"""Annotations that say which nodes suit a pod: pods that differ in them share no template."""
+_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], tuple[str | None, ...]]
 
 
 class TemplateStore:
@@ -40,8 +43,8 @@ class TemplateStore:
         Raises:
             ObjectError: An amount of the pod is no quantity, or is negative.
         """
-        scoring = (pod.metadata.annotations.get(SCORING_TYPE), pod.metadata.annotations.get(SCORING_WEIGHTS))
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), scoring)
+        told = tuple(map(pod.metadata.annotations.get, _TELLING))
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), told)
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)

@@ -22,6 +22,7 @@ from plugins.resource_strategy_fit import ResourceStrategyFit
 from plugins.resourcequota import ResourceQuota
 from plugins.sla import Sla
 from plugins.task_topology.plugin import TaskTopology
+from plugins.tdm.plugin import Tdm
 from plugins.usage import Usage
 
 __all__ = ["BUILT_IN", "register_built_in"]
@@ -46,6 +47,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     ResourceStrategyFit,
     Sla,
     TaskTopology,
+    Tdm,
     Usage,
 )
 

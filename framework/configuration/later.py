@@ -11,7 +11,6 @@ PLUGINS: Final = frozenset({
     "deviceshare",
     "extender",
     "numa-aware",
-    "tdm",
 })  # fmt: skip
 
 

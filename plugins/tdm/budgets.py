@@ -1,0 +1,73 @@
+"""Budgets: how many tasks of a job may be evicted at once, by the annotations of its PodGroup."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.ids import JobId
+from model.tasks import Task, TaskStatus
+
+__all__ = ["cut", "most_evictions"]
+
+MIN_AVAILABLE: Final = "volcano.sh/jdb-min-available"
+MAX_UNAVAILABLE: Final = "volcano.sh/jdb-max-unavailable"
+DEFAULT: Final = 1
+_AMOUNT: Final = re.compile(r"(\d{1,9})(%?)", re.ASCII)
+_PERCENT: Final = 100
+
+
+def cut(session: Session, tasks: Iterable[Task]) -> list[Task]:
+    """Return the first tasks of each job, as many as its budget allows."""
+    left: dict[JobId, int] = {}
+    kept = []
+    for task in tasks:
+        job = session.job_of(task)
+        if job is None:
+            continue
+        rest = left[job.id] if job.id in left else most_of(job)
+        left[job.id] = rest - 1
+        if rest > 0:
+            kept.append(task)
+    return kept
+
+
+def most_of(job: SessionJob) -> int:
+    """Return how many running tasks of a job may go now."""
+    counts = job.counts
+    return most_evictions(
+        job.annotations,
+        running=counts[TaskStatus.RUNNING],
+        ended=counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED],
+        tasks=len(job.tasks),
+    )
+
+
+def most_evictions(annotations: Mapping[str, str], *, running: int, ended: int, tasks: int) -> int:
+    """Return how many running tasks may go.
+
+    Args:
+        annotations: Of the PodGroup; the most unavailable counts before the least available. Percents are of all tasks,
+            rounded up.
+        running: Tasks that run.
+        ended: Tasks that succeeded or failed.
+        tasks: All tasks.
+    """
+    unavailable = _amount(annotations.get(MAX_UNAVAILABLE), tasks)
+    available = _amount(annotations.get(MIN_AVAILABLE), tasks)
+    if available is not None and unavailable is not None:
+        unavailable = None  # of both the least available wins
+    if unavailable is not None:
+        return max(0, unavailable - (tasks - ended - running))
+    if available is not None and running >= available:
+        return running - available
+    return DEFAULT
+
+
+def _amount(text: str | None, whole: int) -> int | None:
+    found = _AMOUNT.fullmatch(text.strip()) if text is not None else None
+    if found is None:
+        return None
+    number = int(found.group(1))
+    return -(-number * whole // _PERCENT) if found.group(2) else number

@@ -1,0 +1,177 @@
+"""Tdm: nodes that can be taken back are used in their daily window alone, by tasks that said so.
+
+Points: predicate, node order, preemptable, victim tasks, job order, job pipelined, job starving.  Arguments: `TdmArgs`.
+Rules and example: docs/plugins/tdm.md.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from framework import points
+from framework.arguments import argument
+from framework.durations import parse_duration
+from framework.jobs import SessionJob
+from framework.nodes import NodeColumns
+from framework.points import Locality, Move, Vote
+from framework.session import Session
+from model.arrays import FloatArray, IntArray, ReasonArray
+from model.refusals import Reason
+from model.tasks import Task, TaskStatus
+from plugins.tdm.budgets import cut
+from plugins.tdm.windows import Window, parse_window
+
+__all__ = ["Tdm", "TdmArgs"]
+
+SCORE: Final = 100.0
+STRATEGY: Final = "tdm"
+
+
+def _period(value: object) -> Fraction:
+    seconds = parse_duration(value) if isinstance(value, str) else None
+    if seconds is None or seconds < 0:
+        raise ValueError("a duration of at least 0, such as 1m")
+    return seconds
+
+
+def _zone(value: object) -> ZoneInfo:
+    try:
+        return ZoneInfo(value if isinstance(value, str) else "")
+    except (OSError, ValueError) as error:
+        raise ValueError("the name of a time zone, such as Europe/Berlin") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TdmArgs:
+    """Arguments of tdm, spelled as in the configuration file."""
+
+    windows: Mapping[str, Window] = argument(None, {}, prefix="tdm.revocable-zone.", parse=parse_window)
+    """Daily window of each zone."""
+    period: Fraction = argument("tdm.evict.period", Fraction(60), parse=_period)
+    """Least time between two searches for victims, a Go duration, kept in seconds."""
+    zone: ZoneInfo = argument("tdm.timezone", ZoneInfo("UTC"), parse=_zone)
+    """Where the clock stands that windows speak of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tdm:
+    """Use revocable nodes by the clock."""
+
+    name: ClassVar[str] = "tdm"
+    watches_clock: ClassVar[bool] = True
+    args: TdmArgs = field(default_factory=TdmArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        zones = Zones(session, self.args)
+        if zones.revocable.any():
+            session.register(
+                points.PREDICATE, self.name, zones.verdicts, locality=Locality.FACTS, reasons=zones.reasons
+            )
+            session.register(points.NODE_ORDER, self.name, zones.scores, locality=Locality.FACTS)
+        session.register(points.PREEMPTABLE, self.name, zones.preemptable)
+        session.register(points.JOB_ORDER, self.name, is_preemptable)
+        session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
+        session.register(points.JOB_STARVING, self.name, is_starving)
+        last = session.runs.get(session.option.instance)
+        if last is None or Fraction(last) + self.args.period <= Fraction(session.now):
+            session.runs[session.option.instance] = session.now
+            session.register(points.VICTIM_TASKS, self.name, zones.overdue)
+
+
+class Zones:
+    """The nodes of one session by zone; N nodes."""
+
+    def __init__(self, session: Session, args: TdmArgs) -> None:
+        self._session = session
+        self._windows = args.windows
+        nodes = session.nodes.facts.nodes
+        names = sorted({node.revocable_zone for node in nodes if node.revocable_zone})
+        self._open = {name for name in names if self._is_open(name, args)}
+        codes = {name: number for number, name in enumerate(names, start=1)}
+        self._codes: IntArray = np.array([codes.get(node.revocable_zone, 0) for node in nodes], dtype=np.int64)
+        """Number of each node's zone, from 1; 0 where the node is not revocable, shape (N,)."""
+        self._names = ("", *names)
+        self.revocable = self._codes > 0
+        closed = [Reason(self._why_closed(name), resolvable=False) for name in names]
+        self.reasons = (*closed, Reason("not allow to dispatch to revocable node", resolvable=False))
+        is_open = np.array([False, *(name in self._open for name in names)])
+        self._usable = is_open[self._codes]
+
+    def _is_open(self, name: str, args: TdmArgs) -> bool:
+        window = self._windows.get(name)
+        return window is not None and window.is_open(self._session.now, args.zone)
+
+    def _why_closed(self, name: str) -> str:
+        window = self._windows.get(name)
+        if window is None:
+            return f"revocable zone {name} not support"
+        return f"current time beyond revocable zone {name}:{window.text}"
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
+        """Refuse revocable nodes outside their window, and to tasks that did not ask for them."""
+        usable = self._usable[columns.index]
+        verdicts = np.where(usable, 0, self._codes[columns.index])
+        if not task.revocable_zone:
+            verdicts = np.where(usable, len(self.reasons), verdicts)
+        return verdicts.astype(np.uint8)
+
+    def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Prefer revocable nodes for tasks that may use them."""
+        if not task.revocable_zone:
+            return None
+        return np.where(self._usable[columns.index], SCORE, 0.0)
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Let tasks that cannot go elsewhere take the places of those that can, on nodes that stay."""
+        if preemptor.preemptable or preemptor.revocable_zone:
+            return [], Vote.REJECT
+        staying = (task for task in candidates if task.preemptable and self._runs_on(task, revocable=False))
+        return cut(self._session, staying), Vote.PERMIT
+
+    def _runs_on(self, task: Task, *, revocable: bool) -> bool:
+        column = None if task.node is None else self._session.nodes.table.column.get(task.node)
+        running = task.status is TaskStatus.RUNNING
+        return running and column is not None and bool(self.revocable[column]) is revocable
+
+    def overdue(self, tasks: Sequence[Task]) -> Iterable[Move]:
+        """Name tasks on nodes whose window is closed, as many of each job as its budget allows."""
+        session = self._session
+        by_job = sorted(tasks, key=lambda task: (task.job or "", session.task_order_key(task)), reverse=True)
+        late = [
+            task for task in by_job if task.preemptable and self._runs_on(task, revocable=True) and self._is_late(task)
+        ]
+        for task in cut(session, late):
+            yield Move(
+                task=task,
+                strategy=STRATEGY,
+                budget=f"the window of zone {self._zone_of(task)} is closed",
+                breaks_gangs=True,
+            )
+
+    def _is_late(self, task: Task) -> bool:
+        name = self._zone_of(task)
+        return name in self._windows and name not in self._open
+
+    def _zone_of(self, task: Task) -> str:
+        assert task.node is not None, "a running task has a node"
+        return self._names[int(self._codes[self._session.nodes.table.column[task.node]])]
+
+
+def is_preemptable(job: SessionJob) -> bool:
+    """Tell whether a job said that it may be preempted; as a rank, those that did not go first."""
+    return job.job.preemptable is True
+
+
+def pipelined_vote(job: SessionJob) -> Vote:
+    """Permit to hold places when waiting tasks complete the minimum."""
+    return Vote.PERMIT if job.is_pipelined else Vote.REJECT
+
+
+def is_starving(job: SessionJob) -> bool:
+    """Tell whether a job may cause evictions: one that may be preempted itself does not."""
+    return not is_preemptable(job) and job.counts[TaskStatus.PENDING] > 0

@@ -1,0 +1,155 @@
+"""Tdm: revocable nodes by the clock."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from plugins.tdm.budgets import most_evictions
+from plugins.tdm.windows import parse_window
+from pyroclast.testing import Outcome, Scenario
+
+NIGHT = {"tdm.revocable-zone.rz1": "22:00-6:00"}
+MAY_USE = {"volcano.sh/revocable-zone": "*"}
+PLUGINS = ("gang", "predicates", "tdm")
+
+
+def at(hour: int, minute: int = 0) -> float:
+    """A moment of a day long after all objects were made."""
+    return datetime(2030, 5, 1, hour, minute, tzinfo=UTC).timestamp()
+
+
+def decide(scenario: Scenario, *actions: str, hour: int = 23, arguments: Any = None) -> Outcome:
+    """Run one cycle at an hour."""
+    return scenario.run(*actions, plugins=PLUGINS, now=at(hour), arguments={"tdm": arguments or NIGHT})
+
+
+def two_nodes() -> Scenario:
+    """One node that stays, one that can be taken back."""
+    return Scenario().node("stays", cpu=1).node("night", cpu=1, labels={"volcano.sh/revocable-zone": "rz1"})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0:00-23:59", (0, 86340)), ("1:00-0:00", (3600, 0)), (" 23:59-23:59 ", (86340, 86340))]
+)
+def test_windows_that_read(text: str, seconds: tuple[int, int]) -> None:
+    """One digit of an hour is enough, spaces around do not matter."""
+    window = parse_window(text)
+
+    assert (window.begin, window.end) == seconds
+
+
+@pytest.mark.parametrize("value", ["00:00_01:00", "0:00", "1:0-0:0", "63:59-23:59", "1:60-2:00", 5, None])
+def test_windows_that_do_not(value: object) -> None:
+    """They are told."""
+    with pytest.raises(ValueError, match="window"):
+        parse_window(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "hour", "minute", "is_open"),
+    [
+        ("8:00-9:30", 8, 0, True),
+        ("8:00-9:30", 9, 30, True),
+        ("8:00-9:30", 9, 31, False),
+        ("22:00-6:00", 23, 0, True),
+        ("22:00-6:00", 3, 0, True),
+        ("22:00-6:00", 12, 0, False),
+        ("0:00-0:00", 13, 0, True),
+    ],
+)
+def test_when_a_window_is_open(text: str, hour: int, minute: int, is_open: bool) -> None:
+    """Both ends included, over midnight too."""
+    assert parse_window(text).is_open(at(hour, minute), UTC) is is_open
+
+
+@pytest.mark.parametrize(
+    ("annotations", "most"),
+    [
+        ({"volcano.sh/jdb-max-unavailable": "30%"}, 2),
+        ({"volcano.sh/jdb-max-unavailable": "99%"}, 5),
+        ({"volcano.sh/jdb-max-unavailable": "50%"}, 3),
+        ({"volcano.sh/jdb-min-available": "3"}, 2),
+        ({"volcano.sh/jdb-min-available": "30%"}, 3),
+        ({"volcano.sh/jdb-max-unavailable": "3"}, 3),
+        ({"volcano.sh/jdb-min-available": "9"}, 1),
+        ({"volcano.sh/jdb-max-unavailable": "many"}, 1),
+        ({}, 1),
+    ],
+)
+def test_budgets_of_five_running_tasks(annotations: dict[str, str], most: int) -> None:
+    """Percents are rounded up; the default is one."""
+    assert most_evictions(annotations, running=5, ended=0, tasks=5) == most
+
+
+def test_what_is_unavailable_already_counts() -> None:
+    """Of five one waits and one has ended: of three that may be missing two are left."""
+    assert most_evictions({"volcano.sh/jdb-max-unavailable": "3"}, running=3, ended=1, tasks=5) == 2
+
+
+def test_who_may_use_a_revocable_node_prefers_it() -> None:
+    """While the window is open."""
+    assert decide(two_nodes().job("a", annotations=MAY_USE), "allocate").bindings == {"a-0": "night"}
+
+
+def test_outside_the_window_the_node_is_closed() -> None:
+    """It goes to the one that stays, and a second task hears why it waits."""
+    outcome = decide(two_nodes().job("a", tasks=2, min_available=1, annotations=MAY_USE), "allocate", hour=12)
+
+    assert outcome.bindings == {"a-0": "stays"}
+    assert "current time beyond revocable zone rz1:22:00-6:00" in outcome.why_pod("a-1")
+
+
+def test_others_stay_away() -> None:
+    """A task that did not ask for it does not get it, open or not."""
+    outcome = decide(two_nodes().job("a", tasks=2, min_available=1), "allocate")
+
+    assert outcome.bindings == {"a-0": "stays"}
+    assert "not allow to dispatch to revocable node" in outcome.why_pod("a-1")
+
+
+def test_a_zone_without_window_is_closed() -> None:
+    """Its name is told."""
+    scenario = Scenario().node("n", labels={"volcano.sh/revocable-zone": "rz2"}).job("a", annotations=MAY_USE)
+
+    assert "revocable zone rz2 not support" in decide(scenario, "allocate").why_pod("a-0")
+
+
+def test_pods_that_differ_in_this_alone_are_told_apart() -> None:
+    """Equal specifications, different annotations."""
+    scenario = two_nodes().job("plain").job("roaming", annotations=MAY_USE)
+
+    assert decide(scenario, "allocate").bindings == {"plain-0": "stays", "roaming-0": "night"}
+
+
+@pytest.mark.parametrize(("hour", "evicted"), [(23, []), (12, ["a-4", "a-3", "a-2"])])
+def test_when_the_window_closes_tasks_leave(hour: int, evicted: list[str]) -> None:
+    """As many as the budget allows, the last ones first."""
+    scenario = Scenario().node("night", cpu=5, labels={"volcano.sh/revocable-zone": "rz1"})
+    annotations = {"volcano.sh/preemptable": "true", "volcano.sh/jdb-max-unavailable": "50%"}
+    scenario = scenario.running("a", on=["night"] * 5, annotations=annotations)
+
+    assert decide(scenario, "shuffle", hour=hour).evictions == evicted
+
+
+def test_victims_are_looked_for_once_in_a_period() -> None:
+    """One of three goes in each of the cycles that are a period apart; cycles are a second apart."""
+    scenario = Scenario().node("night", cpu=5, labels={"volcano.sh/revocable-zone": "rz1"})
+    scenario = scenario.running("a", on=["night"] * 3, annotations={"volcano.sh/preemptable": "true"})
+    arguments = {"tdm": {**NIGHT, "tdm.evict.period": "2s"}}
+
+    outcome = scenario.run("shuffle", plugins=PLUGINS, now=at(12), arguments=arguments, cycles=4)
+
+    assert outcome.evictions == ["a-2", "a-1"]
+
+
+def test_whoever_cannot_go_elsewhere_may_preempt() -> None:
+    """A task that must stay takes the place of one that may roam, on a node that stays."""
+    scenario = (
+        Scenario().node("stays", cpu=1).running("a", on=["stays"], annotations={"volcano.sh/preemptable": "true"})
+    )
+    scenario = scenario.job("b", phase="Inqueue", annotations={"volcano.sh/preemptable": "false"})
+
+    assert scenario.run("preempt", plugins=("tdm", "predicates"), now=at(23), arguments={"tdm": NIGHT}).evictions == [
+        "a-0"
+    ]
