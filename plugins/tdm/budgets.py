@@ -48,7 +48,7 @@ def most_evictions(annotations: Mapping[str, str], *, running: int, ended: int, 
     """Return how many running tasks may go.
 
     Args:
-        annotations: Of the PodGroup; the most unavailable counts before the least available. Percents are of all tasks,
+        annotations: Of the PodGroup; the least available counts before the most unavailable. Percents are of all tasks,
             rounded up.
         running: Tasks that run.
         ended: Tasks that succeeded or failed.
@@ -56,12 +56,10 @@ def most_evictions(annotations: Mapping[str, str], *, running: int, ended: int, 
     """
     unavailable = _amount(annotations.get(MAX_UNAVAILABLE), tasks)
     available = _amount(annotations.get(MIN_AVAILABLE), tasks)
-    if available is not None and unavailable is not None:
-        unavailable = None  # of both the least available wins
+    if available is not None:
+        return running - available if running >= available else DEFAULT
     if unavailable is not None:
         return max(0, unavailable - (tasks - ended - running))
-    if available is not None and running >= available:
-        return running - available
     return DEFAULT
 
 

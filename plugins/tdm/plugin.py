@@ -6,6 +6,7 @@ Rules and example: docs/plugins/tdm.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from fractions import Fraction
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
@@ -29,6 +30,8 @@ __all__ = ["Tdm", "TdmArgs"]
 
 SCORE: Final = 100.0
 STRATEGY: Final = "tdm"
+MOST_NAMED: Final = 252
+"""Zones that refuse by name: verdicts are bytes, and three more are needed."""
 
 
 def _period(value: object) -> Fraction:
@@ -38,10 +41,10 @@ def _period(value: object) -> Fraction:
     return seconds
 
 
-def _zone(value: object) -> ZoneInfo:
+def _zone(value: object) -> tzinfo:
     try:
         return ZoneInfo(value if isinstance(value, str) else "")
-    except (OSError, ValueError) as error:
+    except (KeyError, OSError, ValueError) as error:  # a name that nobody knows is a KeyError
         raise ValueError("the name of a time zone, such as Europe/Berlin") from error
 
 
@@ -53,7 +56,7 @@ class TdmArgs:
     """Daily window of each zone."""
     period: Fraction = argument("tdm.evict.period", Fraction(60), parse=_period)
     """Least time between two searches for victims, a Go duration, kept in seconds."""
-    zone: ZoneInfo = argument("tdm.timezone", ZoneInfo("UTC"), parse=_zone)
+    zone: tzinfo = argument("tdm.timezone", UTC, parse=_zone)
     """Where the clock stands that windows speak of."""
 
 
@@ -97,7 +100,10 @@ class Zones:
         """Number of each node's zone, from 1; 0 where the node is not revocable, shape (N,)."""
         self._names = ("", *names)
         self.revocable = self._codes > 0
-        closed = [Reason(self._why_closed(name), resolvable=False) for name in names]
+        self._refusals: ReasonArray = np.minimum(self._codes, MOST_NAMED + 1).astype(np.uint8)
+        closed = [Reason(self._why_closed(name), resolvable=False) for name in names[:MOST_NAMED]]
+        if len(names) > MOST_NAMED:
+            closed.append(Reason("current time beyond revocable zone", resolvable=False))
         self.reasons = (*closed, Reason("not allow to dispatch to revocable node", resolvable=False))
         is_open = np.array([False, *(name in self._open for name in names)])
         self._usable = is_open[self._codes]
@@ -115,10 +121,8 @@ class Zones:
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
         """Refuse revocable nodes outside their window, and to tasks that did not ask for them."""
         usable = self._usable[columns.index]
-        verdicts = np.where(usable, 0, self._codes[columns.index])
-        if not task.revocable_zone:
-            verdicts = np.where(usable, len(self.reasons), verdicts)
-        return verdicts.astype(np.uint8)
+        if_usable = 0 if task.revocable_zone else len(self.reasons)
+        return np.where(usable, np.uint8(if_usable), self._refusals[columns.index])
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
         """Prefer revocable nodes for tasks that may use them."""

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from framework.arguments import decode
 from plugins.tdm.budgets import most_evictions
+from plugins.tdm.plugin import MOST_NAMED, TdmArgs
 from plugins.tdm.windows import parse_window
 from pyroclast.testing import Outcome, Scenario
 
@@ -153,3 +155,41 @@ def test_whoever_cannot_go_elsewhere_may_preempt() -> None:
     assert scenario.run("preempt", plugins=("tdm", "predicates"), now=at(23), arguments={"tdm": NIGHT}).evictions == [
         "a-0"
     ]
+
+
+def test_budgets_of_which_both_are_given() -> None:
+    """The least available counts, also where it leaves the default."""
+    both = {"volcano.sh/jdb-min-available": "4", "volcano.sh/jdb-max-unavailable": "3"}
+
+    assert most_evictions(both, running=5, ended=0, tasks=5) == 1
+    assert most_evictions({**both, "volcano.sh/jdb-min-available": "9"}, running=5, ended=0, tasks=5) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("1:00-2:00", 3600), ("0:00-23:59", 86340), ("1:00-0:00", 82800), ("23:59-23:59", 86400)]
+)
+def test_how_long_a_window_lasts(text: str, seconds: int) -> None:
+    """One that ends when it begins lasts a day."""
+    window = parse_window(text)
+
+    assert ((window.end - window.begin) % 86400 or 86400) == seconds
+
+
+@pytest.mark.parametrize("name", ["Mars/Base", "", "../x", "Europe", 5])
+def test_time_zones_that_nobody_knows_are_told(name: object) -> None:
+    """UTC holds instead."""
+    args, warnings = decode(TdmArgs, {"tdm.timezone": name}, "arguments")
+
+    assert (args.zone, len(warnings)) == (UTC, 1)
+
+
+@pytest.mark.parametrize("count", [MOST_NAMED, MOST_NAMED + 1, 255, 256, 300])
+@pytest.mark.parametrize(("hour", "annotations"), [(12, MAY_USE), (23, {})])
+def test_however_many_zones_none_takes_what_it_must_not(count: int, hour: int, annotations: dict[str, str]) -> None:
+    """Closed to all, and open to those alone that asked."""
+    scenario = Scenario().job("a", annotations=annotations)
+    for zone in range(count):
+        scenario = scenario.node(f"n{zone}", cpu=1, labels={"volcano.sh/revocable-zone": f"z{zone}"})
+    windows = {f"tdm.revocable-zone.z{zone}": "22:00-6:00" for zone in range(count)}
+
+    assert decide(scenario, "allocate", hour=hour, arguments=windows).bindings == {}
