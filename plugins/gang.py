@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from framework import points
+from framework.evicting.gangs import Surplus
 from framework.jobs import SessionJob, SubJob
 from framework.messages import job_message
 from framework.points import Vote
@@ -147,16 +148,17 @@ def is_starving(job: SessionJob) -> bool:
 
 
 def above_minimum(session: Session, candidates: Sequence[Task]) -> list[Task]:
-    """Return the candidates that their jobs can spare, taken in the given order."""
-    ready: dict[JobId, int] = {}
+    """Return the candidates that their jobs, roles and sub-groups can spare together, taken in the given order."""
+    surplus: dict[JobId, Surplus] = {}
     spared: list[Task] = []
     for task in candidates:
         job = session.job_of(task)
         if job is None:
             continue
-        left = ready.setdefault(job.id, job.ready_count)
-        if left > job.min_available:
-            ready[job.id] = left - 1
+        left = surplus.get(job.id)
+        if left is None:
+            left = surplus[job.id] = Surplus(job)
+        if left.take(task):
             spared.append(task)
     return spared
 

@@ -7,22 +7,71 @@ a gang. A job whose minimum is one task is no gang; any of its tasks can go.
 from collections import Counter
 from typing import Final
 
-from framework.jobs import SessionJob
+from framework.jobs import SessionJob, SubJob
+from model.ids import SubJobId
 from model.tasks import READY_STATUSES, Task, TaskStatus
 
-__all__ = ["ACTIVE_STATUSES", "can_spare", "is_intact", "might_spare", "whole_gang"]
+__all__ = ["ACTIVE_STATUSES", "Surplus", "can_spare", "is_intact", "might_spare", "whole_gang"]
 
 ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.ALLOCATED})
 """Tasks that hold room for their gang."""
 
 
+class Surplus:
+    """What a job has above its minimums, spent task by task; made from the job as it stands, which must not change."""
+
+    __slots__ = ("_broken", "_job", "_ready", "_roles", "_taken")
+
+    def __init__(self, job: SessionJob) -> None:
+        self._job = job
+        self._ready = job.ready_count
+        self._roles: Counter[str] = Counter()
+        """Tasks taken, by role."""
+        self._taken: Counter[SubJobId] = Counter()
+        """Tasks taken, by sub-job."""
+        self._broken: Counter[str] = Counter()
+        """Sub-jobs that have lost their own minimum by that, by group."""
+
+    def spares(self, task: Task) -> bool:
+        """Tell whether the job, its roles and its groups keep their minimums without one more task."""
+        return self._ready > self._job.min_available and self._role_spares(task) and self._group_spares(task)
+
+    def take(self, task: Task) -> bool:
+        """Spend the surplus on a task; tells whether there is enough."""
+        if not self.spares(task):
+            return False
+        self._ready -= 1
+        self._roles[task.role] += 1
+        part = self._part_of(task)
+        if part is not None:
+            self._broken[part.group] += self._breaks(part, task)
+            self._taken[part.id] += 1
+        return True
+
+    def _role_spares(self, task: Task) -> bool:
+        job = self._job
+        minimum = job.job.min_by_role.get(task.role, 0)
+        return not job.checks_roles or minimum <= 0 or job.role_count(task.role) - self._roles[task.role] > minimum
+
+    def _group_spares(self, task: Task) -> bool:
+        """Tell whether enough sub-jobs of its group stay ready without a task."""
+        part = self._part_of(task)
+        if part is None or not self._breaks(part, task):
+            return True
+        ready = _ready_by_group(self._job)[part.group] - self._broken[part.group]
+        return ready > self._job.min_sub_jobs.get(part.group, 0)
+
+    def _part_of(self, task: Task) -> SubJob | None:
+        """Return the sub-job of a task, where minimums of groups matter."""
+        return self._job.part_of(task) if self._job.min_sub_jobs else None
+
+    def _breaks(self, part: SubJob, task: Task) -> bool:
+        return part.missing + self._taken[part.id] == 0 and task.status in READY_STATUSES
+
+
 def can_spare(job: SessionJob, task: Task) -> bool:
     """Tell whether a job keeps its minimums without one of its active tasks, or has no other one."""
-    if active_count(job) == 1:
-        return True
-    if job.ready_count - 1 < job.min_available:
-        return False
-    return _role_can_spare(job, task) and _group_can_spare(job, task)
+    return active_count(job) == 1 or Surplus(job).spares(task)
 
 
 def might_spare(job: SessionJob) -> bool:
@@ -46,24 +95,6 @@ def whole_gang(job: SessionJob) -> list[Task]:
 def active_count(job: SessionJob) -> int:
     """Count the tasks that hold room for a job."""
     return sum(job.counts[status] for status in ACTIVE_STATUSES)
-
-
-def _role_can_spare(job: SessionJob, task: Task) -> bool:
-    minimum = job.job.min_by_role.get(task.role, 0)
-    return not job.checks_roles or minimum <= 0 or job.role_count(task.role) > minimum
-
-
-def _group_can_spare(job: SessionJob, task: Task) -> bool:
-    """Tell whether enough sub-jobs of its group stay ready without a task."""
-    minimums = job.min_sub_jobs
-    if not minimums:
-        return True
-    ready = _ready_by_group(job)
-    for part in job.sub_jobs.values():
-        if task.id in part.tasks:
-            breaks = part.is_ready and part.missing == 0 and task.status in READY_STATUSES
-            return not breaks or ready[part.group] > minimums.get(part.group, 0)
-    return True
 
 
 def _groups_ready(job: SessionJob) -> bool:

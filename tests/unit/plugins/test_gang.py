@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 
 from framework import points
+from framework.evicting.gangs import active_count, can_spare
 from framework.points import Vote
 from model import wire
 from plugins.gang import has_minimum, is_only_releasing, missing_tasks, pipelined_vote, shortage_of_tasks
@@ -215,6 +218,84 @@ def test_succeeded_members_let_others_go() -> None:
     there = world(*running("a"), pod("s", on="n1", phase="Succeeded"), minimum=1)
 
     assert there.session.preemptable(there.task("a"), there.tasks("a")) == there.tasks("a")
+
+
+def permitted(there: World, *names: str) -> list[str]:
+    """Names of the candidates that gang lets go."""
+    candidates = there.tasks(*names)
+    victims, vote = there.function(points.PREEMPTABLE).function(candidates[0], candidates)
+    assert vote is Vote.PERMIT
+    return [task.name for task in victims]
+
+
+def test_a_surplus_is_not_spent_on_a_role_that_spares_nobody() -> None:
+    """Four run, two are needed, one of each role: the server stays though it is asked first, and two workers may go."""
+    pods = [*running("ps", role="ps"), *running("w1", "w2", "w3", role="worker")]
+    there = world(*pods, minimum=2, min_task_member={"ps": 1, "worker": 1})
+
+    assert permitted(there, "ps", "w1", "w2", "w3") == ["w1", "w2"]
+
+
+def test_roles_that_do_not_count_spare_anybody() -> None:
+    """They ask for three where two are the minimum, so only the total matters."""
+    pods = [*running("ps", role="ps"), *running("w1", "w2", role="worker")]
+    there = world(*pods, minimum=2, min_task_member={"ps": 1, "worker": 2})
+
+    assert permitted(there, "ps", "w1", "w2") == ["ps"]
+
+
+def in_parts(*names: str) -> list[wire.Pod]:
+    """Pods that run, in the sub-group of their first letter."""
+    return [pod(name, on="n1", labels={"part": name[0]}) for name in names]
+
+
+def test_a_surplus_is_not_spent_on_a_sub_group_that_spares_nobody() -> None:
+    """One of two pairs must stay whole: once a1 is gone b1 must stay, and a2 is no loss any more."""
+    there = world(*in_parts("a1", "a2", "b1", "b2"), minimum=2, **parts(2, 1))
+
+    assert permitted(there, "a1", "b1", "a2", "b2") == ["a1", "a2"]
+
+
+def test_a_sub_group_above_its_size_spares_what_it_has_more() -> None:
+    """Both parts are needed; a has a third member."""
+    there = world(*in_parts("a1", "a2", "a3", "b1", "b2"), minimum=3, **parts(2, 2))
+
+    assert permitted(there, "b1", "a1", "a2", "b2") == ["a1"]
+
+
+def test_candidates_of_no_job_are_passed_over() -> None:
+    """Nobody knows what they are needed for."""
+    there = world(*running("a", "b"), pod("alone", job=""), minimum=1)
+    alone = there.session.snapshot.outsiders[0].task
+    candidates = [alone, *there.tasks("a", "b")]
+
+    assert there.function(points.RECLAIMABLE).function(candidates[1], candidates) == (there.tasks("a"), Vote.PERMIT)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_gang_lets_go_can_be_spared_one_after_the_other(data: st.DataObject) -> None:
+    """Taken as evictions, each of them leaves the minimums that plans ask for, and each that stays would not."""
+    roles, letters = st.sampled_from(["ps", "worker"]), st.sampled_from("ab")
+    members = data.draw(st.lists(st.tuples(roles, letters), min_size=2, max_size=7))
+    pods = [
+        member(f"p{index}", role, on="n1", cpu="1", labels={"part": part}) for index, (role, part) in enumerate(members)
+    ]
+    small = st.integers(0, 3)
+    least = {"ps": data.draw(small), "worker": data.draw(small)}
+    groups = parts(data.draw(st.integers(1, 2)), data.draw(small)) if data.draw(st.booleans()) else {}
+    there = world(*pods, minimum=data.draw(st.integers(0, len(pods))), min_task_member=least, **groups)
+    names = data.draw(st.permutations([each.metadata.name for each in pods]))
+    victims = permitted(there, *names)
+    job = there.job("job")
+
+    with there.session.statement() as statement:
+        for name in names:
+            # the last member may go by itself as a plan's unit, but it is no surplus
+            if active_count(job) > 1:
+                assert (name in victims) is can_spare(job, there.task(name)), name
+            if name in victims:
+                there.evict(statement, name)
 
 
 def test_gang_actions_may_take_all() -> None:
