@@ -189,9 +189,9 @@ class JobQuestions(NodeQuestions):
         """Key by which jobs are ordered: plugins' keys, then age, then UID."""
         return (*self.keys(points.JOB_ORDER, job), job.job.created, job.job.uid, job.id)
 
-    def task_order_key(self, task: Task) -> tuple[Any, ...]:
-        """Key by which tasks of a job are ordered: plugins' keys, then index in the name, age, UID."""
-        return (*self.keys(points.TASK_ORDER, task), task_order_key(task))
+    def task_order_key(self, task: Task, *, across_jobs: bool = False) -> tuple[Any, ...]:
+        """Key by which tasks of a job, or of several, are ordered: plugins' keys, then index in the name, age, UID."""
+        return (*self.keys(points.TASK_ORDER, task, across_jobs=across_jobs), task_order_key(task))
 
     def sub_job_order_key(self, sub_job: SubJob) -> tuple[Any, ...]:
         """Key by which sub-jobs of a job are ordered: plugins' keys, then the value that made them, then id."""

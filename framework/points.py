@@ -164,6 +164,8 @@ class Registered(Generic[F]):
     """Of `JOB_READY` and `SUB_JOB_READY`: how many more placements are needed at least before the answer can be yes."""
     alike: bool = False
     """Of victim points: whether beneficiaries of equal queue, priorities, allocation and request get equal answers."""
+    within_job: bool = False
+    """Of `TASK_ORDER`: whether keys mean something among tasks of one job alone."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ class Registering:
         headroom: Callable[[Queue, Task], int] | None = None,
         missing: Callable[[Any], int] | None = None,
         alike: bool = False,
+        within_job: bool = False,
         grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
@@ -83,12 +84,13 @@ class Registering:
             alike: For points that choose victims: the answer depends on candidates, on what is allocated, and of the
                 beneficiary on its queue, zone, priorities, allocation and request alone, so that of many beneficiaries
                 that are equal in these one is enough to ask for.
+            within_job: For `TASK_ORDER`: keys tell tasks of one job apart, and are not compared with those of others.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
         name = self._option.instance if self._option is not None else plugin
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
-            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing, alike
+            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing, alike, within_job
         )
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
@@ -206,9 +208,17 @@ class Registering:
             self.note_failure(each.plugin, error)
             return otherwise
 
-    def keys(self, point: Point[Any], subject: Any) -> list[Any]:
-        """Ask the functions of an ordering point for their keys; one that fails puts what it was asked about last."""
-        functions = self.functions(point)
+    def keys(self, point: Point[Any], subject: Any, *, across_jobs: bool = False) -> list[Any]:
+        """Ask the functions of an ordering point for their keys; one that fails puts what it was asked about last.
+
+        Args:
+            point: The order.
+            subject: What is ordered.
+            across_jobs: Whether functions are left out whose keys mean something within one job alone.
+        """
+        functions: Sequence[Registered[Any]] = self.functions(point)
+        if across_jobs:
+            functions = [each for each in functions if not each.within_job]
         try:
             return [each.function(subject) for each in functions]
         except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails

@@ -2,15 +2,19 @@
 
 Of one job: reversed task order, so what was placed last goes first. Of one queue: the job that is served last. Of
 different queues: as plugins say for the beneficiary's queue, else the queue that is served last.
+
+Of jobs that nobody tells apart, tasks go by turns, in reversed task order again, but for what plugins say of a job's
+own tasks: that is kept inside each job and not compared with others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cmp_to_key
+from typing import Any
 
 from framework import points
 from framework.jobs import SessionJob
 from framework.session import Session
-from model.ids import JobId, QueueName
+from model.ids import JobId, QueueName, TaskId
 from model.queues import Queue
 from model.tasks import Task
 
@@ -23,9 +27,21 @@ def in_order(session: Session, beneficiary: SessionJob, victims: Iterable[Task])
     ranked = sorted(victims, key=session.task_order_key, reverse=True)
     jobs = {job.id: job for task in ranked if (job := session.job_of(task)) is not None}
     if len(jobs) > 1:
+        if any(each.within_job for each in session.functions(points.TASK_ORDER)):
+            ranked = _by_turns(session, ranked)
         ranks = _Order(session, session.queue(beneficiary.queue), jobs.values()).ranks()
         ranked.sort(key=lambda task: ranks[task.job])
     return ranked
+
+
+def _by_turns(session: Session, ranked: Sequence[Task]) -> list[Task]:
+    """Order tasks of several jobs that are in order inside each job: none goes before one of its job that is first."""
+    least: dict[JobId | None, tuple[Any, ...]] = {}
+    turns: dict[TaskId, tuple[Any, ...]] = {}
+    for task in ranked:
+        key = session.task_order_key(task, across_jobs=True)
+        turns[task.id] = least[task.job] = min(key, least.get(task.job, key))
+    return sorted(ranked, key=lambda task: turns[task.id], reverse=True)
 
 
 class _Order:

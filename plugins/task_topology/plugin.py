@@ -43,7 +43,7 @@ class TaskTopology:
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         books = _Books(session, self.args.weight)
-        session.register(points.TASK_ORDER, self.name, books.key)
+        session.register(points.TASK_ORDER, self.name, books.key, within_job=True)
         session.register_ledger(self.name, books)
         if self.args.weight:
             session.register(
