@@ -116,9 +116,9 @@ class JobQuestions(NodeQuestions):
         """Return what a job was told in the last cycle, where nothing of it changed since."""
         return self._settled.standing(job, self.snapshot.job_table)
 
-    def is_news(self, about: str, text: str) -> bool:
-        """Tell whether something is said about an object for the first time, or otherwise than the last time."""
-        return self._settled.is_news(about, text)
+    def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
+        """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
+        return self._settled.is_news(about, text, job=job)
 
     def jobs_at_the_gate(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""

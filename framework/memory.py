@@ -60,7 +60,7 @@ class Settled:
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_misfits", "_refused", "_revisions", "_standing", "_told")
+    __slots__ = ("_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs")
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
@@ -68,6 +68,7 @@ class Settled:
         self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._standing: dict[JobId, Standing] = {}
         self._told: dict[str, str] = {}
+        self._told_jobs: dict[JobId, dict[str, str]] = {}
 
     def unsettled(self, table: JobTable) -> BoolArray:
         """Tell which columns need a look at the end of a cycle, shape (J,)."""
@@ -115,16 +116,24 @@ class Settled:
         columns = slice(0, table.revision.size)
         return self._refused[columns] == table.revision, self._misfits[columns]
 
-    def is_news(self, about: str, text: str) -> bool:
-        """Tell whether a text differs from the last one about the same thing, and keep it."""
-        is_news = self._told.get(about) != text
-        self._told[about] = text
+    def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
+        """Tell whether a text differs from the last one about the same thing, and keep it.
+
+        Args:
+            about: What it is about.
+            text: What is told.
+            job: Whose owner is told; what jobs were told is forgotten when they are gone.
+        """
+        told = self._told if job is None else self._told_jobs.setdefault(job, {})
+        is_news = told.get(about) != text
+        told[about] = text
         return is_news
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
         """Forget what jobs were told that are no more."""
         if len(self._standing) > len(jobs):
             self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
+        self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
 
     def _fit(self, columns: int) -> None:
         missing = columns - self._revisions.size

@@ -5,7 +5,7 @@ docs/plugins/task-topology.md.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from framework import points
 from framework.arguments import argument
@@ -22,6 +22,10 @@ from plugins.task_topology.relations import RelationsError, read_relations
 from plugins.task_topology.scoring import scores
 
 __all__ = ["TaskTopology", "TaskTopologyArgs"]
+
+
+INVALID: Final = "TaskTopologyInvalid"
+"""Reason of the event that tells a group's owner of wrong annotations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +71,26 @@ class _Books:
     def _read(self, job: SessionJob) -> Buckets | None:
         """Sort the tasks of a job as they stood when the session opened; None where it has no say about them."""
         tasks = job.job.tasks.values()
+        if all(task.status is not TaskStatus.PENDING for task in tasks):
+            return None
         try:
             relations = read_relations(job.annotations, {task.role for task in tasks}, job.id)
-        except RelationsError:
+        except RelationsError as error:
+            self._tell(job, f"{error}; the job is scheduled without its task topology")
             return None
-        if relations is None or all(task.status is not TaskStatus.PENDING for task in tasks):
+        if relations is None:
             return None
         nodes = self._session.nodes
         needs = {task.id: nodes.needs(task.template) for task in tasks}
         buckets = Buckets(relations, needs, len(self._session.resources))
         buckets.fill(tasks, nodes.table.column)
         return buckets
+
+    def _tell(self, job: SessionJob, message: str) -> None:
+        """Tell a job's owner once, and not before its pods are there: roles may be missing until then."""
+        is_there = job.valid_count >= job.min_available
+        if is_there and self._session.is_news(f"{job.job.uid}/{INVALID}", message, job=job.id):
+            self._session.group_event(job, "Warning", INVALID, message)
 
     def _of_task(self, task: Task) -> Buckets | None:
         job = self._session.job_of(task)

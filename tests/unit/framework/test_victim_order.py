@@ -72,7 +72,7 @@ def test_a_job_keeps_its_own_order_among_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "names", itertools.permutations(["plain-any-2", "near-outside-3", "near-bucket-5", "plain-any-6"])
+    "names", list(itertools.permutations(["plain-any-2", "near-outside-3", "near-bucket-5", "plain-any-6"]))
 )
 def test_the_order_of_the_question_does_not_matter(names: tuple[str, ...]) -> None:
     """Any order of candidates gives the same order of victims."""

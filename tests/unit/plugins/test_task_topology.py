@@ -3,6 +3,7 @@
 import pytest
 
 from framework import points
+from framework.memory import Settled
 from model import wire
 from plugins.task_topology.buckets import weight_of
 from plugins.task_topology.relations import AFFINITY, ANTI_AFFINITY, ORDER, RelationsError, groups_of, read_relations
@@ -165,3 +166,44 @@ def test_a_wrong_name_leaves_the_job_alone() -> None:
     )
 
     assert there.scores("w0") == {"n1": 0.0}
+
+
+def told(there: World) -> list[tuple[str, str, str, str]]:
+    """Kind, name, reason and message of the events of a session in which the task w0 was looked at."""
+    there.scores("w0")
+    return [(each.kind, each.name, each.reason, each.message) for each in there.session.events]
+
+
+def test_a_wrong_name_is_told_to_the_owner() -> None:
+    """By an event on the group."""
+    wrong = group("job", annotations={AFFINITY: "worker,other"})
+    there = opened(node("n1"), wrong, member("w0", "worker"), plugins=["task-topology"])
+
+    message = "task other do not exist in job <ns/job>; the job is scheduled without its task topology"
+    assert told(there) == [("PodGroup", "job", "TaskTopologyInvalid", message)]
+
+
+def test_a_wrong_name_is_told_once() -> None:
+    """Not in the next cycle; other words are news, and so is everything once the group was gone."""
+    settled = Settled()
+    texts = ("worker,other", "worker,other", "worker,worker")
+
+    assert [len(told(opened_again(settled, text))) for text in texts] == [1, 0, 1]
+    settled.forget_gone({})
+    assert len(told(opened_again(settled, texts[-1]))) == 1
+
+
+def opened_again(settled: Settled, affinity: str) -> World:
+    """The next cycle: a session of a job whose annotation is as given."""
+    there = opened(
+        node("n1"), group("job", annotations={AFFINITY: affinity}), member("w0", "worker"), plugins=["task-topology"]
+    )
+    there.session._settled = settled
+    return there
+
+
+def test_roles_that_may_be_on_their_way_are_not_told() -> None:
+    """One of two pods that the group needs is there; the other may be of the role that lacks."""
+    early = group("job", minimum=2, annotations={AFFINITY: "worker,other"})
+
+    assert told(opened(node("n1"), early, member("w0", "worker"), plugins=["task-topology"])) == []
