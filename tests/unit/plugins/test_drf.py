@@ -3,11 +3,14 @@
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from framework import points
 from framework.points import Vote
+from model.tasks import Task
 from plugins.drf.shares import dominant
+from plugins.drf.tree import Tree
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 
 HIERARCHICAL = {"name": "drf", "enableHierarchy": True}
@@ -114,6 +117,54 @@ def test_candidates_of_one_job_are_counted_down() -> None:
     candidates = there.tasks(*(f"j1{index}" for index in range(5)))
 
     assert there.session.preemptable(there.task("p"), candidates) == candidates[:3]
+
+
+def test_the_second_candidate_of_a_job_is_judged_without_the_first() -> None:
+    """Pods of 1 CPU and 5 bytes: left with 0.50, 0.40 and 0.30 it gives, the fourth would leave 0.20 and stays."""
+    there = world(*held("j1", *[("1", "5")] * 6), *held("mine", ("2", "5")), pod("p", job="mine", cpu="1", memory="5"))
+    candidates = there.tasks("j10", "j11", "j12", "j13")
+
+    assert there.session.preemptable(there.task("p"), candidates) == candidates[:3]
+
+
+@pytest.mark.parametrize(("left", "gives"), [("2999990m", True), ("2999989m", False), ("3000001m", True)])
+def test_shares_a_millionth_apart_count_as_equal(left: str, gives: bool) -> None:
+    """The preemptor would have 3000 of 10000 CPU: 3000 less a hundredth is as good, a millicore less is not."""
+    there = opened(
+        node("n", cpu="10000", memory="100", pods=1000),
+        *held("j1", ("1", ""), (left, "")),
+        *held("mine", ("2999", "")),
+        pod("p", job="mine", cpu="1", memory=""),
+        plugins=["drf"],
+    )
+
+    assert (there.session.preemptable(there.task("p"), there.tasks("j10")) == there.tasks("j10")) is gives
+
+
+def test_what_the_session_placed_counts_for_both_sides() -> None:
+    """A place that waits makes the preemptor richer, an eviction makes the victim's job poorer."""
+    there = world(
+        *held("j1", *[("2", "1")] * 3),
+        *held("mine", ("1", "1")),
+        pod("p", job="mine", cpu="2", memory="1"),
+        pod("q", job="mine", cpu="1", memory="1"),
+    )
+    asked = there.task("p"), there.tasks("j10", "j11")
+    assert there.session.preemptable(*asked) == there.tasks("j10")
+    with there.session.statement() as statement:
+        assert statement.pipeline(there.job("mine"), there.tasks("q"), [0]) is None
+        assert there.session.preemptable(*asked) == there.tasks("j10")
+        there.evict(statement, "j12")
+        assert there.session.preemptable(*asked) == []
+
+
+def test_candidates_of_no_job_are_passed_over() -> None:
+    """They have no share to keep."""
+    there = world(*held("j1", ("5", "1"), ("1", "1")), *held("mine", ("1", "1")), pod("alone", job=""))
+    alone = there.session.snapshot.outsiders[0].task
+    candidates = [alone, *there.tasks("j11")]
+
+    assert there.function(points.PREEMPTABLE).function(there.task("mine0"), candidates)[0] == there.tasks("j11")
 
 
 def test_one_who_stays_is_counted_down_too() -> None:
@@ -224,6 +275,95 @@ def test_candidates_are_judged_each_for_itself() -> None:
     candidates = there.tasks(*(f"r{index}" for index in range(6)))
 
     assert there.session.reclaimable(there.task("p0"), candidates) == candidates
+
+
+def test_a_reclaimer_without_a_job_has_no_victims() -> None:
+    """It is in no queue of the tree."""
+    there = opened(
+        node("n"),
+        queue("rich", hierarchy="root/rich", weights="1/1"),
+        *held("r", ("1", "1"), own="rich"),
+        pod("alone", job=""),
+        plugins=[HIERARCHICAL],
+    )
+    alone = there.session.snapshot.outsiders[0].task
+
+    assert there.function(points.RECLAIMABLE).function(alone, there.tasks("r0")) == ([], Vote.PERMIT)
+
+
+@pytest.mark.parametrize(("weights", "gives"), [("1/1", False), ("1/2", True)])
+def test_a_heavier_queue_may_reclaim_more(weights: str, gives: bool) -> None:
+    """With 4 of 10 CPU against 4 that would be left, weight 2 makes it 2 against 4."""
+    there = opened(
+        node("n", cpu="10", memory="10G", pods=500),
+        queue("rich", hierarchy="root/rich", weights="1/1"),
+        queue("poor", hierarchy="root/poor", weights=weights),
+        *held("r", ("4", ""), ("1", ""), own="rich"),
+        pod("r-more", job="r", cpu="1", memory=""),
+        group("p", queue="poor"),
+        pod("p0", job="p", cpu="4", memory=""),
+        pod("p1", job="p", cpu="1", memory=""),
+        plugins=[HIERARCHICAL],
+    )
+
+    assert (there.session.reclaimable(there.task("p0"), there.tasks("r1")) == there.tasks("r1")) is gives
+
+
+def test_a_reclaimer_whose_queue_would_have_all_it_asks_for_has_no_victims() -> None:
+    """Saturated goes last: with its one pod placed the poor queue could use nothing more, the rich one could."""
+    there = opened(
+        node("n", cpu="10", memory="10G", pods=500),
+        queue("rich", hierarchy="root/rich", weights="1/1"),
+        queue("poor", hierarchy="root/poor", weights="1/1"),
+        *held("r", *[("1", "")] * 9, own="rich"),
+        pod("r-more", job="r", cpu="1", memory=""),
+        group("p", queue="poor"),
+        pod("p0", job="p", cpu="1", memory=""),
+        plugins=[HIERARCHICAL],
+    )
+
+    assert there.session.reclaimable(there.task("p0"), there.tasks("r0")) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_reclaim_decides_as_trees_made_afresh_would(data: st.DataObject) -> None:
+    """For each candidate a new tree, with the reclaimer's request given and the candidate's taken."""
+    paths = {"a": ("root/a", "1/1"), "b": ("root/b/x", "1/3/1"), "c": ("root/b/y", "1/2/2"), "d": ("root/d", "1/2")}
+    cpus, names = st.integers(1, 3).map(str), sorted(paths)
+    running = {name: data.draw(st.lists(cpus, max_size=4)) for name in names}
+    waits = {name: data.draw(cpus) for name in names}
+    there = opened(
+        node("n", cpu="14", memory="1Gi", pods=data.draw(st.sampled_from([20, 500]))),
+        *(queue(name, hierarchy=path, weights=weights) for name, (path, weights) in paths.items()),
+        *(each for name in names for each in held(name, *((cpu, "") for cpu in running[name]), own=name)),
+        *(pod(f"{name}-waits", job=name, cpu=waits[name], memory="") for name in names),
+        plugins=[HIERARCHICAL],
+    )
+    mine = data.draw(st.sampled_from(names))
+    reclaimer = there.task(f"{mine}-waits")
+    candidates = there.tasks(
+        *(f"{name}{index}" for name in names if name != mine for index in range(len(running[name])))
+    )
+
+    def fresh(candidate: Task) -> bool:
+        tree, needs = Tree(there.session.total.tolist()), there.session.nodes.needs
+        for name in names:
+            job = there.job(name)
+            changes = {reclaimer.id: 1, candidate.id: -1}
+            moved = sum(
+                (changes[task.id] * needs(task.template).request for task in job.tasks.values() if task.id in changes),
+                start=job.allocated,
+            )
+            request = sum((needs(task.template).request for task in job.tasks.values()), start=0 * job.allocated)
+            tree.add_job(job.id, tree.node(*paths[name]), request=request.tolist(), allocated=moved.tolist())
+        tree.settle()
+        job = there.session.job_of(candidate)
+        assert job is not None
+        return tree.compare(paths[mine][0], paths[job.job.name][0]) < 0
+
+    answer, _ = there.function(points.RECLAIMABLE).function(reclaimer, candidates)
+    assert answer == [candidate for candidate in candidates if fresh(candidate)]
 
 
 def test_asking_for_victims_changes_no_share() -> None:
