@@ -6,6 +6,7 @@ import pytest
 
 from framework import points
 from framework.points import Point, Vote
+from model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 EVICTING = [points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE]
@@ -33,6 +34,44 @@ def test_critical_pods_are_spared_the_rest_keeps_its_order(point: Point[Any]) ->
 
     assert [task.name for task in victims] == ["e", "d"]
     assert vote is Vote.PERMIT
+
+
+@pytest.mark.parametrize("point", EVICTING)
+def test_the_worked_example(point: Point[Any]) -> None:
+    """Of a pod of kube-system, one of system-node-critical and one of no class, the last may go."""
+    there = opened(
+        node("n"),
+        group("system", namespace="kube-system"),
+        pod("a", job="system", namespace="kube-system", on="n"),
+        pod("b", on="n", spec={"priority_class_name": "system-node-critical"}),
+        pod("c", on="n"),
+        plugins=["conformance"],
+    )
+
+    assert there.function(point).function(None, there.tasks("a", "b", "c"))[0] == there.tasks("c")
+
+
+def test_the_next_tier_decides_where_all_are_critical() -> None:
+    """Protection holds in the tier that decides: priority below would take the critical pod."""
+    there = opened(
+        node("n"),
+        wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=100),
+        group("mine", priority_class_name="high"),
+        pod("critical", on="n", spec={"priority_class_name": "system-node-critical"}),
+        pod("p", job="mine"),
+        tiers=[["conformance"], ["priority"]],
+    )
+    beside = opened(
+        node("n"),
+        wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=100),
+        group("mine", priority_class_name="high"),
+        pod("critical", on="n", spec={"priority_class_name": "system-node-critical"}),
+        pod("p", job="mine"),
+        plugins=["conformance", "priority"],
+    )
+
+    assert there.session.preemptable(there.task("p"), there.tasks("critical")) == there.tasks("critical")
+    assert beside.session.preemptable(beside.task("p"), beside.tasks("critical")) == []
 
 
 def test_only_critical_candidates_leave_nobody() -> None:

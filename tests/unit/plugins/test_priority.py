@@ -9,6 +9,7 @@ from framework import points
 from framework.jobs import SessionJob
 from framework.points import Vote
 from model import wire
+from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 CLASSES = tuple(
@@ -126,6 +127,27 @@ def test_a_preemptor_without_a_job_has_no_victims() -> None:
     answer = there.function(points.PREEMPTABLE).function(alone, there.tasks("low"))
 
     assert answer == ([], Vote.PERMIT)
+
+
+def test_candidates_of_no_job_are_passed_over() -> None:
+    """Nobody knows their priority."""
+    there = world(
+        ranked("low", 5), ranked("high", 10), pod("l", job="low", on="n"), pod("p", job="high"), pod("a", job="")
+    )
+    alone = there.session.snapshot.outsiders[0].task
+
+    assert there.session.preemptable(there.task("p"), [alone, *there.tasks("l")]) == there.tasks("l")
+
+
+def test_of_a_lower_job_the_less_important_pod_goes() -> None:
+    """6 CPU hold pods of 3 with priorities 1 and 1000, of a job of priority 100: for 3 CPU of a job of 1000 t1 goes."""
+    scenario = Scenario().queue("q").node("n1", cpu=6).priority_class("low", 100).priority_class("high", 1000)
+    for name, value in (("t1", 1), ("t2", 1000)):
+        scenario = scenario.pod(name, job="low", node="n1", cpu=3, priority=value, phase="Running")
+    scenario = scenario.job("low", tasks=0, queue="q", min_available=0, priority_class="low", phase="Running")
+    scenario = scenario.job("high", queue="q", cpu=3, priority_class="high", phase="Inqueue")
+
+    assert scenario.run("preempt", plugins=("priority", "predicates")).evictions == ["t1"]
 
 
 @pytest.mark.parametrize(("is_reclaim", "victims"), [(True, ["h", "l"]), (False, ["l"])])

@@ -245,6 +245,49 @@ def test_victims_come_from_queues_above_what_they_deserve() -> None:
     assert there.session.reclaimable(there.task("b0"), candidates) == candidates[:2]
 
 
+def test_one_resource_above_the_deserved_is_enough() -> None:
+    """Of 10 GiB each queue deserves 5; 3 CPU are within it, 6 GiB are not, and after the first victim 4 are."""
+    there = world(queue("q1"), queue("q2"), *held("a", "q1", 3, memory="2Gi"), *wanted("b", "q2", 9))
+
+    assert there.session.reclaimable(there.task("b0"), there.tasks("a0", "a1")) == there.tasks("a0")
+
+
+def test_thirds_are_neither_rounded_up_nor_lost() -> None:
+    """A third of 8000 is 2666 and a bit: at 2667 a queue has more than it deserves, at 2666 it has not."""
+    queues = queue("q1"), queue("q2"), queue("q3")
+    for used, goes in (("2667m", ["a0"]), ("2666m", [])):
+        there = world(
+            *queues,
+            *held("a", "q1", 1, cpu=used, memory="1Mi"),
+            *wanted("a-more", "q1", 9, memory="1Mi"),
+            *wanted("b", "q2", 9, memory="1Mi"),
+            *wanted("c", "q3", 9, memory="1Mi"),
+            cpu="8",
+        )
+
+        assert [task.name for task in there.session.reclaimable(there.task("b0"), there.tasks("a0"))] == goes
+
+
+def test_victims_follow_what_the_session_evicted() -> None:
+    """7 used and 5 deserved; with two evicted already nobody goes, undone two may go again."""
+    there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9))
+    asked = there.task("b0"), there.tasks("a0", "a1", "a2")
+    with there.session.statement() as statement:
+        there.evict(statement, "a5")
+        there.evict(statement, "a6")
+        assert there.session.reclaimable(*asked) == []
+
+    assert there.session.reclaimable(*asked) == there.tasks("a0", "a1")
+
+
+def test_candidates_of_no_job_are_passed_over() -> None:
+    """They are in no queue."""
+    there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9), pod("alone", job=""))
+    alone = there.session.snapshot.outsiders[0].task
+
+    assert there.session.reclaimable(there.task("b0"), [alone, *there.tasks("a0")]) == there.tasks("a0")
+
+
 def test_the_last_victim_may_take_a_queue_below_what_it_deserves() -> None:
     """The test is made before it goes."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 2, cpu="3"), *wanted("b", "q2", 9))
