@@ -307,3 +307,23 @@ def test_that_no_evictions_help_is_told_last() -> None:
 
     assert message.endswith("Origin reason is p-0: queue q1 would have more cpu than it deserves")
     assert [each.reason for each in outcome.refusals("p")] == ["NoEvictionHelps", "NotEnoughResources"]
+
+
+def test_a_member_that_its_role_needs_is_no_surplus() -> None:
+    """Four run and three are needed, one ps of them: the ps would go first by priority, but a worker goes."""
+    scenario = ONE_QUEUE.node("n1", cpu=4).job(
+        "low",
+        tasks=0,
+        min_available=3,
+        min_by_role={"ps": 1, "worker": 2},
+        queue="q1",
+        priority_class="low",
+        phase="Running",
+    )
+    scenario = scenario.pod("ps", job="low", role="ps", node="n1", cpu=1, priority=-5, phase="Running")
+    for number in range(3):
+        scenario = scenario.pod(
+            f"w{number}", job="low", role="worker", node="n1", cpu=1, priority=number, phase="Running"
+        )
+
+    assert preempt(high(scenario)).evictions == ["w0"]
