@@ -54,7 +54,7 @@ class Planner:
         self._rule = rule
         self._attempts = 0
         self._failed: dict[tuple[Any, ...], int] = {}
-        """What found no place, and the length of the log of nodes at that moment."""
+        """What found no place in which domain, and the length of the log of nodes at that moment."""
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
@@ -151,7 +151,8 @@ class Planner:
         if session.beyond(task) is not None:
             self._place_one(attempt, task)
             return
-        key, moment = self.key(attempt, task), len(session.nodes.log)
+        where = None if attempt.domain is None else attempt.domain.tobytes()
+        key, moment = (*self.key(attempt, task), where), len(session.nodes.log)
         if self._failed.get(key) != moment and not self._place_one(attempt, task):
             self._failed[key] = len(session.nodes.log)
 
