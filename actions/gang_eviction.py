@@ -1,20 +1,17 @@
-"""What gangpreempt and gangreclaim share: a turn for each job, and the domains in which a gang may go."""
+"""What gangpreempt and gangreclaim share: arguments, the tasks of a gang, and its plan."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from actions.eviction import DEFAULT_DOMAINS, domains_of
 from framework import points
-from framework.domains import EVICT
-from framework.evicting.gang_plans import Domain, GangEviction, GangPlanner
+from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
 from framework.session import Session
 from model.tasks import Task, TaskStatus
 
-__all__ = ["DEFAULT_DOMAINS", "GangEvictionArgs", "evict_for", "is_starving", "planner_of", "waiting_tasks"]
-
-DEFAULT_DOMAINS: Final = 8
+__all__ = ["GangEvictionArgs", "evict_for", "planner_of", "waiting_tasks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +27,6 @@ class GangEvictionArgs:
     def most_domains(self) -> int:
         """The number of domains that counts."""
         return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
-
-
-def is_starving(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job."""
-    return session.job_valid(job) is None and session.job_starving(job)
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
@@ -81,13 +73,3 @@ def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: Gan
     domains = domains_of(session, job, args.most_domains)
     if planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job)) is None:
         planner.refuse(job)
-
-
-def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
-    """Return the domains in which a gang may go, best first; all nodes where it does not mind."""
-    tree = session.domains.topology
-    levels = session.gradients_for_job(job, tree.root, EVICT)
-    numbers = list(dict.fromkeys(number for level in levels for number in level))[:most]
-    if not numbers and session.domains.limit_of_job(job) is None:
-        return [Domain(number=tree.root, mask=None)]
-    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]

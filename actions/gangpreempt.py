@@ -5,17 +5,15 @@ nothing happens.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, planner_of
+from actions.eviction import RUNNING_OR_BOUND, is_starving
+from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
-from model.tasks import TaskStatus
 
 __all__ = ["GangPreempt"]
-
-_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +28,7 @@ class GangPreempt:
         starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
         order = WorkOrder(session, starving)
         planner = planner_of(
-            session, self.args, action=self.name, statuses=_STATUSES, is_reclaim=False, may_go=is_less_important
+            session, self.args, action=self.name, statuses=RUNNING_OR_BOUND, is_reclaim=False, may_go=is_less_important
         )
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:

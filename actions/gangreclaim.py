@@ -5,17 +5,15 @@ nothing happens.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from actions.gang_eviction import GangEvictionArgs, evict_for, is_starving, planner_of, waiting_tasks
+from actions.eviction import RUNNING, is_starving
+from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, waiting_tasks
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
-from model.tasks import TaskStatus
 
 __all__ = ["GangReclaim"]
-
-_STATUSES: Final = frozenset({TaskStatus.RUNNING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class GangReclaim:
             session,
             self.args,
             action=self.name,
-            statuses=_STATUSES,
+            statuses=RUNNING,
             is_reclaim=True,
             may_go=lambda _, victims_job: may_lose(session, victims_job),
         )

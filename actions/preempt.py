@@ -6,8 +6,9 @@ each such job, more important tasks may take the places of less important ones.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
+from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, is_starving
 from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule
@@ -15,11 +16,8 @@ from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
 from model.queues import Queue
-from model.tasks import Task, TaskStatus
 
-__all__ = ["Preempt", "PreemptArgs", "is_eligible"]
-
-_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
+__all__ = ["Preempt", "PreemptArgs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,7 @@ class Preempt:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
-        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)]
+        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_concerned(session, job)]
         if not starving:
             return
         least_harm = self.args.enableTopologyAwarePreemption
@@ -76,7 +74,7 @@ def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
         session,
         Rule(
             action=Preempt.name,
-            statuses=_STATUSES,
+            statuses=RUNNING_OR_BOUND,
             same_queue=True,
             looks_first=Looks.LEAST_HARM if least_harm else Looks.BEST_SCORE,
             may_go=may_go,
@@ -87,15 +85,9 @@ def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
     )
 
 
-def is_starving(session: Session, job: SessionJob) -> bool:
+def is_concerned(session: Session, job: SessionJob) -> bool:
     """Tell whether evictions may be made for a job; those with a network topology are left to the gang actions."""
-    spec = job.job.group.spec
-    topologies = (spec.network_topology, *(policy.network_topology for policy in spec.sub_group_policy))
-    return (
-        all(topology is None for topology in topologies)
-        and session.job_valid(job) is None
-        and session.job_starving(job)
-    )
+    return not job.has_topology and is_starving(session, job)
 
 
 def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
@@ -120,13 +112,3 @@ def rearrange(session: Session, planner: Planner, job: SessionJob) -> None:
     for task in eligible_tasks(session, job):
         if not planner.place(job, [task], goes_on=lambda: True, is_enough=lambda: True):
             return
-
-
-def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks for which evictions may be made, first to be placed first."""
-    return [task for task in session.pending_tasks(job) if not task.gated and is_eligible(task)]
-
-
-def is_eligible(task: Task) -> bool:
-    """Tell whether a pod may take the place of others at all."""
-    return task.pod.spec.preemption_policy != "Never"

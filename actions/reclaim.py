@@ -5,24 +5,19 @@ plan that places it, or nothing happens.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from actions.gang_eviction import domains_of
-from actions.preempt import is_eligible
+from actions.eviction import DEFAULT_DOMAINS, RUNNING, domains_of, eligible_tasks, is_starving
 from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
-from model.tasks import TaskStatus
+from model.tasks import Task
 
 __all__ = ["Reclaim"]
-
-_STATUSES: Final = frozenset({TaskStatus.RUNNING})
-_MOST_DOMAINS: Final = 8
-"""Topology domains in which room is looked for, best first; as many as gangreclaim looks at by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +29,7 @@ class Reclaim:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queues taking turns."""
-        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)]
+        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_concerned(session, job)]
         if not starving:
             return
         planner = planner_of(session)
@@ -62,7 +57,7 @@ def planner_of(session: Session) -> Planner:
         session,
         Rule(
             action=Reclaim.name,
-            statuses=_STATUSES,
+            statuses=RUNNING,
             same_queue=False,
             looks_first=Looks.NAME,
             may_go=may_go,
@@ -72,34 +67,33 @@ def planner_of(session: Session) -> Planner:
     )
 
 
-def is_starving(session: Session, job: SessionJob) -> bool:
+def is_concerned(session: Session, job: SessionJob) -> bool:
     """Tell whether evictions may be made for a job; sub-groups with a network topology are left to gangreclaim."""
     parts = job.job.group.spec.sub_group_policy
-    return (
-        all(policy.network_topology is None for policy in parts)
-        and session.job_valid(job) is None
-        and session.job_starving(job)
-    )
+    return all(policy.network_topology is None for policy in parts) and is_starving(session, job)
 
 
 def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
     """Place a job's minimum at the cost of other queues, or change nothing."""
     queue = session.queue(job.queue)
-    tasks = [task for task in session.pending_tasks(job) if not task.gated and is_eligible(task)]
+    tasks = eligible_tasks(session, job)
     if not tasks:
         return
-    refusals = [session.preemptive(queue, [task]) for task in tasks]
-    refusal = refusals[0] if all(refusals) else None
+
+    def permits(task: Task) -> bool:
+        return session.preemptive(queue, [task]) is None
+
+    refusal = None if any(map(permits, tasks)) else session.preemptive(queue, tasks[:1])
     placed = refusal is None and any(
         planner.place(
             job,
             tasks,
-            permits=lambda task: session.preemptive(queue, [task]) is None,
+            permits=permits,
             goes_on=lambda: session.job_starving(job),
             is_enough=lambda: session.job_pipelined(job),
             domain=domain.mask,
         )
-        for domain in domains_of(session, job, _MOST_DOMAINS)
+        for domain in domains_of(session, job, DEFAULT_DOMAINS)
     )
     if not placed and not session.is_passed_over(job):
         job.refuse(refusal or planner.refusal(job))

@@ -1,0 +1,47 @@
+"""What all actions share that evict: whose turn it is, which tasks may take the place of others, and where."""
+
+from typing import Final
+
+from framework.domains import EVICT
+from framework.evicting.gang_plans import Domain
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.tasks import Task, TaskStatus
+
+__all__ = [
+    "DEFAULT_DOMAINS",
+    "RUNNING",
+    "RUNNING_OR_BOUND",
+    "domains_of",
+    "eligible_tasks",
+    "is_starving",
+]
+
+DEFAULT_DOMAINS: Final = 8
+"""Topology domains in which room is looked for, best first."""
+RUNNING: Final = frozenset({TaskStatus.RUNNING})
+"""Where in their lives victims of other queues may be."""
+RUNNING_OR_BOUND: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
+"""Where victims of the beneficiary's own queue may be."""
+
+
+def is_starving(session: Session, job: SessionJob) -> bool:
+    """Tell whether evictions may be made for a job."""
+    return session.job_valid(job) is None and session.job_starving(job)
+
+
+def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
+    """Return the tasks for which evictions may be made, first to be placed first."""
+    return [
+        task for task in session.pending_tasks(job) if not task.gated and task.pod.spec.preemption_policy != "Never"
+    ]
+
+
+def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
+    """Return the domains in which a gang may go, best first; all nodes where it does not mind."""
+    tree = session.domains.topology
+    levels = session.gradients_for_job(job, tree.root, EVICT)
+    numbers = list(dict.fromkeys(number for level in levels for number in level))[:most]
+    if not numbers and session.domains.limit_of_job(job) is None:
+        return [Domain(number=tree.root, mask=None)]
+    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]
