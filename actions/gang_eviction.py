@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from actions.eviction import DEFAULT_DOMAINS, domains_of
+from actions.eviction import DEFAULT_DOMAINS, domains_of, eligible_tasks
 from framework import points
 from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule
@@ -30,8 +30,8 @@ class GangEvictionArgs:
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks to be placed, first to be placed first; none of those that ask for nothing."""
-    return [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+    """Return the tasks for which evictions may be made; none of those that ask for nothing."""
+    return [task for task in eligible_tasks(session, job) if not task.template.best_effort]
 
 
 def planner_of(

@@ -119,3 +119,8 @@ def test_members_without_requests_need_places_too() -> None:
 
     assert outcome.evictions == ["low-3", "low-2"]
     assert set(outcome.pipelined) == {"high-0", "high-1"}
+
+
+def test_pods_that_may_not_preempt_evict_nobody() -> None:
+    """`preemptionPolicy: Never` of the gang's pods."""
+    assert gangpreempt(waiting(full(1), pod={"preemptionPolicy": "Never"})).evictions == []
