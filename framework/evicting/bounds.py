@@ -4,7 +4,7 @@ Looked at before any victim is: where even all candidates together would not mak
 Kept true by the session's log of touched columns; R resources, N nodes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -23,13 +23,15 @@ _MOST_QUEUES = 32
 class EvictableRoom:
     """Requests of tasks that might be evicted, by node, for one rule."""
 
-    __slots__ = ("_by_queue", "_cursor", "_might_go", "_session", "_total")
+    __slots__ = ("_by_queue", "_cursor", "_might_go", "_places", "_session", "_total")
 
     def __init__(self, session: Session, might_go: Callable[[Task, SessionJob], bool]) -> None:
         self._session = session
         self._might_go = might_go
         self._total: IntArray | None = None
         self._by_queue: dict[QueueName, IntArray] = {}
+        self._places: dict[QueueName, set[int]] | None = None
+        """Columns on which a queue has, or had, tasks of jobs; None before the first question."""
         self._cursor = 0
 
     def of_queue(self, queue: QueueName) -> IntArray:
@@ -40,7 +42,7 @@ class EvictableRoom:
             if len(self._by_queue) >= _MOST_QUEUES:
                 self._by_queue.clear()
             known = self._by_queue[queue] = self._nothing()
-            for column in range(len(self._session.nodes)):
+            for column in self._columns_of(queue):
                 self._count(column, known, queue)
         return known
 
@@ -53,6 +55,20 @@ class EvictableRoom:
                 self._count(column, self._total, None)
         return self._total - self.of_queue(queue)
 
+    def _columns_of(self, queue: QueueName) -> Iterable[int]:
+        if self._places is None:
+            self._places = {}
+            self._note(range(len(self._session.nodes)), self._places)
+        return self._places.get(queue, ())
+
+    def _note(self, columns: Iterable[int], places: dict[QueueName, set[int]]) -> None:
+        session = self._session
+        for column in columns:
+            for task in session.nodes.tasks_on(column).values():
+                job = session.job_of(task)
+                if job is not None:
+                    places.setdefault(job.queue, set()).add(column)
+
     def _nothing(self) -> IntArray:
         return np.zeros((len(self._session.resources), len(self._session.nodes)), dtype=np.int64)
 
@@ -62,6 +78,8 @@ class EvictableRoom:
             return
         touched = set(log[self._cursor :])
         self._cursor = len(log)
+        if self._places is not None:
+            self._note(touched, self._places)
         if self._total is not None:
             self._recount(touched, self._total, None)
         for queue, amounts in self._by_queue.items():
