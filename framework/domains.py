@@ -4,8 +4,7 @@ What a job or sub-job holds (the innermost domain around its placed tasks) follo
 so trials need not note it and undoing restores it.
 
 For actions that evict, `gradients_for_job` and `gradients_for_part` of the session, asked with purpose `EVICT`, give
-the domains in which to look for victims, widest first; `masks_for` makes one flat list of masks of them, and
-`unserved_topology` is the refusal of jobs whose topology nobody can keep to.
+the domains in which to look for victims, widest first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

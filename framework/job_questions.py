@@ -303,16 +303,6 @@ class JobQuestions(NodeQuestions):
         numbers = (self.ask_or(functions[0], [], level, asking=self.domains.numbers) for level in levels)
         return [level for level in numbers if level]
 
-    def masks_for(self, subject: SessionJob | SubJob, purpose: str) -> list[BoolArray]:
-        """Return the nodes of each domain to be tried for a job or sub-job in the whole cluster, in order of trial.
-
-        Nothing where its topology cannot be kept to.
-        """
-        is_job = isinstance(subject, SessionJob)
-        ask: Any = self.gradients_for_job if is_job else self.gradients_for_part
-        levels: list[list[int]] = ask(subject, self.domains.topology.root, purpose)
-        return [self.domains.mask(number) for level in levels for number in level]
-
     def domain_scores(self, part: SubJob, numbers: Sequence[int]) -> FloatArray:
         """Score domains for a sub-job, shape of `numbers`: higher is better."""
         named = DomainNodes(self.domains, numbers, self.nodes.table.names)

@@ -5,7 +5,7 @@
 
 One request at a time a connection; nothing is sent twice, and nothing is sent before the answer to the request before
 is complete. Whoever asks learns either a whole answer or that there is none (`OSError`). The parser is llhttp's, by
-`httptools`. (docs/decisions/0019)
+`httptools`. (docs/decisions/0021)
 """
 
 import asyncio

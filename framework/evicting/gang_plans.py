@@ -104,9 +104,9 @@ class GangPlanner:
         """Evict one unit after the other until the minimum has its places."""
         if self._place_all(attempt, domain, tasks, goes_on):
             return True
-        lacking = self._lacking(attempt, tasks)
         if not self._could_hold(attempt, tasks):
             return False
+        lacking = self._lacking(attempt, tasks)
         untried = 0
         for victim in self._planner.permitted_of(attempt, tasks[0], self._tasks_in(attempt.domain)):
             unit = self._planner.unit_of(attempt, tasks[0], victim)
