@@ -157,7 +157,7 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     candidates = session.candidates(task)
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
-    length = site.worksheet.run_length(most, partial(_stands_alone, site))
+    length = site.worksheet.run_length(most, partial(_joins_run, site))
     columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:
         return False
@@ -167,6 +167,12 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     # some ledger refused the run as a whole: place its tasks one by one and let each hear its own answer
     site.worksheet.take(-len(columns))
     return False
+
+
+def _joins_run(site: _Site, task: Task) -> bool:
+    """Whether a task is placed like its like before it: also not one whose role has failed, which is refused itself."""
+    has_failed = bool(task.role) and task.role in site.worksheet.failed_roles
+    return not has_failed and _stands_alone(site, task)
 
 
 def _stands_alone(site: _Site, task: Task) -> bool:

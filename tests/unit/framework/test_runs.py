@@ -48,6 +48,17 @@ def test_equal_tasks_without_room_hear_the_same() -> None:
     )
 
 
+def test_a_run_does_not_carry_along_a_role_that_has_failed() -> None:
+    """A worker found no node, so no other worker is placed, though it is the equal of the server before it."""
+    scenario = Scenario().node("n", cpu=4).job("mixed", tasks=0, min_available=2)
+    scenario = scenario.pod("mixed-w-0", job="mixed", role="worker", spec={"nodeSelector": {"zone": "a"}})
+    scenario = scenario.pod("mixed-w-1", job="mixed", role="server").pod("mixed-w-2", job="mixed", role="worker")
+    outcome = scenario.run("allocate", plugins=("gang", "predicates"))
+
+    assert outcome.bindings == {}
+    assert "another task of role worker was refused" in outcome.why_pod("mixed-w-2")
+
+
 def test_a_role_whose_queue_had_no_room_is_still_tried() -> None:
     """Only a task that found no node speaks for its role: a smaller one may fit what the queue deserves."""
     scenario = Scenario().node("n", cpu=4).queue("red", weight=1).queue("green", weight=1)
