@@ -13,6 +13,7 @@ from framework.lint.config_maps import lint_config_map
 from framework.lint.finding import Finding, Severity
 from framework.lint.flags import lint_flags
 from framework.lint.queues import lint_queue
+from framework.lint.vetoes import lint_vetoes
 from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
@@ -47,6 +48,7 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
     whose = f" ({', '.join(profile.scheduler_names)})" if profile.scheduler_names else ""
     yield from lint_actions(profile, f"actions{whose}")
     yield from lint_action_arguments(profile, f"configurations{whose}")
+    yield from lint_vetoes(profile)
     for option in profile.plugins:
         yield from lint_flags(option)
         yield from lint_arguments(option)

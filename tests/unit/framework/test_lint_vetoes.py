@@ -1,0 +1,78 @@
+"""Advice about plugins that spare pods where nobody asks them."""
+
+import pytest
+
+from framework.configuration import parse
+from framework.lint import lint
+from framework.lint.served import SERVED
+from framework.lint.vetoes import SPARING
+
+ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
+WINDOW = "arguments: {tdm.revocable-zone.a: '0:00-1:00'}"
+
+
+def found(actions: str, *tiers: str) -> list[str]:
+    """What is said of vetoes that are passed by, as `path: message`."""
+    written = ", ".join(f"{{plugins: [{tier}]}}" for tier in tiers)
+    text = f"actions: 'enqueue, allocate, {actions}'\ntiers: [{written}]"
+    parsed = parse(text, known_plugins=[*SERVED, "outside"], known_actions=ACTIONS)
+    told = [finding for finding in lint(parsed) if "is asked for victims" in finding.message]
+    assert {finding.severity for finding in told} <= {"warning"}
+    return [f"{finding.path}: {finding.message}" for finding in told]
+
+
+def test_a_budget_behind_a_tier_that_names_victims_is_told() -> None:
+    """With both tiers, who answers before, and what to do."""
+    assert found("preempt", "{name: priority}, {name: gang}", "{name: predicates}, {name: pdb}") == [
+        (
+            "tiers[1].plugins[1]: tiers[1] is asked for victims of preempt only when tiers[0] (priority, gang) names "
+            "none, so pods that a disruption budget keeps are evicted all the same; move pdb to tiers[0]"
+        )
+    ]
+
+
+@pytest.mark.parametrize("plugin", sorted(SPARING))
+def test_every_plugin_that_spares_is_told(plugin: str) -> None:
+    """Budgets, cool-down times, system pods, zones."""
+    (only,) = found("preempt", "{name: gang}", f"{{name: {plugin}, {WINDOW if plugin == 'tdm' else ''}}}")
+
+    assert SPARING[plugin] in only
+
+
+def test_actions_that_one_tier_answers_are_told_together() -> None:
+    """One finding for each tier that is asked before."""
+    on_preempt, on_reclaim = found("preempt, reclaim", "{name: priority}", "{name: gang}", "{name: cdp}")
+
+    assert "victims of preempt only when tiers[0] (priority)" in on_preempt
+    assert "victims of reclaim only when tiers[1] (gang)" in on_reclaim
+
+
+def test_gang_actions_ask_conformance_alone() -> None:
+    """Budgets and cool-down times have no say there, wherever they stand."""
+    told = found("gangpreempt, gangreclaim", "{name: gang}", "{name: conformance}, {name: pdb}, {name: cdp}")
+
+    assert [each.partition(":")[0] for each in told] == ["tiers[1].plugins[0]"]
+    assert "victims of gangpreempt, gangreclaim only" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("actions", "tiers"),
+    [
+        ("preempt", ["{name: gang}, {name: pdb}"]),
+        ("preempt", ["{name: pdb}, {name: cdp}", "{name: gang}"]),
+        ("preempt", ["{name: gang, enablePreemptable: false}", "{name: pdb}"]),
+        ("preempt", ["{name: predicates}, {name: proportion}", "{name: pdb}"]),
+        ("preempt", ["{name: outside}", "{name: pdb}"]),
+        ("reclaim", ["{name: priority}", "{name: cdp}"]),
+        ("reclaim", ["{name: drf}", "{name: cdp}"]),
+        ("backfill", ["{name: gang}", "{name: pdb}"]),
+    ],
+)
+def test_protection_that_is_asked_is_not_told(actions: str, tiers: list[str]) -> None:
+    """In the first tier that names victims, behind plugins that name none, or without an action that evicts."""
+    assert found(actions, *tiers) == []
+
+
+def test_protection_that_is_switched_off_is_not_told() -> None:
+    """It is meant to spare nobody."""
+    assert found("preempt", "{name: gang}", "{name: pdb, enablePreemptable: false}") == []
