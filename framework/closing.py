@@ -4,6 +4,7 @@ Only what differs from the objects of the snapshot is reported, so a cluster at 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from framework.claims_by_queue import claimed_by_queue
 from framework.jobs import SessionJob
@@ -23,6 +24,9 @@ ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 """Annotation of a PodGroup: the innermost domain around its placed tasks; written, never read to place anything."""
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
+
+GRACE_SECONDS: Final = 2.0
+"""How old a pod is before it is told that no job holds it: its group or queue may be on its way, by another watch."""
 
 _OPPOSITE = {UNSCHEDULABLE: SCHEDULED, SCHEDULED: UNSCHEDULABLE}
 _WAITING_PHASES = frozenset({JobPhase.UNKNOWN, JobPhase.PENDING, JobPhase.INQUEUE})
@@ -63,6 +67,8 @@ class Closing:
         self.pod_conditions: list[PodCondition] = []
         self.phases: dict[JobId, JobPhase] = {}
         self.queue_statuses: tuple[QueueStatus, ...] = ()
+        self.grace_ends: float | None = None
+        """When the first of the pods that are not told yet will be, seconds since 1970; None where all are told."""
         for job in session.jobs_to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
@@ -190,10 +196,17 @@ class Closing:
         )
 
     def _close_outsiders(self) -> None:
+        untold: list[float] = []
         for outsider in self._session.snapshot.outsiders:
-            refusal = outsider.refusal
-            if not outsider.task.gated and differs(outsider.task, UNSCHEDULABLE, refusal.message, None):
-                self._tell(outsider.task, UNSCHEDULABLE, refusal.message, None)
+            task, message = outsider.task, outsider.refusal.message
+            if task.gated or not differs(task, UNSCHEDULABLE, message, None):
+                continue
+            # a clock that is far behind the server's must not keep a pod untold for as long
+            if abs(self._session.now - task.created) < GRACE_SECONDS:
+                untold.append(task.created + GRACE_SECONDS)
+            else:
+                self._tell(task, UNSCHEDULABLE, message, None)
+        self.grace_ends = min(untold, default=None)
 
     # Queues -----------------------------------------------------------------------------------------------------------
 

@@ -102,8 +102,9 @@ def run_cycle(
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
-    report = _close(session, settled, observer)
-    return report, _memory_of(session, report, quiet_until=patience_ends, watches_clock=watches_clock)
+    report, grace_ends = _close(session, settled, observer)
+    ends = min((moment for moment in (patience_ends, grace_ends) if moment is not None), default=None)
+    return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
 
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
@@ -176,7 +177,7 @@ def _run_actions(session: Session, profile: Profile, registry: Registry, observe
     session.action = ""
 
 
-def _close(session: Session, settled: Settled, observer: Observer) -> CycleReport:
+def _close(session: Session, settled: Settled, observer: Observer) -> tuple[CycleReport, float | None]:
     def hook(plugin: str, call: Callable[[], None]) -> None:
         with _marked(observer, f"plugin/{plugin}/OnSessionClose"):
             call()
@@ -184,7 +185,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> CycleRepor
     with _marked(observer, "close"):
         session.close_plugins(hook)
         closing = Closing(session, settled)
-        return _report(session, closing)
+        return _report(session, closing), closing.grace_ends
 
 
 def _report(session: Session, closing: Closing) -> CycleReport:

@@ -32,7 +32,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     quiet_configuration: int = -1
     """Generation of the configuration of that cycle."""
     quiet_until: float | None = None
-    """When patience with places that are held ends, seconds since 1970: until then it stays quiet; None for no end."""
+    """When patience with held places ends, or a pod without a job is to be told, seconds since 1970: until then
+    it stays quiet; None for no end."""
     promises: tuple[Promise, ...] | None = None
     """What plans with evictions promised, in the order of their making; None where nothing is remembered of it."""
 

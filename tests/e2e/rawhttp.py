@@ -3,6 +3,7 @@
 import http.client
 import json
 import ssl
+import time
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from tests.e2e.cluster import Cluster
 
 __all__ = ["Answer", "Client"]
 
+CREATED = 201
 REQUEST_SECONDS = 30.0
 """Longest wait for one answer."""
 
@@ -88,3 +90,19 @@ class Client:
                 if is_last:
                     raise
         raise AssertionError("the loop returns or raises")
+
+    def create_priority_class(self, name: str, value: int, **more: str) -> None:
+        """Create a priority class, and wait until pods may name it: admission reads it by a watch of its own."""
+        described = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+        created = self.send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {**described, "value": value, **more})
+        assert created.code == 201, created.body
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {"priorityClassName": name, "containers": [{"name": "main", "image": "none"}]},
+        }
+        deadline = time.monotonic() + REQUEST_SECONDS
+        while (answer := self.send("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod)).code != CREATED:
+            assert time.monotonic() < deadline, answer.body
+            time.sleep(0.05)

@@ -311,17 +311,7 @@ def test_an_unknown_priority_class_is_refused(client: Client) -> None:
 
 def test_a_priority_class_gives_its_number(client: Client) -> None:
     """Admission writes the class's priority and preemption policy into the pod."""
-    client.send(
-        "POST",
-        "/apis/scheduling.k8s.io/v1/priorityclasses",
-        {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": "answers-high"},
-            "value": 1000,
-            "preemptionPolicy": "Never",
-        },
-    )
+    client.create_priority_class("answers-high", 1000, preemptionPolicy="Never")
 
     answer = client.send("POST", f"{PODS}?dryRun=All", pod_manifest("answers-high", priorityClassName="answers-high"))
 

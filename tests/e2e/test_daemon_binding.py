@@ -84,8 +84,6 @@ def test_an_impossible_gang_says_why(ground: Ground, daemon: Daemon) -> None:
     assert explained["taskRefusals"]["binding/large-worker-0"][0]["message"] == IMPOSSIBLE
     assert explained["taskRefusals"]["binding/large-worker-0"][0]["counts"] == {"Insufficient cpu": 4}
 
-    ground.remove("large")
-
 
 def test_a_gang_waits_for_the_last_of_its_room(ground: Ground, daemon: Daemon) -> None:
     """Three of four members would fit; none is bound until there is room for all."""
@@ -98,7 +96,6 @@ def test_a_gang_waits_for_the_last_of_its_room(ground: Ground, daemon: Daemon) -
     ground.remove("first")
     daemon.wait_for(lambda: ground.phase_of("second") == "Running")
     assert len(set(ground.nodes_of("second"))) == 4
-    ground.remove("second")
 
 
 def test_pods_of_others_only_take_room(ground: Ground, daemon: Daemon) -> None:
@@ -114,8 +111,6 @@ def test_pods_of_others_only_take_room(ground: Ground, daemon: Daemon) -> None:
     assert ground.nodes_of("ours") == [names[3]] * 2
     assert ground.nodes_of("waiting") == [""]
     assert ground.condition_of("waiting") == {}
-    for gang in ("ours", "other", "waiting"):
-        ground.remove(gang)
 
 
 def test_a_pod_without_a_group_is_told_to_wait(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
@@ -129,7 +124,6 @@ def test_a_pod_without_a_group_is_told_to_wait(ground: Ground, daemon: Daemon, t
     with ground.daemon(tmp_path, "--ungrouped-pods=single") as second:
         second.wait_for(lambda: ground.phases_of("loose") == ["Running"])
     assert ground.condition_of("loose")["status"] == "True"
-    ground.remove("loose")
 
 
 def test_pods_whose_group_is_missing_say_so(ground: Ground, daemon: Daemon) -> None:
@@ -141,8 +135,6 @@ def test_pods_whose_group_is_missing_say_so(ground: Ground, daemon: Daemon) -> N
 
     assert "unmade" in ground.condition_of("early")["message"]
     assert "no-such-queue" in ground.condition_of("astray-0")["message"]
-    for gang in ("unmade", "astray"):
-        ground.remove(gang)
 
 
 def test_root_and_default_queue_are_made(ground: Ground, daemon: Daemon) -> None:
@@ -168,4 +160,3 @@ def test_broken_objects_are_fenced(ground: Ground, daemon: Daemon) -> None:
     daemon.wait_for(lambda: ground.is_placed("mixed"))
 
     assert daemon.is_ready
-    ground.remove("mixed")

@@ -77,8 +77,6 @@ def test_a_swapped_config_map_is_in_force_without_a_restart(ground: Ground, tmp_
         daemon.wait_for(lambda: ground.is_placed("packed"))
         assert daemon.metric("pyroclast_configuration_generation") == 3
         assert len(set(ground.nodes_of("packed"))) == 1
-        for gang in ("early", "later", "packed"):
-            ground.remove(gang)
 
 
 def test_a_file_that_vanishes_leaves_the_last_good_one(ground: Ground, tmp_path: Path) -> None:
@@ -93,4 +91,3 @@ def test_a_file_that_vanishes_leaves_the_last_good_one(ground: Ground, tmp_path:
         (tmp_path / "elsewhere.yaml").rename(mounted.file)
         daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 1)
         assert daemon.metric("pyroclast_configuration_generation") == 1
-        ground.remove("without")

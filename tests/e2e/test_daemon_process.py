@@ -64,8 +64,6 @@ def test_a_scrape_has_the_names(ground: Ground, tmp_path: Path) -> None:
             assert any(line.startswith(f"volcano_{name}") for line in text.splitlines()), name
         assert daemon.metric('volcano_queue_allocated_milli_cpu{queue_name="process"}') == 2000
         assert daemon.metric('pyroclast_backlog_tasks{queue_name="process"}') == 1
-        for gang in ("counted", "waiting"):
-            ground.remove(gang)
 
 
 def test_stop_releases_the_lease(ground: Ground, tmp_path: Path) -> None:
@@ -87,7 +85,6 @@ def test_stop_in_the_middle_of_a_gang_finishes_it(ground: Ground, tmp_path: Path
 
         assert daemon.process.exit_status() == 0
         assert ground.is_placed("whole")
-        ground.remove("whole")
 
 
 def test_lost_lease_ends_the_process(ground: Ground, tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ def test_a_member_that_its_node_refuses_is_replaced_first(ground: Ground, tmp_pa
         daemon.wait_for(lambda: ground.phases_of("torn") == ["Running"] * 3)
 
         assert len(set(ground.nodes_of("torn"))) == 3
-        ground.remove("torn")
 
 
 def test_a_member_that_finds_its_node_full_is_replaced(ground: Ground, tmp_path: Path) -> None:
@@ -61,7 +60,6 @@ def test_a_member_that_finds_its_node_full_is_replaced(ground: Ground, tmp_path:
         daemon.wait_for(lambda: ground.phases_of("blind") == ["Running"] * 4)
 
         assert sorted(ground.nodes_of("blind")) == names
-        ground.remove("blind")
 
 
 def refuse(ground: Ground, pod: str) -> None:
@@ -89,7 +87,6 @@ def test_a_gang_whose_binds_fail_in_part_is_completed(ground: Ground, tmp_path: 
         assert len(set(ground.nodes_of("part"))) == 4
         assert daemon.metric('pyroclast_binds_total{result="failed"}') == 2
         assert any("binding to node" in message for _, message in ground.events_of("part-worker-1"))
-        ground.remove("part")
 
 
 @pytest.mark.parametrize("effect", ["lost", "cut"])
@@ -108,7 +105,6 @@ def test_a_bind_whose_answer_is_lost_happens_once(ground: Ground, tmp_path: Path
 
         assert daemon.metric('pyroclast_binds_total{result="succeeded"}') == 6
         assert not daemon.metric('pyroclast_binds_total{result="failed"}')
-        ground.remove(effect)
 
 
 def test_a_server_that_was_away_finds_the_daemon_at_work(ground: Ground, tmp_path: Path) -> None:
@@ -123,5 +119,3 @@ def test_a_server_that_was_away_finds_the_daemon_at_work(ground: Ground, tmp_pat
         daemon.wait_for(lambda: ground.phase_of("before") == "Running" and ground.phase_of("after") == "Running")
 
         assert daemon.get_json("/debug/audit") == {"differences": []}
-        for gang in ("before", "after"):
-            ground.remove(gang)

@@ -53,8 +53,6 @@ def test_two_members_of_a_ring_share_pods_and_nodes(ground: Ground, tmp_path: Pa
             assert daemon.metric('pyroclast_binds_total{result="succeeded"}') == placed[member]
             assert placed[member] > 0
             assert daemon.get_json("/debug/audit") == {"differences": []}
-        for name in names:
-            ground.remove(name)
 
 
 def test_a_hard_shard_limits_the_nodes(ground: Ground, tmp_path: Path) -> None:
@@ -78,8 +76,6 @@ def test_a_hard_shard_limits_the_nodes(ground: Ground, tmp_path: Path) -> None:
         patch = {"spec": {"nodesDesired": names[:3]}}
         ground.kubectl("patch", "nodeshard", "sharing", "--type=merge", "-p", json.dumps(patch))
         daemon.wait_for(lambda: ground.nodes_of("outside") == [names[2]])
-        for gang in ("inside", "outside"):
-            ground.remove(gang)
 
 
 def test_a_soft_shard_ranks_the_nodes(ground: Ground, tmp_path: Path) -> None:
@@ -95,8 +91,6 @@ def test_a_soft_shard_ranks_the_nodes(ground: Ground, tmp_path: Path) -> None:
 
         ground.gang("overflow", 1, "8")
         daemon.wait_for(lambda: ground.is_placed("overflow"))
-        for gang in ("soft", "overflow"):
-            ground.remove(gang)
 
 
 def test_a_standby_completes_what_a_killed_leader_began(ground: Ground, tmp_path: Path) -> None:
@@ -124,5 +118,3 @@ def test_a_standby_completes_what_a_killed_leader_began(ground: Ground, tmp_path
         holder = ("get", "lease", "volcano", "-o", "jsonpath={.spec.leaseTransitions}")
         assert ground.kubectl(*holder) == "1"
         assert standby.get_json("/debug/audit") == {"differences": []}
-        for gang in ("reign", "orphan"):
-            ground.remove(gang)

@@ -48,17 +48,11 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("evicting")
     with standing_on(cluster_with_crds, "evicting", folder=folder, nodes=NODES, node_flags=flags) as ground:
         ground.create(f"{GROUP_API}/queues", queue(RIVALS_QUEUE))
-        priority_class(ground, "evicting-low", 10)
-        priority_class(ground, "evicting-high", 1000)
-        priority_class(ground, "evicting-top", 2000, preemptionPolicy="Never")
+        ground.client.create_priority_class("evicting-low", 10)
+        ground.client.create_priority_class("evicting-high", 1000)
+        ground.client.create_priority_class("evicting-top", 2000, preemptionPolicy="Never")
         ground.cluster.start_controllers()
         yield ground
-
-
-def priority_class(ground: Ground, name: str, value: int, **more: str) -> None:
-    """Create a priority class."""
-    described = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
-    ground.create("/apis/scheduling.k8s.io/v1/priorityclasses", {**described, "value": value, **more})
 
 
 @contextmanager
