@@ -1,0 +1,10 @@
+"""Volcano's custom resources: the one typed source of our definitions and of what controllers read and write.
+
+Belongs here: a struct for each kind with every field of it, its description, default and limits; names of labels and
+annotations. `config/crd/` is generated from it (`make crds`). Does not: rules that a schema cannot hold (those of
+admission), and the trimmed structs that the scheduler decodes on its hot path (`model.wire.groups`).
+
+How a struct says it: a field's docstring is its description, its default is what an absent field means, a field without
+default is required, and `Annotated` carries what `model.api.rules` has. Decoding does not check limits: the API server
+did, and an object that was stored before a limit came must still be read.
+"""

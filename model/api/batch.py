@@ -1,0 +1,350 @@
+"""Batch work: Job, and CronJob, which makes jobs at set times."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from model.api import names
+from model.api.bus import Event
+from model.api.claims import PersistentVolumeClaimSpec
+from model.api.definitions import AGE, Column, Definition, KubernetesObject
+from model.api.meta import ObjectReference
+from model.api.rules import (
+    DEFAULTED,
+    DNS_LABEL,
+    KEPT_AS_WRITTEN,
+    Count,
+    Duration,
+    Int32,
+    Int64,
+    Json,
+    ObjectName,
+    Rules,
+    Time,
+)
+from model.api.scheduling import NetworkTopologySpec
+from model.wire.base import EMPTY, Wire
+
+__all__ = [
+    "ConcurrencyPolicy",
+    "CronJob",
+    "CronJobSpec",
+    "CronJobStatus",
+    "DependsOn",
+    "Iteration",
+    "Job",
+    "JobCondition",
+    "JobPhase",
+    "JobSpec",
+    "JobState",
+    "JobStatus",
+    "JobTemplateMeta",
+    "JobTemplateSpec",
+    "LifecyclePolicy",
+    "NumaPolicy",
+    "PartitionPolicySpec",
+    "TaskSpec",
+    "TaskState",
+    "VolumeSpec",
+]
+
+
+# --- jobs ------------------------------------------------------------------------------------------------------------
+
+
+class LifecyclePolicy(Wire, frozen=True, kw_only=True):
+    """What to do when something happens. Give events or an exit code, not both."""
+
+    action: str = ""
+    """What is done, such as AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob or CompleteJob."""
+    event: Annotated[str, Rules(enum=Event)] = ""
+    """Event that triggers the action; * is any event."""
+    events: tuple[Annotated[str, Rules(enum=Event)], ...] = ()
+    """Events that trigger the action, each on its own; * is any event."""
+    exit_code: Int32 | None = None
+    """Exit code of a container that triggers the action; 0 is not allowed."""
+    timeout: Duration = ""
+    """How long to wait after the event before the action is taken, as a duration such as 10m."""
+
+
+class VolumeSpec(Wire, frozen=True, kw_only=True):
+    """One volume: an existing claim by name, or a claim to create."""
+
+    mount_path: Annotated[str, Rules(pattern="^[^:]+$")]
+    """Where the volume appears in the containers; without a colon."""
+    volume_claim_name: Annotated[str, Rules(max_length=253)] = ""
+    """Name of the claim to mount; made up when a claim is created."""
+    volume_claim: Annotated[Json, Rules(shape=PersistentVolumeClaimSpec)] | None = None
+    """Claim to create for this volume, in the form of a PersistentVolumeClaim spec."""
+
+
+class Iteration(StrEnum):
+    """How many of the tasks waited for must have started."""
+
+    ANY = "any"
+    ALL = "all"
+
+
+class DependsOn(Wire, frozen=True, kw_only=True):
+    """Tasks that must have started first."""
+
+    name: tuple[str, ...] = ()
+    """Names of the tasks waited for."""
+    iteration: str = ""
+    """any: one of the named tasks is enough. all: all of them must have started."""
+
+
+class PartitionPolicySpec(Wire, frozen=True, kw_only=True):
+    """Division of the task into partitions of equal size that are placed as units."""
+
+    total_partitions: Annotated[Int32, Rules(minimum=1)]
+    """Number of partitions; times the partition size it must be the number of replicas."""
+    partition_size: Annotated[Int32, Rules(minimum=1)]
+    """Pods in each partition."""
+    network_topology: NetworkTopologySpec | None = None
+    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    min_partitions: Annotated[Count, DEFAULTED] = 0
+    """Partitions that must be able to run; 0 means no minimum."""
+
+
+class NumaPolicy(StrEnum):
+    """NUMA alignment of pods."""
+
+    NONE = "none"
+    BEST_EFFORT = "best-effort"
+    RESTRICTED = "restricted"
+    SINGLE_NUMA_NODE = "single-numa-node"
+
+
+class TaskSpec(Wire, frozen=True, kw_only=True):
+    """One group of like pods."""
+
+    name: Annotated[str, Rules(max_length=63, pattern=DNS_LABEL)] = ""
+    """Name of the task, part of its pods' names."""
+    replicas: Count = 0
+    """Number of pods."""
+    min_available: Count | None = None
+    """Pods of this task that must be able to run together; by default all its replicas."""
+    template: Annotated[Json, KEPT_AS_WRITTEN] = msgspec.field(default_factory=dict)
+    """Pod template, as in every Kubernetes workload. Kept as written; the API server checks it when pods are made."""
+    policies: tuple[LifecyclePolicy, ...] = ()
+    """What to do when something happens to this task."""
+    topology_policy: Annotated[str, Rules(enum=NumaPolicy)] = ""
+    """NUMA alignment that the node must give the pods."""
+    max_retry: Count = 0
+    """How often the task is restarted before it fails."""
+    depends_on: DependsOn | None = None
+    """Tasks that must have started first."""
+    partition_policy: PartitionPolicySpec | None = None
+    """Division of the task into partitions of equal size that are placed as units."""
+
+
+class JobSpec(Wire, frozen=True, kw_only=True):
+    """What runs."""
+
+    scheduler_name: Annotated[str, Rules(max_length=63)] = ""
+    """Scheduler that places the pods; by default the first one configured."""
+    min_available: Count = 0
+    """Gang size: pods that must be able to run together before any starts. 0 means the sum over the tasks."""
+    volumes: tuple[VolumeSpec, ...] = ()
+    """Volumes mounted into every pod of the job."""
+    tasks: Annotated[tuple[TaskSpec, ...], Rules(min_items=1)] = ()
+    """Groups of like pods that make up the job."""
+    policies: tuple[LifecyclePolicy, ...] = ()
+    """What to do when something happens to any task; a policy of the task itself comes first."""
+    plugins: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Job plugins to use, such as svc, ssh or env, with their arguments."""
+    running_estimate: Duration = ""
+    """How long the user expects the job to run, as a duration; for information."""
+    queue: Annotated[ObjectName, DEFAULTED] = names.DEFAULT_QUEUE
+    """Queue the job is submitted to."""
+    max_retry: Annotated[Count, DEFAULTED] = 3
+    """How often the job is restarted before it fails."""
+    ttl_seconds_after_finished: Count | None = None
+    """Seconds after which a finished job is deleted; never when unset."""
+    priority_class_name: ObjectName = ""
+    """PriorityClass of the job."""
+    min_success: Annotated[Int32, Rules(minimum=1)] | None = None
+    """Pods that must succeed for the job to be complete."""
+    network_topology: NetworkTopologySpec | None = None
+    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+
+
+class JobPhase(StrEnum):
+    """Phases of a job."""
+
+    PENDING = "Pending"
+    ABORTING = "Aborting"
+    ABORTED = "Aborted"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    COMPLETING = "Completing"
+    COMPLETED = "Completed"
+    TERMINATING = "Terminating"
+    TERMINATED = "Terminated"
+    FAILED = "Failed"
+
+
+class JobState(Wire, frozen=True, kw_only=True):
+    """Phase of the job and its cause."""
+
+    phase: Annotated[str, Rules(enum=JobPhase)] = ""
+    """Phase of the job."""
+    reason: str = ""
+    """Cause in one word."""
+    message: str = ""
+    """Details for a reader."""
+    last_transition_time: Time = ""
+    """When the phase was entered."""
+
+
+class TaskState(Wire, frozen=True, kw_only=True):
+    """Pods of one task."""
+
+    phase: Mapping[str, Int32] = msgspec.field(default_factory=dict)
+    """Number of pods, by pod phase."""
+
+
+class JobCondition(Wire, frozen=True, kw_only=True):
+    """One phase that the job has been in."""
+
+    status: str
+    """The phase."""
+    last_transition_time: Time = ""
+    """When the phase was entered."""
+
+
+class JobStatus(Wire, frozen=True, kw_only=True):
+    """How far the job is."""
+
+    state: JobState = JobState()
+    """Phase of the job and its cause."""
+    min_available: Count = 0
+    """Gang size in force."""
+    task_status_count: Mapping[str, TaskState] = msgspec.field(default_factory=dict)
+    """Pods of each task, by task name."""
+    pending: Count = 0
+    """Pods that are pending."""
+    running: Count = 0
+    """Pods that are running."""
+    succeeded: Count = 0
+    """Pods that have succeeded."""
+    failed: Count = 0
+    """Pods that have failed."""
+    terminating: Count = 0
+    """Pods that are being deleted."""
+    unknown: Count = 0
+    """Pods whose state is unknown."""
+    version: Count = 0
+    """Version of the pods; it grows with each restart."""
+    retry_count: Count = 0
+    """How often the job has been restarted."""
+    running_duration: Duration = ""
+    """How long the job ran, as a duration."""
+    controlled_resources: Mapping[str, str] = EMPTY
+    """Objects made by job plugins, by plugin."""
+    conditions: tuple[JobCondition, ...] = ()
+    """Phases the job has been in, the latest last."""
+
+
+class Job(KubernetesObject, frozen=True, kw_only=True):
+    """Job is a batch job: groups of pods, scheduled together, with rules for failure and success."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.BATCH,
+        kind="Job",
+        plural="jobs",
+        short_names=("vcjob", "vj"),
+        columns=(
+            Column(name="STATUS", path=".status.state.phase"),
+            Column(name="minAvailable", path=".status.minAvailable", type="integer"),
+            Column(name="RUNNINGS", path=".status.running", type="integer"),
+            AGE,
+            Column(name="QUEUE", path=".spec.queue", is_wide=True),
+        ),
+    )
+    spec: JobSpec = JobSpec()
+    """What runs."""
+    status: JobStatus = JobStatus()
+    """How far the job is."""
+
+
+# --- jobs at set times -----------------------------------------------------------------------------------------------
+
+
+class ConcurrencyPolicy(StrEnum):
+    """What happens when the earlier job still runs."""
+
+    ALLOW = "Allow"
+    FORBID = "Forbid"
+    REPLACE = "Replace"
+
+
+class JobTemplateMeta(Wire, frozen=True, kw_only=True):
+    """Metadata of the jobs made."""
+
+    name: str = ""
+    """Accepted and not used: names are made from the CronJob's."""
+    namespace: str = ""
+    """Accepted and not used: jobs are made in the CronJob's namespace."""
+    labels: Mapping[str, str] = EMPTY
+    """Labels of the jobs."""
+    annotations: Mapping[str, str] = EMPTY
+    """Annotations of the jobs."""
+    finalizers: tuple[str, ...] = ()
+    """Finalizers of the jobs."""
+
+
+class JobTemplateSpec(Wire, frozen=True, kw_only=True):
+    """Job to make."""
+
+    metadata: JobTemplateMeta = JobTemplateMeta()
+    """Metadata of the jobs made."""
+    spec: JobSpec = JobSpec()
+    """The job, as in the spec of a Job."""
+
+
+class CronJobSpec(Wire, frozen=True, kw_only=True):
+    """When jobs are made, and which."""
+
+    schedule: str
+    """Times in five fields: minute, hour, day of month, month, day of week; or @hourly and its like."""
+    time_zone: str | None = None
+    """Time zone of the schedule, by its IANA name."""
+    starting_deadline_seconds: Annotated[Int64, Rules(minimum=0)] | None = None
+    """Seconds after its time within which a missed job may still be made."""
+    concurrency_policy: Annotated[str, Rules(enum=ConcurrencyPolicy), DEFAULTED] = "Allow"
+    """What happens when the earlier job still runs: Allow both, Forbid the new one, or Replace the earlier one."""
+    suspend: Annotated[bool, DEFAULTED] = False
+    """No jobs are made while this is true."""
+    job_template: JobTemplateSpec
+    """Job to make."""
+    successful_jobs_history_limit: Annotated[Count, DEFAULTED] = 3
+    """Completed jobs to keep."""
+    failed_jobs_history_limit: Annotated[Count, DEFAULTED] = 1
+    """Failed jobs to keep."""
+
+
+class CronJobStatus(Wire, frozen=True, kw_only=True):
+    """Jobs made."""
+
+    active: tuple[ObjectReference, ...] = ()
+    """Jobs that have not finished."""
+    last_schedule_time: Time = ""
+    """Time for which a job was made last."""
+    last_successful_time: Time = ""
+    """When a job last completed."""
+
+
+class CronJob(KubernetesObject, frozen=True, kw_only=True):
+    """CronJob makes jobs at set times."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.BATCH, kind="CronJob", plural="cronjobs", short_names=("cronvcjob", "cronvj")
+    )
+    spec: CronJobSpec = CronJobSpec(schedule="", job_template=JobTemplateSpec())
+    """When jobs are made, and which."""
+    status: CronJobStatus = CronJobStatus()
+    """Jobs made."""

@@ -1,0 +1,63 @@
+"""Requests to controllers: actions, the events that trigger them, and Command, which asks for one by hand."""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from model.api import names
+from model.api.definitions import Definition, KubernetesObject
+from model.api.meta import OwnerReference
+
+__all__ = ["Action", "Command", "Event"]
+
+
+class Action(StrEnum):
+    """What is done to a job, a task, a pod or a queue."""
+
+    ABORT_JOB = "AbortJob"
+    RESTART_JOB = "RestartJob"
+    RESTART_TASK = "RestartTask"
+    RESTART_POD = "RestartPod"
+    RESTART_PARTITION = "RestartPartition"
+    TERMINATE_JOB = "TerminateJob"
+    COMPLETE_JOB = "CompleteJob"
+    RESUME_JOB = "ResumeJob"
+    SYNC_JOB = "SyncJob"
+    """Internal: bring the job to what its spec says."""
+    ENQUEUE_JOB = "EnqueueJob"
+    """Internal: the job was admitted."""
+    SYNC_QUEUE = "SyncQueue"
+    """Internal: bring the queue's status up to date."""
+    OPEN_QUEUE = "OpenQueue"
+    CLOSE_QUEUE = "CloseQueue"
+
+
+class Event(StrEnum):
+    """What may trigger an action."""
+
+    ANY = "*"
+    POD_PENDING = "PodPending"
+    POD_RUNNING = "PodRunning"
+    POD_FAILED = "PodFailed"
+    POD_EVICTED = "PodEvicted"
+    UNKNOWN = "Unknown"
+    TASK_COMPLETED = "TaskCompleted"
+    OUT_OF_SYNC = "OutOfSync"
+    COMMAND_ISSUED = "CommandIssued"
+    JOB_UPDATED = "JobUpdated"
+    TASK_FAILED = "TaskFailed"
+
+
+class Command(KubernetesObject, frozen=True, kw_only=True):
+    """Command asks for one action on a job or queue; it is deleted as soon as it is taken up."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.BUS, kind="Command", plural="commands", has_status_subresource=False
+    )
+    action: str = ""
+    """What is to be done, such as AbortJob, ResumeJob, OpenQueue or CloseQueue."""
+    target: OwnerReference | None = None
+    """Job or queue that the action is for."""
+    reason: str = ""
+    """Cause in one word."""
+    message: str = ""
+    """Details for a reader."""

@@ -1,0 +1,69 @@
+"""What a kind is called, how it is listed, and what all kinds can do."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from model.api.meta import ObjectMeta
+from model.wire.base import Wire
+
+__all__ = ["AGE", "Column", "Definition", "KubernetesObject"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of `kubectl get`."""
+
+    name: str
+    path: str
+    """Where the value stands, as JSONPath."""
+    type: str = "string"
+    is_wide: bool = False
+    """Shown with `-o wide` alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Names and traits of a kind."""
+
+    api_version: str
+    kind: str
+    plural: str
+    short_names: tuple[str, ...] = ()
+    is_namespaced: bool = True
+    has_status_subresource: bool = True
+    columns: tuple[Column, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The API group."""
+        return self.api_version.partition("/")[0]
+
+    @property
+    def version(self) -> str:
+        """The version inside the group."""
+        return self.api_version.partition("/")[2]
+
+    @property
+    def name(self) -> str:
+        """Name of the definition, as in `kubectl get crd`."""
+        return f"{self.plural}.{self.group}"
+
+
+AGE: Final = Column(name="AGE", path=".metadata.creationTimestamp", type="date")
+
+
+class KubernetesObject(Wire, frozen=True, kw_only=True):
+    """Base of the kinds."""
+
+    definition: ClassVar[Definition]
+    metadata: ObjectMeta
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object as it is sent to the API server, with its kind and without what is at its default."""
+        return {
+            "apiVersion": self.definition.api_version,
+            "kind": self.definition.kind,
+            **msgspec.to_builtins(self),
+        }

@@ -1,0 +1,87 @@
+"""The inside of nodes: Numatopology, what the NUMA nodes of one offer."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from model.api import names
+from model.api.definitions import Definition, KubernetesObject
+from model.api.rules import Rules
+from model.wire.base import EMPTY, Wire
+
+__all__ = ["ContainerAllocation", "CpuInfo", "Numatopology", "NumatopologySpec", "PodAllocation", "ResourceInfo"]
+
+_Number = Annotated[int, Rules(minimum=0)]
+
+
+class CpuInfo(Wire, frozen=True, kw_only=True):
+    """Place of one CPU."""
+
+    numa: _Number = 0
+    """NUMA node of the CPU."""
+    socket: _Number = 0
+    """Socket of the CPU."""
+    core: _Number = 0
+    """Physical core of the CPU."""
+
+
+class ResourceInfo(Wire, frozen=True, kw_only=True):
+    """One resource."""
+
+    allocatable: str = ""
+    """Units that may be given to pods, as a list such as 0-3,8."""
+    capacity: int = 0
+    """Number of units."""
+
+
+class ContainerAllocation(Wire, frozen=True, kw_only=True):
+    """Units given to one container."""
+
+    name: str = ""
+    """Name of the container."""
+    allocations: Mapping[str, str] = EMPTY
+    """Units, by resource name, each a list such as 0-3,8."""
+
+
+class PodAllocation(Wire, frozen=True, kw_only=True):
+    """Units given to one pod."""
+
+    uid: str = ""
+    """UID of the pod."""
+    name: str = ""
+    """Name of the pod."""
+    namespace: str = ""
+    """Namespace of the pod."""
+    container_allocations: tuple[ContainerAllocation, ...] = ()
+    """Units given to the pod's containers."""
+
+
+class NumatopologySpec(Wire, frozen=True, kw_only=True):
+    """CPUs, amounts and policies of the node."""
+
+    policies: Mapping[str, str] = EMPTY
+    """Policies of the kubelet, by policy name: CPUManagerPolicy and TopologyManagerPolicy."""
+    res_reserved: Mapping[str, str] = EMPTY
+    """Amounts kept for the system, by resource name."""
+    numares: Mapping[str, ResourceInfo] = msgspec.field(default_factory=dict)
+    """What is there, by resource name."""
+    cpu_detail: Mapping[str, CpuInfo] = msgspec.field(default_factory=dict)
+    """Place of each CPU, by its number."""
+    pod_allocations: tuple[PodAllocation, ...] = ()
+    """Units given to pods."""
+
+
+class Numatopology(KubernetesObject, frozen=True, kw_only=True):
+    """Numatopology tells what the NUMA nodes of one node offer; it bears the name of the node."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.NODE_INFO,
+        kind="Numatopology",
+        plural="numatopologies",
+        short_names=("numatopo",),
+        is_namespaced=False,
+        has_status_subresource=False,
+    )
+    spec: NumatopologySpec = NumatopologySpec()
+    """CPUs, amounts and policies of the node."""

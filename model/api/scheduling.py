@@ -1,0 +1,296 @@
+"""What is scheduled and out of what: gangs (PodGroup) and queues."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from model.api import names
+from model.api.definitions import AGE, Column, Definition, KubernetesObject
+from model.api.meta import Amounts, LabelSelector
+from model.api.rules import DEFAULTED, Count, Int32, ObjectName, Rules, Time
+from model.wire.base import EMPTY, Wire
+
+__all__ = [
+    "Affinity",
+    "Cluster",
+    "DequeueStrategy",
+    "Guarantee",
+    "NetworkTopologyMode",
+    "NetworkTopologySpec",
+    "NodeGroupAffinity",
+    "NodeGroupAntiAffinity",
+    "PodGroup",
+    "PodGroupCondition",
+    "PodGroupPhase",
+    "PodGroupSpec",
+    "PodGroupStatus",
+    "Queue",
+    "QueueSpec",
+    "QueueState",
+    "QueueStatus",
+    "Reservation",
+    "SubGroupPolicySpec",
+]
+
+
+# --- gangs -----------------------------------------------------------------------------------------------------------
+
+
+class NetworkTopologyMode(StrEnum):
+    """Whether a topology is demanded or preferred."""
+
+    HARD = "hard"
+    SOFT = "soft"
+
+
+class NetworkTopologySpec(Wire, frozen=True, kw_only=True):
+    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+
+    mode: Annotated[str, Rules(enum=NetworkTopologyMode), DEFAULTED] = "hard"
+    """hard: the pods start only inside one domain of an allowed tier. soft: such a domain is preferred."""
+    highest_tier_allowed: Annotated[int, Rules(minimum=0)] | None = None
+    """Highest HyperNode tier that the pods may span, as a number."""
+    highest_tier_name: Annotated[str, Rules(max_length=253)] = ""
+    """Highest HyperNode tier that the pods may span, by its tierName."""
+
+
+class SubGroupPolicySpec(Wire, frozen=True, kw_only=True):
+    """One rule by which pods form sub-groups."""
+
+    name: Annotated[str, Rules(max_length=253)] = ""
+    """Name of the rule."""
+    network_topology: NetworkTopologySpec | None = None
+    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    sub_group_size: Annotated[Int32, Rules(minimum=1), DEFAULTED] = 1
+    """Pods that must be able to run together for a sub-group to count."""
+    min_sub_groups: Annotated[Count, DEFAULTED] = 0
+    """Sub-groups that must be able to run; 0 means no minimum."""
+    label_selector: LabelSelector | None = None
+    """Pods the rule is about, by their labels."""
+    match_label_keys: Annotated[tuple[str, ...], Rules(list_type="atomic")] = ()
+    """Label keys; pods with equal values for all of them form one sub-group."""
+
+
+class PodGroupSpec(Wire, frozen=True, kw_only=True):
+    """What the gang needs."""
+
+    min_member: Count = 0
+    """Pods that must be able to run together before any of them starts."""
+    min_task_member: Mapping[str, Int32] = msgspec.field(default_factory=dict)
+    """Pods of each task that must be able to run together, by task name."""
+    queue: Annotated[ObjectName, DEFAULTED] = names.DEFAULT_QUEUE
+    """Queue the gang belongs to."""
+    priority_class_name: Annotated[str, Rules(max_length=253)] = ""
+    """PriorityClass of the gang."""
+    min_resources: Amounts | None = None
+    """Resources that must be free in the queue before the gang is admitted, by resource name."""
+    network_topology: NetworkTopologySpec | None = None
+    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    sub_group_policy: tuple[SubGroupPolicySpec, ...] = ()
+    """Division of the gang into sub-groups that are placed as units."""
+
+
+class PodGroupPhase(StrEnum):
+    """Where a gang is."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    UNKNOWN = "Unknown"
+    INQUEUE = "Inqueue"
+    COMPLETED = "Completed"
+
+
+class PodGroupCondition(Wire, frozen=True, kw_only=True):
+    """One finding."""
+
+    type: str = ""
+    """Unschedulable or Scheduled."""
+    status: str = ""
+    """True, False or Unknown."""
+    transition_id: str = ""
+    """Scheduling session that wrote the condition."""
+    last_transition_time: Time = ""
+    """When the condition changed last."""
+    reason: str = ""
+    """Cause in one word."""
+    message: str = ""
+    """Details for a reader."""
+
+
+class PodGroupStatus(Wire, frozen=True, kw_only=True):
+    """What the scheduler found."""
+
+    phase: Annotated[str, Rules(enum=PodGroupPhase)] = ""
+    """Where the gang is: Pending (waits for admission), Inqueue (admitted, pods may be made), Running (enough members
+    are placed), Unknown (some run, the rest cannot), Completed."""
+    conditions: tuple[PodGroupCondition, ...] = ()
+    """Latest findings, by type."""
+    running: Count = 0
+    """Pods that are running."""
+    succeeded: Count = 0
+    """Pods that have succeeded."""
+    failed: Count = 0
+    """Pods that have failed."""
+
+
+class PodGroup(KubernetesObject, frozen=True, kw_only=True):
+    """PodGroup is a gang: pods of one namespace that are scheduled together or not at all."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.SCHEDULING,
+        kind="PodGroup",
+        plural="podgroups",
+        short_names=("pg", "podgroup-v1beta1"),
+        has_status_subresource=False,
+        columns=(
+            Column(name="STATUS", path=".status.phase"),
+            Column(name="minMember", path=".spec.minMember", type="integer"),
+            Column(name="RUNNINGS", path=".status.running", type="integer"),
+            AGE,
+            Column(name="QUEUE", path=".spec.queue", is_wide=True),
+        ),
+    )
+    spec: PodGroupSpec = PodGroupSpec()
+    """What the gang needs."""
+    status: PodGroupStatus = PodGroupStatus()
+    """What the scheduler found. There is no status subresource: it is written with the object."""
+
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+
+class Guarantee(Wire, frozen=True, kw_only=True):
+    """What is kept free for the queue."""
+
+    resource: Amounts = EMPTY
+    """Amounts that no other queue can use, by resource name."""
+
+
+class NodeGroupAffinity(Wire, frozen=True, kw_only=True):
+    """Node groups to run on."""
+
+    required: tuple[str, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
+    """Node groups that pods must run on."""
+    preferred: tuple[str, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
+    """Node groups that pods run on when they can."""
+
+
+class NodeGroupAntiAffinity(Wire, frozen=True, kw_only=True):
+    """Node groups to keep off."""
+
+    required: tuple[str, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
+    """Node groups that pods must keep off."""
+    preferred: tuple[str, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
+    """Node groups that pods keep off when they can."""
+
+
+class Affinity(Wire, frozen=True, kw_only=True):
+    """Groups of nodes that the queue's pods run on or keep off."""
+
+    node_group_affinity: NodeGroupAffinity | None = None
+    """Node groups to run on."""
+    node_group_anti_affinity: NodeGroupAntiAffinity | None = None
+    """Node groups to keep off."""
+
+
+class Cluster(Wire, frozen=True, kw_only=True):
+    """One other cluster."""
+
+    name: str = ""
+    """Name of the cluster."""
+    weight: Int32 = 0
+    """Weight of the cluster among the others."""
+    capacity: Amounts = EMPTY
+    """What the cluster offers, by resource name."""
+
+
+class DequeueStrategy(StrEnum):
+    """What a gang that cannot be placed does to those behind it."""
+
+    FIFO = "fifo"
+    TRAVERSE = "traverse"
+
+
+class QueueSpec(Wire, frozen=True, kw_only=True):
+    """What the queue may use and how it is served."""
+
+    weight: Annotated[Int32, Rules(minimum=1, maximum=65535), DEFAULTED] = 1
+    """Say of the queue when spare resources are divided among its siblings."""
+    capability: Amounts = EMPTY
+    """Most that the queue may use, by resource name; what is not named is not limited."""
+    reclaimable: bool | None = None
+    """Whether other queues may take back what this one uses above its share."""
+    extend_clusters: tuple[Cluster, ...] = ()
+    """Other clusters that jobs of the queue may be forwarded to."""
+    guarantee: Guarantee = Guarantee()
+    """What is kept free for the queue."""
+    affinity: Affinity | None = None
+    """Groups of nodes that the queue's pods run on or keep off."""
+    type: Annotated[str, Rules(max_length=253)] = ""
+    """Free text for the operator."""
+    parent: ObjectName = ""
+    """Queue above this one; the root queue when empty."""
+    deserved: Amounts = EMPTY
+    """Share of the queue, by resource name; use above it can be reclaimed by other queues."""
+    priority: Count = 0
+    """Queues with a higher number are served earlier and reclaimed from later."""
+    dequeue_strategy: Annotated[str, Rules(enum=DequeueStrategy), DEFAULTED] = "traverse"
+    """fifo: a gang that cannot be placed holds up those behind it. traverse: the next one is tried."""
+
+
+class QueueState(StrEnum):
+    """Whether a queue takes gangs."""
+
+    OPEN = "Open"
+    CLOSED = "Closed"
+    CLOSING = "Closing"
+    UNKNOWN = "Unknown"
+
+
+class Reservation(Wire, frozen=True, kw_only=True):
+    """What is locked for the queue."""
+
+    nodes: tuple[str, ...] = ()
+    """Nodes locked for the queue."""
+    resource: Amounts = EMPTY
+    """Amounts locked for the queue, by resource name."""
+
+
+class QueueStatus(Wire, frozen=True, kw_only=True):
+    """State of the queue and what is used."""
+
+    state: Annotated[str, Rules(enum=QueueState)] = ""
+    """Open takes gangs; Closing takes none and waits for those it has; Closed takes none and has none."""
+    unknown: Count = 0
+    """Gangs in phase Unknown."""
+    pending: Count = 0
+    """Gangs in phase Pending."""
+    running: Count = 0
+    """Gangs in phase Running."""
+    inqueue: Count = 0
+    """Gangs in phase Inqueue."""
+    completed: Count = 0
+    """Gangs in phase Completed."""
+    reservation: Reservation | None = None
+    """What is locked for the queue."""
+    allocated: Amounts = EMPTY
+    """What the queue's placed pods ask for, by resource name; written by the scheduler."""
+
+
+class Queue(KubernetesObject, frozen=True, kw_only=True):
+    """Queue is a share of the cluster that gangs are submitted to; queues form a tree."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.SCHEDULING,
+        kind="Queue",
+        plural="queues",
+        short_names=("q", "queue-v1beta1"),
+        is_namespaced=False,
+        columns=(Column(name="PARENT", path=".spec.parent"),),
+    )
+    spec: QueueSpec = QueueSpec()
+    """What the queue may use and how it is served."""
+    status: QueueStatus = QueueStatus()
+    """State of the queue and what is used."""

@@ -1,0 +1,104 @@
+"""The network: HyperNode, a domain of it."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from model.api import names
+from model.api.definitions import AGE, Column, Definition, KubernetesObject
+from model.api.meta import Condition, LabelSelector
+from model.api.rules import Int64, ObjectName, Rules
+from model.wire.base import Wire
+
+__all__ = [
+    "ExactMatch",
+    "HyperNode",
+    "HyperNodeSpec",
+    "HyperNodeStatus",
+    "MemberSelector",
+    "MemberSpec",
+    "MemberType",
+    "RegexMatch",
+]
+
+
+class ExactMatch(Wire, frozen=True, kw_only=True):
+    """The member with this name."""
+
+    name: Annotated[ObjectName, Rules(min_length=1)]
+    """Name of the node or HyperNode."""
+
+
+class RegexMatch(Wire, frozen=True, kw_only=True):
+    """Members whose name matches."""
+
+    pattern: Annotated[str, Rules(min_length=1)]
+    """Regular expression for the name."""
+
+
+class MemberSelector(Wire, frozen=True, kw_only=True):
+    """How members are found; exactly one of the matches is given."""
+
+    exact_match: ExactMatch | None = None
+    """The member with this name."""
+    regex_match: RegexMatch | None = None
+    """Members whose name matches."""
+    label_match: LabelSelector | None = None
+    """Nodes with these labels; for members of type Node."""
+
+
+class MemberType(StrEnum):
+    """What a member is."""
+
+    NODE = "Node"
+    HYPER_NODE = "HyperNode"
+
+
+class MemberSpec(Wire, frozen=True, kw_only=True):
+    """One rule that names members."""
+
+    type: Annotated[str, Rules(enum=MemberType)]
+    """Whether the members are nodes or HyperNodes."""
+    selector: Annotated[MemberSelector, Rules(one_of=("exactMatch", "regexMatch", "labelMatch"))] = MemberSelector()
+    """How members are found; exactly one of the matches is given."""
+
+
+class HyperNodeSpec(Wire, frozen=True, kw_only=True):
+    """Place in the network and members."""
+
+    tier: Annotated[int, Rules(minimum=0)]
+    """Level of the domain: the lower, the nearer its nodes are to each other."""
+    tier_name: Annotated[str, Rules(max_length=253)] = ""
+    """Name of the level, such as rack or row."""
+    members: Annotated[tuple[MemberSpec, ...], Rules(min_items=1)] = ()
+    """What the domain consists of."""
+
+
+class HyperNodeStatus(Wire, frozen=True, kw_only=True):
+    """What was found."""
+
+    conditions: tuple[Condition, ...] = ()
+    """Latest findings, by type."""
+    node_count: Annotated[Int64, Rules(minimum=0)] = 0
+    """Number of members."""
+
+
+class HyperNode(KubernetesObject, frozen=True, kw_only=True):
+    """HyperNode is a domain of the network: nodes, or smaller domains, behind one switch."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.TOPOLOGY,
+        kind="HyperNode",
+        plural="hypernodes",
+        short_names=("hn",),
+        is_namespaced=False,
+        columns=(
+            Column(name="Tier", path=".spec.tier", type="integer"),
+            Column(name="TierName", path=".spec.tierName"),
+            Column(name="NodeCount", path=".status.nodeCount", type="integer"),
+            Column(name="Age", path=AGE.path, type=AGE.type),
+        ),
+    )
+    spec: HyperNodeSpec = HyperNodeSpec(tier=0)
+    """Place in the network and members."""
+    status: HyperNodeStatus = HyperNodeStatus()
+    """What was found."""
