@@ -21,6 +21,8 @@ DEFAULT_SCHEDULER: Final = "volcano"
 DEFAULT_QUEUE: Final = "default"
 ROOT_QUEUE: Final = "root"
 SYSTEM_NAMESPACE: Final = "volcano-system"
+DEFAULT_TASK: Final = "default"
+"""Name of a task that has none; a new one gets its number behind it."""
 
 # --- groups of pods --------------------------------------------------------------------------------------------------
 
