@@ -72,6 +72,10 @@ soak: $(READY)  ## Thirty configurations, two hundred cycles each on a whole clu
 bench: $(READY)  ## Benchmarks, as a table and a picture in benchmarks/results/
 	$(BIN)/python -m benchmarks
 
+.PHONY: crds
+crds: $(READY)  ## Renew config/crd from the structs of model/api
+	$(BIN)/python -m tools.custom_resources config/crd
+
 .PHONY: lock
 lock: $(READY)  ## Renew requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-index-url pyproject.toml --output-file requirements.lock

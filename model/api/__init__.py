@@ -5,6 +5,7 @@ annotations. `config/crd/` is generated from it (`make crds`). Does not: rules t
 admission), and the trimmed structs that the scheduler decodes on its hot path (`model.wire.groups`).
 
 How a struct says it: a field's docstring is its description, its default is what an absent field means, a field without
-default is required, and `Annotated` carries what `model.api.rules` has. Decoding does not check limits: the API server
-did, and an object that was stored before a limit came must still be read.
+default is required, and `Annotated` carries what `model.api.rules` has; `is_atomic` marks what server-side apply takes
+as one value. Decoding does not check limits: the API server did, and an object that was stored before a limit came must
+still be read.
 """

@@ -72,7 +72,7 @@ class LifecyclePolicy(Wire, frozen=True, kw_only=True):
 class VolumeSpec(Wire, frozen=True, kw_only=True):
     """One volume: an existing claim by name, or a claim to create."""
 
-    mount_path: Annotated[str, Rules(pattern="^[^:]+$")]
+    mount_path: Annotated[str, Rules(min_length=1, pattern="^[^:]+$")]
     """Where the volume appears in the containers; without a colon."""
     volume_claim_name: Annotated[str, Rules(max_length=253)] = ""
     """Name of the claim to mount; made up when a claim is created."""
@@ -330,7 +330,7 @@ class CronJobSpec(Wire, frozen=True, kw_only=True):
 class CronJobStatus(Wire, frozen=True, kw_only=True):
     """Jobs made."""
 
-    active: tuple[ObjectReference, ...] = ()
+    active: Annotated[tuple[ObjectReference, ...], Rules(list_type="atomic")] = ()
     """Jobs that have not finished."""
     last_schedule_time: Time = ""
     """Time for which a job was made last."""

@@ -1,6 +1,6 @@
 """A claim of storage as Job volumes have it: what the schema says of it. Objects keep it as plain JSON."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from model.api.meta import Amounts, LabelSelector
 from model.api.rules import Rules
@@ -12,6 +12,7 @@ __all__ = ["PersistentVolumeClaimSpec"]
 class _DataSource(Wire, frozen=True, kw_only=True):
     """Object whose content fills the volume."""
 
+    is_atomic: ClassVar[bool] = True
     api_group: str = ""
     """API group of the source; empty for the core group."""
     kind: str
@@ -23,6 +24,7 @@ class _DataSource(Wire, frozen=True, kw_only=True):
 class _DataSourceRef(_DataSource, frozen=True, kw_only=True):
     """Object of any kind and namespace whose content fills the volume."""
 
+    is_atomic: ClassVar[bool] = False
     namespace: str = ""
     """Namespace of the source, when it is another one."""
 

@@ -108,7 +108,7 @@ class FlowPatch(Wire, frozen=True, kw_only=True):
 class Flow(Wire, frozen=True, kw_only=True):
     """One job."""
 
-    name: str
+    name: Annotated[str, Rules(min_length=1)]
     """Name of the JobTemplate."""
     depends_on: FlowDependsOn | None = None
     """What must hold before the job is made."""

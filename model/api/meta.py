@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from model.api.rules import Amount, Int64, Rules, Time
 from model.wire import base
@@ -26,6 +26,7 @@ Amounts = Mapping[str, Amount]
 class OwnerReference(base.OwnerReference, frozen=True, kw_only=True):
     """Object that owns another, which is removed with it."""
 
+    is_atomic: ClassVar[bool] = True
     api_version: str
     """API version of the object."""
     kind: str
@@ -50,6 +51,7 @@ class ObjectMeta(base.ObjectMeta, frozen=True, kw_only=True):
 class ObjectReference(Wire, frozen=True, kw_only=True):
     """Reference to an object, or to a part of it."""
 
+    is_atomic: ClassVar[bool] = True
     api_version: str = ""
     """API version of the object."""
     kind: str = ""
@@ -80,6 +82,7 @@ class SelectorRequirement(base.SelectorRequirement, frozen=True, kw_only=True):
 class LabelSelector(base.LabelSelector, frozen=True, kw_only=True):
     """Labels to look for: all pairs and all terms must hold."""
 
+    is_atomic: ClassVar[bool] = True
     match_labels: Mapping[str, str] = EMPTY
     """Label keys and the value each must have."""
     match_expressions: Annotated[tuple[SelectorRequirement, ...], Rules(list_type="atomic")] = ()

@@ -1,0 +1,93 @@
+"""From a kind to its CustomResourceDefinition, and to the text of its file."""
+
+from typing import Any
+
+import yaml
+
+from model.api.definitions import Column, KubernetesObject
+from tools.custom_resources.schemas import Schema, schema_of_struct
+
+__all__ = ["definition_of", "file_name", "text_of"]
+
+_HEAD = "# Made from model/api by `make crds`: change it there.\n"
+_WIDTH = 118
+
+_KEEP = {"helm.sh/resource-policy": "keep"}
+"""Removal of the chart must not delete every queue and job of the cluster."""
+
+_EVERY_OBJECT: Schema = {
+    "apiVersion": {"description": "Version of the schema that this object follows.", "type": "string"},
+    "kind": {"description": "Kind of the object.", "type": "string"},
+    "metadata": {"type": "object"},
+}
+
+
+def file_name(kind: type[KubernetesObject]) -> str:
+    """Return the name of the file that a kind's definition is kept in."""
+    return f"{kind.definition.group}_{kind.definition.plural}.yaml"
+
+
+def definition_of(kind: type[KubernetesObject]) -> dict[str, Any]:
+    """Return the definition of a kind."""
+    definition = kind.definition
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": definition.name, "annotations": _KEEP},
+        "spec": {
+            "group": definition.group,
+            "names": {
+                "kind": definition.kind,
+                "listKind": f"{definition.kind}List",
+                "plural": definition.plural,
+                "singular": definition.kind.lower(),
+                **({"shortNames": list(definition.short_names)} if definition.short_names else {}),
+            },
+            "scope": "Namespaced" if definition.is_namespaced else "Cluster",
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _version(kind: type[KubernetesObject]) -> dict[str, Any]:
+    definition = kind.definition
+    columns = [_column(column) for column in definition.columns]
+    return {
+        "name": definition.version,
+        "served": True,
+        "storage": True,
+        **({"subresources": {"status": {}}} if definition.has_status_subresource else {}),
+        **({"additionalPrinterColumns": columns} if columns else {}),
+        "schema": {"openAPIV3Schema": _root(kind)},
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    priority = {"priority": 1} if column.is_wide else {}
+    return {"name": column.name, "type": column.type, "jsonPath": column.path, **priority}
+
+
+def _root(kind: type[KubernetesObject]) -> Schema:
+    """Return the schema of whole objects; metadata is the API server's own, which asks for it unasked."""
+    schema = schema_of_struct(kind)
+    required = [name for name in schema.pop("required", []) if name != "metadata"]
+    properties = {
+        **_EVERY_OBJECT,
+        **{name: part for name, part in schema.pop("properties").items() if name != "metadata"},
+    }
+    return {**schema, **({"required": required} if required else {}), "properties": properties}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Indents the items of lists, and writes equal parts out instead of pointing at the first."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - its signature
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - its signature
+        return True
+
+
+def text_of(kind: type[KubernetesObject]) -> str:
+    """Return the text of a kind's file: the same for the same structs, on every machine."""
+    return _HEAD + yaml.dump(definition_of(kind), Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
