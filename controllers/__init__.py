@@ -1,5 +1,6 @@
-"""Controllers of the custom resources, as kopf operators. None yet: they come with a later release.
+"""Controllers of the custom resources, level-triggered: what must be remembered stands in the API, not in memory alone.
 
-Belongs here: what makes pod groups for pods, runs Jobs, keeps queues' states, and admits objects. Does not: deciding
-where pods run.
+Belongs here: what makes pod groups for pods, runs Jobs, keeps queues' states, clears away what has ended, and admits
+objects. Each is pure decisions, from values to values, and a thin reconciler that carries them out on what `operating`
+offers. Does not: deciding where pods run.
 """

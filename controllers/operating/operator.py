@@ -1,0 +1,249 @@
+"""Operator: one process's controllers, wired: reflectors fill stores, changes become keys, workers reconcile them.
+
+    made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled──▶ following …
+
+Following goes on from the start, on standbys too, so that whoever takes over knows everything already. Changes become
+keys only while working; work begins with all keys there are.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+
+from controllers.operating.expectations import Expectations
+from controllers.operating.reconciler import Reconciler, Watch
+from controllers.operating.store import Index, Key, Store
+from controllers.operating.work_queue import WorkQueue
+from controllers.operating.writing import Writer
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from kube.events import EventRecorder
+from kube.reflector import HasMetadata, Reflector
+from kube.resources import Discovery, Resource
+from model.errors import CacheError
+
+__all__ = ["Operator"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+STUCK_SECONDS: Final = 600.0
+"""A reconciliation that runs for longer will not end: each of its requests ends in seconds."""
+_PAUSE_SECONDS: Final = 1.0
+"""Between two runs of work beside the reconcilers."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Followed(Generic[T]):
+    """A kind that is followed."""
+
+    resource: Resource[T]
+    store: Store[T]
+    watches: list["_Feed[T]"] = field(default_factory=list)
+    reflector: Reflector[T] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Feed(Generic[T]):
+    """Makes keys of changes; comes after the store among a reflector's handlers, so that reconcilers see the change."""
+
+    watch: Watch[T]
+    queue: WorkQueue
+    is_working: Callable[[], bool]
+
+    def added(self, new: T) -> None:
+        """Add the keys of an object that is there now."""
+        self._add(None, new)
+
+    def updated(self, old: T, new: T) -> None:
+        """Add the keys of an object that changed."""
+        self._add(old, new)
+
+    def deleted(self, old: T) -> None:
+        """Add the keys of an object that is gone."""
+        self._add(old, None)
+
+    def _add(self, old: T | None, new: T | None) -> None:
+        if self.is_working():
+            for key in self.watch.keys(old, new):
+                self.queue.add(key)
+
+
+class Operator:
+    """Builds and runs controllers; see the head of this file for its states."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        component: str,
+        instance: str = "",
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Begin without controllers.
+
+        Args:
+            client: Speaks to the server.
+            component: Who reports events.
+            instance: Which of its processes.
+            clock: For waiting, and for times that are written.
+            chance: For jitter and names.
+        """
+        self.client = client
+        self.clock = clock or SystemClock()
+        self.chance = chance or random.Random()
+        self.events = EventRecorder(
+            client, component=component, instance=instance, clock=self.clock, chance=self.chance
+        )
+        self.writer = Writer(client)
+        self.discovery = Discovery(client, clock=self.clock)
+        self.queues: dict[str, WorkQueue] = {}
+        """By name of the reconciler."""
+        self._followed: dict[tuple[str, str], _Followed[Any]] = {}
+        self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._is_working = False
+
+    def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
+        """Follow a kind, and return its store; who asks again shares it, and may add indexes.
+
+        Raises:
+            ValueError: The kind is followed with another struct, or an index has another function.
+        """
+        followed = self._follow(resource)
+        for name, function in (indexes or {}).items():
+            followed.store.add_index(name, function)
+        return followed.store
+
+    def reconciler(self, reconciler: Reconciler, *, watches: Sequence[Watch[Any]], workers: int = 3) -> WorkQueue:
+        """Have a reconciler called for the keys that its watches give.
+
+        Args:
+            reconciler: What to call.
+            watches: Which changes concern it; each kind is followed.
+            workers: Keys at work at a time.
+
+        Returns:
+            Its queue, for keys that no watch gives.
+        """
+        queue = WorkQueue(reconciler.name, reconciler.reconcile, workers=workers, clock=self.clock, chance=self.chance)
+        if self.queues.setdefault(reconciler.name, queue) is not queue:
+            raise ValueError(f"there is a reconciler {reconciler.name!r} already")
+        for watch in watches:
+            feed = _Feed(watch=watch, queue=queue, is_working=lambda: self._is_working)
+            self._follow(watch.resource).watches.append(feed)
+        return queue
+
+    def expectations(self) -> Expectations:
+        """Return a reconciler's record of its own writes."""
+        return Expectations(clock=self.clock)
+
+    def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Have something run as long as we work, and again when it ended: what follows a clock, not objects."""
+        if self._beside.setdefault(name, work) is not work:
+            raise ValueError(f"there is work {name!r} already")
+
+    async def run(self) -> None:
+        """Follow and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.follow())
+            await self.synced()
+            group.create_task(self.work())
+
+    async def follow(self) -> None:
+        """Keep the stores, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for followed in self._followed.values():
+                group.create_task(self._reflector(followed).run())
+
+    async def synced(self) -> None:
+        """Wait until every store has had its first list."""
+        await asyncio.gather(*(self._reflector(followed).synced.wait() for followed in self._followed.values()))
+
+    async def work(self) -> None:
+        """Reconcile everything there is, and then what changes, until cancelled."""
+        self._is_working = True
+        for followed in self._followed.values():
+            await self._feed_all(followed)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.events.run())
+                for queue in self.queues.values():
+                    group.create_task(queue.run())
+                for name, work in self._beside.items():
+                    group.create_task(self._keep(name, work))
+        finally:
+            self._is_working = False
+
+    def lagging(self) -> list[str]:
+        """Name the kinds whose first list has not come."""
+        return sorted(
+            plural
+            for (_, plural), followed in self._followed.items()
+            if followed.reflector is None or not followed.reflector.synced.is_set()
+        )
+
+    def troubles(self) -> Iterable[ApiError | CacheError | None]:
+        """Return what keeps each reflector from following, None for those that do."""
+        return [followed.reflector.trouble for followed in self._followed.values() if followed.reflector]
+
+    def stuck(self) -> str | None:
+        """Name reconcilers that do not come to an end, or None."""
+        names = [name for name, queue in self.queues.items() if queue.longest_running_seconds > STUCK_SECONDS]
+        return f"a reconciliation does not end: {', '.join(names)}" if names else None
+
+    def _follow(self, resource: Resource[T]) -> _Followed[T]:
+        place = resource.group, resource.plural
+        followed = self._followed.get(place)
+        if followed is None:
+            store = Store[T](plural=resource.plural, version=lambda: self._version(place))
+            followed = self._followed[place] = _Followed(resource=resource, store=store)
+        elif followed.resource.struct is not resource.struct:
+            raise ValueError(
+                f"{resource.plural} are followed as {followed.resource.struct.__name__} already, not as "
+                f"{resource.struct.__name__}: one copy of a cluster is enough"
+            )
+        return followed
+
+    def _reflector(self, followed: _Followed[T]) -> Reflector[T]:
+        """Return the reflector of a kind; made when all handlers are known."""
+        if followed.reflector is None:
+            followed.reflector = Reflector(
+                self.client,
+                followed.resource,
+                [followed.store, *followed.watches],
+                clock=self.clock,
+                chance=self.chance,
+            )
+        return followed.reflector
+
+    def _version(self, place: tuple[str, str]) -> str:
+        reflector = self._followed[place].reflector
+        return reflector.resource_version if reflector else ""
+
+    async def _feed_all(self, followed: _Followed[Any]) -> None:
+        """Add the keys of all objects of a kind."""
+        for feed in followed.watches:
+            for item in followed.store.values():
+                feed.added(item)
+            await asyncio.sleep(0)  # the lease has its turn between long lists
+
+    async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run work again and again; a failure is told, and the pause after it is short only once."""
+        queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
+        queue.add(_NO_KEY)
+        await queue.run()
+
+    @staticmethod
+    async def _once(work: Callable[[], Awaitable[None]]) -> float:
+        await work()
+        return _PAUSE_SECONDS
+
+
+_NO_KEY: Final[Key] = ("", "")

@@ -1,0 +1,30 @@
+"""Options: what an operator of the cluster may set of the controllers; the command line fills them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["DEFAULT_WORKERS", "ControllerOptions"]
+
+DEFAULT_WORKERS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerOptions:
+    """What the controllers' builders are given."""
+
+    scheduler_names: tuple[str, ...] = ("volcano",)
+    """Pods that name one of these are ours; the first is given to Jobs that name none."""
+    default_queue: str = "default"
+    """Queue of what names none."""
+    inherits_owner_annotations: bool = True
+    """Pod groups take annotations of their pods' owners."""
+    follows_workloads: bool = True
+    """Replica sets and stateful sets keep their pod groups as they change (gate WorkLoadSupport)."""
+    obeys_queue_commands: bool = True
+    """Commands open and close queues (gate QueueCommandSync)."""
+    workers: Mapping[str, int] = field(default_factory=dict)
+    """Keys at work at a time, by name of the reconciler."""
+
+    def workers_of(self, name: str) -> int:
+        """Return how many keys a reconciler works on at a time."""
+        return self.workers.get(name, DEFAULT_WORKERS)

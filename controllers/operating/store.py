@@ -1,0 +1,117 @@
+"""Store: all objects of a kind as a reflector saw them last, found by name and by indexes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from kube.reflector import HasMetadata
+
+__all__ = ["Index", "Key", "Store", "key_of"]
+
+T = TypeVar("T", bound=HasMetadata)
+U = TypeVar("U", bound=HasMetadata)
+
+Key = tuple[str, str]
+"""Namespace (empty for what is cluster-wide) and name."""
+
+Index = Callable[[U], Iterable[str]]
+"""The values under which an object is found."""
+
+
+def key_of(item: HasMetadata) -> Key:
+    """Return an object's namespace and name."""
+    return item.metadata.namespace, item.metadata.name
+
+
+class Store(Generic[T]):
+    """A reflector's handler; whatever it gives out comes in the order of namespace and name.
+
+    Invariant: each index holds exactly the objects of the store, each under the values that its function gives.
+    """
+
+    def __init__(
+        self,
+        indexes: Mapping[str, Index[T]] | None = None,
+        *,
+        plural: str = "",
+        version: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            indexes: Functions by the name that `by` asks for.
+            plural: What the objects are called, for people.
+            version: Tells the resource version that the reflector stands at.
+        """
+        self.plural, self.version = plural, version
+        self._objects: dict[Key, T] = {}
+        self._order: list[Key] | None = []
+        self._functions: dict[str, Index[T]] = {}
+        self._found: dict[str, dict[str, dict[Key, T]]] = {}
+        for name, function in (indexes or {}).items():
+            self.add_index(name, function)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def add_index(self, name: str, function: Index[T]) -> None:
+        """Find objects by one more thing.
+
+        Raises:
+            ValueError: Another function serves the name already.
+        """
+        if self._functions.setdefault(name, function) is not function:
+            raise ValueError(f"the index {name!r} is served by another function already")
+        self._found[name] = {}
+        for key, item in self._objects.items():
+            self._enter(name, key, item)
+
+    def get(self, namespace: str, name: str) -> T | None:
+        """Return an object, or None where there is none."""
+        return self._objects.get((namespace, name))
+
+    def values(self) -> Sequence[T]:
+        """Return all objects."""
+        if self._order is None:
+            self._order = sorted(self._objects)
+        return [self._objects[key] for key in self._order]
+
+    def by(self, index: str, value: str) -> Sequence[T]:
+        """Return the objects that an index function gave this value for."""
+        found = self._found[index].get(value, {})
+        return [found[key] for key in sorted(found)]
+
+    def added(self, new: T) -> None:
+        """Take an object in."""
+        key = key_of(new)
+        self._objects[key] = new
+        self._order = None
+        for name in self._functions:
+            self._enter(name, key, new)
+
+    def updated(self, old: T, new: T) -> None:
+        """Take an object as it is now."""
+        key = key_of(new)
+        self._objects[key] = new
+        for name in self._functions:
+            self._leave(name, key, old)
+            self._enter(name, key, new)
+
+    def deleted(self, old: T) -> None:
+        """Let an object go."""
+        key = key_of(old)
+        self._objects.pop(key, None)
+        self._order = None
+        for name in self._functions:
+            self._leave(name, key, old)
+
+    def _enter(self, name: str, key: Key, item: T) -> None:
+        for value in self._functions[name](item):
+            self._found[name].setdefault(value, {})[key] = item
+
+    def _leave(self, name: str, key: Key, item: T) -> None:
+        found = self._found[name]
+        for value in self._functions[name](item):
+            held = found.get(value, {})
+            held.pop(key, None)
+            if not held:
+                found.pop(value, None)

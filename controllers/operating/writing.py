@@ -1,0 +1,184 @@
+"""Writing: requests that may be repeated, each safe against acting on another object of the same name.
+
+Whoever is killed between a write and the note of it repeats the write: creation finds what stands there, deletion and
+patches carry the UID they mean, and say whether they met it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kube.client import Client, MediaType
+from kube.errors import ApiError
+from kube.resources import Resource
+from model.wire import ObjectMeta
+
+__all__ = ["Made", "Propagation", "Writer", "controlled_by", "means_another", "owner_reference"]
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+_ALREADY_EXISTS: Final = "AlreadyExists"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What stands under a name after a creation."""
+
+    object: dict[str, Any]
+    """As the server has it."""
+    is_new: bool
+    """We made it just now; otherwise somebody had, maybe ourselves before we were killed: ask `controlled_by`."""
+
+
+class Writer:
+    """Writes objects of any kind."""
+
+    def __init__(self, client: Client) -> None:
+        """Take the client to write through."""
+        self._client = client
+
+    async def create(self, resource: Resource[Any], body: Mapping[str, Any]) -> Made:
+        """Create an object, or return the one that has its name.
+
+        Args:
+            resource: Its kind; `apiVersion` and `kind` are filled in.
+            body: The object; `metadata` names it.
+
+        Raises:
+            ApiError: The server refused for another reason than that the name is taken.
+        """
+        metadata = body["metadata"]
+        whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
+        namespace = metadata.get("namespace", "")
+        try:
+            made = await self._client.request_json("POST", resource.collection(namespace), body=whole)
+        except ApiError as error:
+            # Without a name of our choice there is nothing to look for: the server picked one that was taken.
+            if error.reason != _ALREADY_EXISTS or not metadata.get("name"):
+                raise
+            return Made(object=await self.read(resource, namespace, metadata["name"]), is_new=False)
+        return Made(object=made, is_new=True)
+
+    async def read(self, resource: Resource[Any], namespace: str, name: str) -> dict[str, Any]:
+        """Return an object as the server has it now.
+
+        Raises:
+            ApiError: The server refused; `is_not_found` tells that there is none.
+        """
+        found: dict[str, Any] = await self._client.request_json("GET", resource.path(namespace, name))
+        return found
+
+    async def merge(
+        self,
+        resource: Resource[Any],
+        metadata: ObjectMeta,
+        change: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        is_of_version: bool = False,
+    ) -> dict[str, Any]:
+        """Merge a change into the object that `metadata` identifies.
+
+        Args:
+            resource: Its kind.
+            metadata: Its identity; the UID is a precondition.
+            change: A merge patch: null removes, lists are replaced.
+            subresource: `status`, for kinds that have it.
+            is_of_version: The version is a precondition too: nobody may have changed the object since it was read.
+
+        Returns:
+            The object as it is now.
+
+        Raises:
+            ApiConflictError: It changed since.
+            ApiError: The server refused; see `means_another` for an object that is gone.
+        """
+        identity: dict[str, Any] = {"uid": metadata.uid}
+        if is_of_version:
+            identity["resourceVersion"] = metadata.resource_version
+        body = {**change, "metadata": {**change.get("metadata", {}), **identity}}
+        return await self._patch(resource, metadata, body, MediaType.MERGE_PATCH, subresource)
+
+    async def edit(
+        self, resource: Resource[Any], metadata: ObjectMeta, operations: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Apply JSON patch operations to the object that `metadata` identifies.
+
+        Raises:
+            ApiError: The server refused, or a `test` among the operations failed (422).
+        """
+        # Not a `test`, whose refusal would look like that of any other: what cannot change is named when it would.
+        is_meant = {"op": "replace", "path": "/metadata/uid", "value": metadata.uid}
+        return await self._patch(resource, metadata, [is_meant, *operations], MediaType.JSON_PATCH, "")
+
+    async def delete(
+        self,
+        resource: Resource[Any],
+        metadata: ObjectMeta,
+        *,
+        propagation: Propagation = "Background",
+        is_of_version: bool = False,
+        grace_seconds: int | None = None,
+    ) -> bool:
+        """Delete the object that `metadata` identifies.
+
+        Returns:
+            Whether it was there; false as well when another has its name by now.
+
+        Raises:
+            ApiConflictError: With `is_of_version`, when it changed since it was read.
+            ApiError: The server refused.
+        """
+        preconditions = {"uid": metadata.uid}
+        if is_of_version:
+            preconditions["resourceVersion"] = metadata.resource_version
+        body: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+            "preconditions": preconditions,
+        }
+        if grace_seconds is not None:
+            body["gracePeriodSeconds"] = grace_seconds
+        try:
+            await self._client.request_json("DELETE", resource.path(metadata.namespace, metadata.name), body=body)
+        except ApiError as error:
+            if error.is_not_found:
+                return False
+            if error.status == 409 and not is_of_version:
+                return False  # the UID is the only precondition: the name is another's by now
+            raise
+        return True
+
+    async def _patch(
+        self, resource: Resource[Any], metadata: ObjectMeta, body: object, media_type: MediaType, subresource: str
+    ) -> dict[str, Any]:
+        path = resource.path(metadata.namespace, metadata.name, subresource)
+        answer = await self._client.request("PATCH", path, body=msgspec.json.encode(body), media_type=media_type)
+        decoded: dict[str, Any] = msgspec.json.decode(answer)
+        return decoded
+
+
+def means_another(error: ApiError) -> bool:
+    """Tell whether a patch was refused because the object it meant is gone, or its name another's by now."""
+    return error.is_not_found or (error.status in {409, 422} and "metadata.uid" in error.message)
+
+
+def owner_reference(resource: Resource[Any], metadata: ObjectMeta) -> dict[str, Any]:
+    """Return the reference to an object as the controller of others: they go when it goes."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": metadata.name,
+        "uid": metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def controlled_by(item: Mapping[str, Any], uid: str) -> bool:
+    """Tell whether an object has the controller with this UID."""
+    owners = item["metadata"].get("ownerReferences") or ()
+    return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)
