@@ -24,8 +24,8 @@ from dataclasses import MISSING, dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
-from framework.conversions import Mismatch, convert, field_types
-from framework.nearest import did_you_mean
+from framework.conversions import Mismatch, camel_case, convert, field_types, unknown_keys
+from framework.nearest import did_you_mean_inside
 from model.errors import ArgumentError, ConfigError
 
 __all__ = ["NoArguments", "argument", "decode", "keys_of"]
@@ -145,17 +145,24 @@ class _Reader:
 
     def complain(self, key: str, mismatch: Mismatch, *, refuse: bool, kept: str) -> None:
         """Take down that a value is wrong, as a fault or as a warning that names what holds instead."""
-        message = f"{self.path}.{key}{mismatch.path}: got {reprlib.repr(mismatch.got)}, expected {mismatch.expected}"
-        if refuse:
-            self.faults.append(message)
-        else:
-            self.warnings.append(f"{message}; {kept} is kept")
+        for each in mismatch.all:
+            message = f"{self.path}.{key}{each.path}: got {reprlib.repr(each.got)}, expected {each.expected}"
+            if refuse:
+                self.faults.append(message)
+            else:
+                self.warnings.append(f"{message}; {kept} is kept")
+
+    def warn_of_keys_inside(self, key: str, kind: Any, value: object) -> None:
+        """Name each key inside a value that nobody reads."""
+        for inside, hint in unknown_keys(kind, value):
+            self.warnings.append(f"{self.path}.{key}{inside}: unknown argument{hint}")
 
     def warn_of_unknown_keys(self, known: Collection[str]) -> None:
         """Name each key that nobody read."""
-        for key in self.raw:
+        for key, value in self.raw.items():
             if key not in self.read:
-                unknown = f"unknown argument{did_you_mean(str(key), known)}" if known else "no arguments are taken here"
+                hint = did_you_mean_inside(str(key), value, known)
+                unknown = f"unknown argument{hint}" if known else "no arguments are taken here"
                 self.warnings.append(f"{self.path}.{key}: {unknown}")
 
 
@@ -186,6 +193,8 @@ class _Slot:
                 reader.faults.append(f"{reader.path}.{self.spellings[0]}: missing, and it has no default")
             return UNSET
         key, value = found
+        if not self.nested and self.parse is None:
+            reader.warn_of_keys_inside(key, self.kind, value)
         try:
             if self.nested:
                 return self._read_nested(reader, key, value)
@@ -294,11 +303,23 @@ def _slot(field: dataclasses.Field[Any], kind: Any) -> _Slot:
 
 
 def _shown(default: object) -> str:
-    return str(default) if isinstance(default, (Fraction, enum.Enum)) else repr(default)
+    """Return a default as it would stand in a file."""
+    if isinstance(default, (Fraction, enum.Enum)):
+        return str(default)
+    if isinstance(default, tuple) and default and dataclasses.is_dataclass(default[0]):
+        return "[" + ", ".join(map(_shown, default)) + "]"
+    if dataclasses.is_dataclass(default):
+        values = ((field, getattr(default, field.name)) for field in dataclasses.fields(default))
+        told = (f"{camel_case(field.name)}: {_shown(value)}" for field, value in values if not _is_empty(field, value))
+        return "{" + ", ".join(told) + "}"
+    return repr(default)
+
+
+def _is_empty(field: dataclasses.Field[Any], value: object) -> bool:
+    """Tell whether a part is a structure in which nothing was set."""
+    return dataclasses.is_dataclass(value) and field.default_factory is not MISSING and value == field.default_factory()
 
 
 def _spellings(name: str) -> tuple[str, ...]:
     """Return how a field without an explicit key may be spelled, the customary form first."""
-    first, *rest = name.split("_")
-    camel = first + "".join(word.capitalize() for word in rest)
-    return tuple(dict.fromkeys((name.replace("_", "-"), name, name.replace("_", "."), camel)))
+    return tuple(dict.fromkeys((name.replace("_", "-"), name, name.replace("_", "."), camel_case(name))))

@@ -8,12 +8,15 @@ asked for. What does not fit raises `Mismatch`, which says what would have.
 import enum
 import math
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["GO_BOOLEANS", "NAMES", "Mismatch", "convert", "field_types"]
+from framework.nearest import did_you_mean_inside
+from model.errors import ArgumentError
+
+__all__ = ["GO_BOOLEANS", "NAMES", "Mismatch", "camel_case", "convert", "field_types", "unknown_keys"]
 
 GO_BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -29,10 +32,19 @@ MAX_DIGITS: Final = 64
 class Mismatch(ValueError):  # noqa: N818 - it is caught and told as a fault or a warning, never shown as an error
     """A value is not of the wanted type."""
 
-    def __init__(self, got: object, expected: str, path: str = "") -> None:
-        """Say what was found, what would do, and where inside the value."""
+    def __init__(self, got: object, expected: str, path: str = "", others: Sequence["Mismatch"] = ()) -> None:
+        """Say what was found, what would do, where inside the value, and what else is wrong inside it."""
         super().__init__(expected)
-        self.got, self.expected, self.path = got, expected, path
+        self.got, self.expected, self.path, self.others = got, expected, path, tuple(others)
+
+    @property
+    def all(self) -> tuple["Mismatch", ...]:
+        """This one, and the others that were found in the same value."""
+        return (self, *(each for other in self.others for each in other.all))
+
+    def below(self, path: str) -> "Mismatch":
+        """Return the same, all of it seen from further out."""
+        return Mismatch(self.got, self.expected, path + self.path, [other.below(path) for other in self.others])
 
 
 def convert(wanted: Any, value: object) -> Any:
@@ -158,15 +170,19 @@ SEQUENCES: Final[Collection[Any]] = {tuple, list, Sequence}
 
 
 def _union(options: Sequence[Any], value: object) -> Any:
-    expected = []
+    """Read the first option that does; where the value has the shape of one, what is wrong inside is told."""
+    mismatches = []
     for option in options:
         if option is type(None):
             continue
         try:
             return convert(option, value)
         except Mismatch as mismatch:
-            expected.append(mismatch.expected)
-    raise Mismatch(value, " or ".join(expected))
+            mismatches.append(mismatch)
+    raise next(
+        (each for each in mismatches if each.path),
+        Mismatch(value, " or ".join(each.expected for each in mismatches)),
+    ) from None
 
 
 def _one_of(options: Sequence[Any], value: object) -> Any:
@@ -181,29 +197,39 @@ def _sequence(element: Any, value: object) -> tuple[Any, ...]:
         return tuple(piece for piece in map(str.strip, value.split(",")) if piece)
     if not isinstance(value, (list, tuple)):
         raise Mismatch(value, "a list, or names with commas" if element is str else "a list")
-    return tuple(_inside(f"[{index}]", element, item) for index, item in enumerate(value))
+    return tuple(_all_inside((f"[{index}]", element, item) for index, item in enumerate(value)))
 
 
 def _mapping(element: Any, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise Mismatch(value, "a mapping")
-    return {str(key): _inside(f".{key}", element, item) for key, item in value.items()}
+    items = _all_inside((f".{key}", element, item) for key, item in value.items())
+    return dict(zip(map(str, value), items, strict=True))
 
 
 def _structure(kind: type[Any], value: object) -> Any:
-    """Read a nested structure; its keys match field names without regard to case, unknown ones are left out."""
+    """Read a nested structure; keys match field names without regard to case, a null is no value.
+
+    Keys that no field reads are named by `unknown_keys`.
+    """
     if not isinstance(value, Mapping):
         raise Mismatch(value, "a mapping")
     wanted = field_types(kind)
-    values = {str(key).lower(): (str(key), item) for key, item in value.items()}
-    given = {}
+    values = {str(key).lower(): (str(key), item) for key, item in value.items() if item is not None}
+    parts = {}
     for name, spelled, required in _spelled(kind):
         if spelled.lower() in values:
             key, item = values[spelled.lower()]
-            given[name] = _inside(f".{key}", wanted[name], item)
+            parts[name] = (f".{key}", wanted[name], item)
         elif required:
             raise Mismatch(value, f"a mapping with {spelled}")
-    return kind(**given)
+    given = dict(zip(parts, _all_inside(parts.values()), strict=True))
+    try:
+        return kind(**given)
+    except ArgumentError as error:
+        raise Mismatch(error.got, error.expected, f".{error.path}") from None
+    except (TypeError, ValueError) as error:  # a plugin from outside may check its arguments in the common way
+        raise Mismatch(value, str(error)) from error
 
 
 def _spelled(kind: type[Any]) -> Iterator[tuple[str, str, bool]]:
@@ -211,11 +237,58 @@ def _spelled(kind: type[Any]) -> Iterator[tuple[str, str, bool]]:
     for field in fields(kind):
         if field.init:
             required = field.default is MISSING and field.default_factory is MISSING
-            yield field.name, field.metadata.get("key") or field.name.replace("_", ""), required
+            yield field.name, field.metadata.get("key") or camel_case(field.name), required
 
 
-def _inside(path: str, wanted: Any, value: object) -> Any:
-    try:
-        return convert(wanted, value)
-    except Mismatch as mismatch:
-        raise Mismatch(mismatch.got, mismatch.expected, path + mismatch.path) from None
+def camel_case(name: str) -> str:
+    """Return how a field is spelled inside a structure, and may be at the top."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _all_inside(parts: Iterable[tuple[str, Any, object]]) -> list[Any]:
+    """Convert parts of a value, each given with its path inside and its type; all that is wrong is told at once."""
+    converted, mismatches = [], []
+    for path, wanted, value in parts:
+        try:
+            converted.append(convert(wanted, value))
+        except Mismatch as mismatch:
+            mismatches.append(mismatch.below(path))
+    if mismatches:
+        first, *others = mismatches
+        raise Mismatch(first.got, first.expected, first.path, [*first.others, *others])
+    return converted
+
+
+def unknown_keys(wanted: Any, value: object) -> Iterator[tuple[str, str]]:
+    """Yield keys inside a value that no structure of the wanted type reads: the path, and a hint of what was meant."""
+    arguments, origin = get_args(wanted), get_origin(wanted)
+    if origin in {Union, types.UnionType}:
+        shapes = [each for each in arguments if _has_shape(each, value)]
+        yield from unknown_keys(shapes[0], value) if len(shapes) == 1 else ()
+    elif origin in SEQUENCES and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _below(f"[{index}]", arguments[0], item)
+    elif origin in {Mapping, dict} and isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _below(f".{key}", arguments[1], item)
+    elif isinstance(wanted, type) and is_dataclass(wanted) and isinstance(value, Mapping):
+        types_by_key = {spelled: field_types(wanted)[name] for name, spelled, _ in _spelled(wanted)}
+        by_lower = {key.lower(): kind for key, kind in types_by_key.items()}
+        for key, item in value.items():
+            if str(key).lower() in by_lower:
+                yield from _below(f".{key}", by_lower[str(key).lower()], item)
+            else:
+                yield f".{key}", did_you_mean_inside(str(key), item, types_by_key)
+
+
+def _below(path: str, wanted: Any, value: object) -> Iterator[tuple[str, str]]:
+    return ((path + inside, hint) for inside, hint in unknown_keys(wanted, value))
+
+
+def _has_shape(wanted: Any, value: object) -> bool:
+    """Tell whether a value looks like a type that has something inside."""
+    if get_origin(wanted) in SEQUENCES:
+        return isinstance(value, (list, tuple))
+    is_structure = isinstance(wanted, type) and is_dataclass(wanted)
+    return isinstance(value, Mapping) and (is_structure or get_origin(wanted) in {Mapping, dict})

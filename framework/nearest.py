@@ -1,10 +1,10 @@
 """The known name that somebody probably meant."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean", "nearest"]
+__all__ = ["did_you_mean", "did_you_mean_inside", "nearest"]
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
@@ -26,6 +26,15 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return ` (did you mean 'x'?)` for the end of a message, or nothing when no known name is close."""
     found = nearest(name, known)
     return f" (did you mean {found!r}?)" if found is not None else ""
+
+
+def did_you_mean_inside(name: str, value: object, known: Collection[str]) -> str:
+    """Return the hint for a key; where keys have dots and a mapping stands instead, for `name.<key inside>` first."""
+    if isinstance(value, Mapping):
+        for inner in value:
+            if hint := did_you_mean(f"{name}.{inner}", [each for each in known if each.startswith(f"{name}.")]):
+                return hint
+    return did_you_mean(name, known)
 
 
 def _plain(name: str) -> str:

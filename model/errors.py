@@ -30,7 +30,7 @@ class ArgumentError(ConfigError):
     def __init__(self, path: str, got: object, expected: str) -> None:
         """Name the argument by path, what it was, and what it may be."""
         super().__init__(f"{path}: got {got!r}, expected {expected}")
-        self.path = path
+        self.path, self.got, self.expected = path, got, expected
 
 
 class ObjectError(PyroclastError):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from framework.nearest import did_you_mean
+from framework.nearest import did_you_mean_inside
 from model.errors import ConfigError
 
 __all__ = ["Notes", "UnusableError", "below"]
@@ -68,9 +68,9 @@ class Notes:
 
     def unknown_keys(self, path: str, value: Mapping[str, Any], known: Collection[str]) -> None:
         """Warn of each key that nobody reads."""
-        for key in value:
+        for key, item in value.items():
             if key not in known:
-                self.warn(below(path, key), f"unknown key, it has no effect{did_you_mean(key, known)}")
+                self.warn(below(path, key), f"unknown key, it has no effect{did_you_mean_inside(key, item, known)}")
 
     def raise_faults(self, *, strict: bool) -> None:
         """Raise all faults at once, when strict the warnings too."""

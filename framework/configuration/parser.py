@@ -18,8 +18,8 @@ from framework.configuration.notes import Notes, below
 from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.options import check_arguments, read_option
 from framework.configuration.text import read_yaml
-from framework.configuration.usage_source import read_source
-from framework.nearest import did_you_mean
+from framework.configuration.usage_source import KEYS, read_source
+from framework.nearest import did_you_mean, did_you_mean_inside
 from model.errors import ConfigError
 
 __all__ = ["TOP_KEYS", "parse"]
@@ -236,6 +236,8 @@ def _read_metrics(path: str, value: object, notes: Notes) -> dict[str, str]:
         elif isinstance(item, (str, int, float)):
             metrics[key] = str(item)
         else:
-            notes.fault(below(path, key), f"got {reprlib.repr(item)}, expected a text")
+            hint = did_you_mean_inside(key, item, KEYS)
+            got = "a mapping" if isinstance(item, Mapping) else reprlib.repr(item)  # a password may stand in it
+            notes.fault(below(path, key), f"got {got}, expected a text{hint}")
     read_source(metrics, path, notes)
     return metrics

@@ -8,7 +8,7 @@ from framework.durations import parse_duration
 from framework.nearest import did_you_mean
 from model.usage import UsageSource
 
-__all__ = ["interval_of", "read_source"]
+__all__ = ["KEYS", "interval_of", "read_source"]
 
 ADAPTOR: Final = "prometheus_adaptor"
 TYPES: Final = ("prometheus", ADAPTOR, "elasticsearch")

@@ -1,32 +1,50 @@
 """Arguments of rescheduling, spelled as in the configuration file."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from framework.arguments import argument
-from framework.conversions import Mismatch, convert
 from framework.durations import parse_duration
 
-__all__ = ["LOW_NODE_UTILIZATION", "ReschedulingArgs", "Strategy"]
+__all__ = ["LOW_NODE_UTILIZATION", "Marks", "Params", "ReschedulingArgs", "Strategy"]
 
 LOW_NODE_UTILIZATION: Final = "lowNodeUtilization"
 MEASURED_PERIOD: Final = "10m"
 """The one period over which usage of nodes is averaged."""
-DIMENSIONS: Final = ("cpu", "memory")
 NO_MARK: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
-    """One way to choose pods that should move, with its marks for CPU and memory, percent."""
+class Marks:
+    """A mark of use for each resource, percent."""
 
-    name: str = LOW_NODE_UTILIZATION
-    low: tuple[int, ...] = (NO_MARK, NO_MARK)
+    cpu: int = NO_MARK
+    memory: int = NO_MARK
+
+    @property
+    def in_order(self) -> tuple[int, int]:
+        """CPU, then memory."""
+        return self.cpu, self.memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Parameters of a strategy."""
+
+    thresholds: Marks = field(default_factory=Marks)
     """Below all of them a node is idle."""
-    high: tuple[int, ...] = (NO_MARK, NO_MARK)
+    target_thresholds: Marks = field(default_factory=Marks)
     """Above any of them a node is busy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """One way to choose pods that should move."""
+
+    name: str = ""
+    params: Params = field(default_factory=Params)
 
 
 def _interval(value: object) -> Fraction:
@@ -34,28 +52,6 @@ def _interval(value: object) -> Fraction:
     if seconds < 0:
         raise ValueError("a duration of at least 0, such as 5m")
     return seconds
-
-
-def _strategies(value: object) -> tuple[Strategy, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-        raise ValueError("a list of mappings with name and params")
-    return tuple(_strategy(each) for each in value)
-
-
-def _strategy(written: Mapping[str, Any]) -> Strategy:
-    params = written.get("params") or {}
-    if not isinstance(params, Mapping):
-        raise Mismatch(params, "a mapping", ".params")
-    return Strategy(
-        name=convert(str, written.get("name", "")),
-        low=_marks(params, "thresholds"),
-        high=_marks(params, "targetThresholds"),
-    )
-
-
-def _marks(params: Mapping[str, Any], key: str) -> tuple[int, ...]:
-    marks = convert(Mapping[str, int], params.get(key) or {})
-    return tuple(marks.get(name, NO_MARK) for name in DIMENSIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +62,7 @@ class ReschedulingArgs:
     """Least time between two runs, a Go duration, kept in seconds."""
     metrics_period: str = argument("metricsPeriod", "5m")
     """Averages of usage over this time are read."""
-    strategies: tuple[Strategy, ...] = argument("strategies", (Strategy(),), parse=_strategies)
+    strategies: tuple[Strategy, ...] = argument("strategies", (Strategy(name=LOW_NODE_UTILIZATION),))
     """What runs."""
 
     def doubts(self) -> Iterator[str]:

@@ -49,10 +49,9 @@ class Rescheduling:
 
 def moves_of(strategy: Strategy, loads: Sequence[Load]) -> list[Move]:
     """Return what one strategy names, with what bounds it."""
-    budget = f"to fill idle nodes to cpu {strategy.high[0]}%, memory {strategy.high[1]}%"
-    return [
-        Move(task=task, strategy=strategy.name, budget=budget) for task in choose(loads, strategy.low, strategy.high)
-    ]
+    low, high = strategy.params.thresholds.in_order, strategy.params.target_thresholds.in_order
+    budget = f"to fill idle nodes to cpu {high[0]}%, memory {high[1]}%"
+    return [Move(task=task, strategy=strategy.name, budget=budget) for task in choose(loads, low, high)]
 
 
 def loads_of(session: Session, named: set[TaskId], *, is_measured: bool) -> list[Load]:

@@ -54,7 +54,9 @@ def written(default: Any) -> str:
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    return ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+    """Names and values of what is set; a structure inside in which nothing is set is left out."""
+    values = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+    return ((field.name, of) for field, of in values if not (dataclasses.is_dataclass(of) and of == _made(field)))
 
 
 def defaults(arguments: type | None) -> dict[str, str]:

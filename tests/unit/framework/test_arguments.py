@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Literal
@@ -277,6 +277,96 @@ def test_a_key_without_default_must_be_given(raw: dict[str, Any], fault: str) ->
     """There is nothing to fall back on, so it is a fault."""
     with pytest.raises(ConfigError, match=rf"^p\.checked\.name: {fault}"):
         decode(Checked, raw, "p")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """A structure with a check of its own."""
+
+    low: int = 0
+    high_mark: int = 10
+
+    def __post_init__(self) -> None:
+        """Refuse ranges that are none."""
+        if self.low > self.high_mark:
+            raise ArgumentError("low", self.low, f"at most {self.high_mark}")
+        if self.low == -1:
+            raise ValueError("not -1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A structure in a structure."""
+
+    name: str = ""
+    marks: Marks | None = None
+    by_name: Mapping[str, Marks] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested:
+    """Arguments whose values have something inside."""
+
+    rules: tuple[Rule, ...] = argument("rules", (Rule(name="first"),))
+    marks: Marks | None = argument("marks", None, refuse=True)
+    dotted: int = argument("extra.marks.low", 0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "where"),
+    [
+        ([{"marks": {"low": "x"}}], "rules[0].marks.low: got 'x', expected a whole number"),
+        ([{}, {"byName": {"a": {"highMark": []}}}], "rules[1].byName.a.highMark: got [], expected a whole number"),
+        ([{"marks": {"low": 11}}], "rules[0].marks.low: got 11, expected at most 10"),
+        ([{"marks": {"low": -1}}], "rules[0].marks: got {'low': -1}, expected not -1"),
+        ([{"marks": 5}], "rules[0].marks: got 5, expected a mapping"),
+        (["x"], "rules[0]: got 'x', expected a mapping"),
+    ],
+)
+def test_what_is_wrong_inside_a_value_is_told_with_its_whole_path(raw: object, where: str) -> None:
+    """Through lists, mappings, structures, and what need not be there."""
+    args, warnings = decode(Nested, {"rules": raw}, PATH)
+
+    assert args == Nested()
+    assert warnings == [f"{PATH}.{where}; the default [{{name: 'first', marks: None, byName: {{}}}}] is kept"]
+
+
+def test_everything_that_is_wrong_inside_a_value_is_told_at_once() -> None:
+    """Nobody should have to start three times."""
+    with pytest.raises(ConfigError) as caught:
+        decode(Nested, {"marks": {"low": "x", "highMark": "y"}, "rules": 5}, PATH)
+
+    assert [fault.partition(":")[0] for fault in caught.value.faults] == [f"{PATH}.marks.low", f"{PATH}.marks.highMark"]
+    _, warnings = decode(Nested, {"rules": [{"name": 1}, {"marks": {"low": [], "highMark": []}}]}, PATH)
+    assert [warning.partition(":")[0] for warning in warnings] == [
+        f"{PATH}.rules[0].name",
+        f"{PATH}.rules[1].marks.low",
+        f"{PATH}.rules[1].marks.highMark",
+    ]
+
+
+def test_unknown_keys_inside_a_value_warn_with_the_nearest() -> None:
+    """Also where the value can be used otherwise; case does not matter, a null is no value."""
+    raw = {"rules": [{"nam": "a", "Marks": {"hihgMark": 3}, "by_name": None, "byName": None}]}
+
+    args, warnings = decode(Nested, raw, PATH)
+
+    assert args.rules == (Rule(marks=Marks()),)
+    assert warnings == [
+        f"{PATH}.rules[0].nam: unknown argument (did you mean 'name'?)",
+        f"{PATH}.rules[0].Marks.hihgMark: unknown argument (did you mean 'highMark'?)",
+        f"{PATH}.rules[0].by_name: unknown argument (did you mean 'byName'?)",
+    ]
+
+
+def test_a_mapping_in_place_of_keys_with_dots_hints_at_them() -> None:
+    """The structure of other files, where this one has long keys."""
+    _, warnings = decode(Args, {"binpack": {"weight": 5}, "tdm": {"revocable-zone": {"a": "x"}}}, PATH)
+
+    assert warnings == [
+        f"{PATH}.binpack: unknown argument (did you mean 'binpack.weight'?)",
+        f"{PATH}.tdm: unknown argument (did you mean 'tdm.revocable-zone.<name>'?)",
+    ]
 
 
 JSON = st.recursive(

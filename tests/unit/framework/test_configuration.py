@@ -302,6 +302,14 @@ def test_broken_profiles_are_faults(text: str, fault: str) -> None:
         ("actions: allocate\ntiers: [{plugins: gang}]", "tiers[0].plugins: got 'gang', expected a list"),
         ("actions: allocate\nconfigurations: [{arguments: {}}]", "configurations[0].name: missing"),
         ("actions: allocate\nmetrics: {type: []}", "metrics.type: got [], expected a text"),
+        (
+            "actions: allocate\nmetrics: {tls: {insecureSkipVerify: true}}",
+            "metrics.tls: got a mapping, expected a text (did you mean 'tls.insecureSkipVerify'?)",
+        ),
+        (
+            "actions: allocate\nmetrics: {elasticsearch: {pasword: secret}}",
+            "metrics.elasticsearch: got a mapping, expected a text (did you mean 'elasticsearch.password'?)",
+        ),
         ("actions: allocate\n5: x", "the configuration: the key 5 is no text"),
     ],
 )

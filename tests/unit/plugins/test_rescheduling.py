@@ -6,12 +6,15 @@ from framework import points
 from framework.session import Session
 from model.usage import NodeUsage
 from plugins.rescheduling import Rescheduling, ReschedulingArgs
-from plugins.rescheduling.arguments import Strategy
+from plugins.rescheduling.arguments import Marks, Params, Strategy
 from plugins.rescheduling.plugin import loads_of, moves_of
 from tests.unit.plugins.policies import World, node, opened, pod
 
 NOW = 1_800_000_000.0
-STRATEGY = Strategy(low=(30, 30), high=(60, 60))
+STRATEGY = Strategy(
+    name="lowNodeUtilization",
+    params=Params(thresholds=Marks(cpu=30, memory=30), target_thresholds=Marks(cpu=60, memory=60)),
+)
 
 
 def there(busy: tuple[float, float] = (90, 50), idle: tuple[float, float] = (20, 20), **arguments: Any) -> World:
