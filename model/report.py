@@ -18,14 +18,15 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     type: str
     status: str
+    """`True` or `False`."""
     reason: str
     message: str
     transition_id: str
-    """The cycle that set it."""
+    """The session that set it, a UUID; the same cycle replayed has the same."""
 
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """New status of a PodGroup; given only when it differs from what the object says."""
+    """New status of a PodGroup, and its annotations; given only when something of it differs from the object."""
 
     job: JobId
     uid: str
@@ -34,13 +35,13 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     succeeded: int
     failed: int
     conditions: tuple[Condition, ...]
-    """Those to set, replacing others of their type; conditions of other types stay."""
+    """Those that differ, each to replace the one of its type; conditions of other types stay."""
     annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
 
 
 class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`PodScheduled=False` for a pod that stays pending, and the node nominated for it."""
+    """`PodScheduled=False` for a pod that is not bound, and the node nominated for it; given only when it differs."""
 
     task: TaskId
     namespace: str
@@ -56,6 +57,7 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     queue: QueueName
     allocated: Amounts
+    """What its tasks and those of the queues below it hold; CPU and memory always, others where they are not 0."""
 
 
 class EventNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -76,44 +78,58 @@ class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Dominant resource of a job (DRF)."""
 
     resource: str
+    """Empty where the job holds nothing that the cluster offers."""
     share: float
-    """Share of the cluster's total, from 0 to 1."""
+    """Part of the cluster's total, at least 0; above 1 where more is held than nodes offer, after one is lost."""
     allocated: Amounts
+    """What the job holds; resources of which it holds none are left out."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One value of a metric."""
 
     metric: str
-    """Name without the `volcano_` prefix."""
+    """Name without its prefix, `volcano_` or `pyroclast_`."""
     labels: tuple[tuple[str, str], ...]
     value: float
     kind: str = "gauge"
-    """`gauge` sets, `counter` adds, `histogram` observes."""
+    """`gauge` sets, `counter` adds, `histogram` observes; others are dropped and counted."""
 
 
 class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one cycle found and decided."""
+    """What one cycle found and decided.
+
+    What is by job has the jobs that the cycle looked at: those of which nothing changed since they were settled are
+    left out, and so what stands in their objects stays.
+    """
 
     cycle: int
     configuration: int
     """Generation of the configuration that decided."""
     plans: tuple[Plan, ...]
+    """In the order of their commits."""
     pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
     """Places held in this cycle for tasks that wait for room to be released."""
     phases: Mapping[JobId, JobPhase]
-    """Phase of every job of the snapshot at the end of the cycle."""
+    """Phases at the end of the cycle, of jobs whose status may have to be written."""
     group_statuses: tuple[GroupStatus, ...]
     pod_conditions: tuple[PodCondition, ...]
     queue_statuses: tuple[QueueStatus, ...]
     events: tuple[EventNote, ...]
+    """What was noted, in order; `kube.events` sends what is news."""
     refusals: Mapping[JobId, tuple[Refusal, ...]]
-    """Why a job waits, first binding rule first."""
+    """Why a job waits, first binding rule first, also of jobs passed over because nothing changed for them."""
     task_refusals: Mapping[TaskId, tuple[Refusal, ...]]
+    """Why a task waits, likewise, also of pods that no job holds; one refusal each."""
     vetoes: Mapping[TaskId, tuple[tuple[TaskId, Refusal], ...]]
-    """Why a candidate was not evicted: (beneficiary, refusal)."""
+    """By candidate for eviction who spared it: (beneficiary, refusal), the first of each job for each plugin.
+
+    Bounded in number. A later tier, or another beneficiary, may have had it evicted all the same: then it stands in
+    `plans` too.
+    """
     shares: Mapping[JobId, JobShare]
+    """Of jobs, with the plugin drf alone; bounded in number."""
     status_counts: Mapping[JobId, Mapping[str, int]]
-    """Tasks by status label, zero counts left out."""
+    """Tasks by status label, zero counts left out, at the end of the cycle."""
     samples: tuple[Sample, ...]
     """Metrics of the decisions; stop-watch figures are the observer's."""
