@@ -9,6 +9,7 @@ import enum
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
@@ -52,6 +53,17 @@ class MediaType(enum.StrEnum):
     STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    """What short requests to one server have in common."""
+
+    server: URL
+    base_path: bytes
+    """Stands before the path of each request."""
+    lines: bytes
+    """Header lines but for the length."""
+
+
 class Client:
     """Speaks to one API server; use as an async context manager, or call `close`."""
 
@@ -80,7 +92,7 @@ class Client:
         self._limits = {Lane.URGENT: 0, Lane.NORMAL: connections, Lane.BACKGROUND: background_connections}
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
         self._connections: dict[Lane, Connections] = {}
-        self._heads: dict[MediaType, tuple[object, bytes | None]] = {}
+        self._heads: dict[MediaType, tuple[object, _Head | None]] = {}
         self._headers: dict[MediaType, CIMultiDict[str]] = {}
         self._counters: dict[tuple[str, str], Any] = {}
         self._stopwatches: dict[str, Any] = {}
@@ -213,17 +225,17 @@ class Client:
                 self._count(method, "<error>", perf_counter() - begun)
             raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
 
-    async def _ask(self, method: str, path: str, *, head: bytes, body: bytes, lane: Lane, timeout: float) -> Answer:
+    async def _ask(self, method: str, path: str, *, head: _Head, body: bytes, lane: Lane, timeout: float) -> Answer:
         """Send a small request the short way, count it, and turn the transport's errors into ours."""
         connections = self._connections.get(lane)
         if connections is None:
             connections = self._connections[lane] = Connections(self._limits[lane])
-        server, tls = URL(self.cluster.server), self.cluster.tls
+        tls = self.cluster.tls
         request = b"%b %b%b HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (
             method.encode(),
-            server.raw_path.rstrip("/").encode(),
+            head.base_path,
             path.encode(),
-            head,
+            head.lines,
             len(body),
             body,
         )
@@ -231,7 +243,7 @@ class Client:
         try:
             answer = await connections.ask(
                 request,
-                server=server,
+                server=head.server,
                 tls=tls if isinstance(tls, ssl.SSLContext) else None,
                 server_name=self.cluster.tls_server_name,
                 timeout=timeout,
@@ -242,8 +254,8 @@ class Client:
         self._count(method, str(answer.status), perf_counter() - begun)
         return answer
 
-    def _head(self, media_type: MediaType, authorization: str | None) -> bytes | None:
-        """Header lines of a short request, kept while they stay the same; None where it must not go the short way."""
+    def _head(self, media_type: MediaType, authorization: str | None) -> _Head | None:
+        """Head of short requests, kept while it stays the same; None where they must not go the short way."""
         cluster = self.cluster
         known_for, head = self._heads.get(media_type, (None, None))
         if known_for == (cluster.server, cluster.proxy, authorization):
@@ -255,7 +267,8 @@ class Client:
             head = None
         else:
             lines = [("Host", server.host_port_subcomponent), *headers.items()]
-            head = "".join(f"{name}: {value}\r\n" for name, value in lines).encode()
+            text = "".join(f"{name}: {value}\r\n" for name, value in lines)
+            head = _Head(server=server, base_path=server.raw_path.rstrip("/").encode(), lines=text.encode())
         self._heads[media_type] = (cluster.server, cluster.proxy, authorization), head
         return head
 

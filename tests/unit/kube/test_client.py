@@ -64,6 +64,17 @@ async def test_a_conflict_is_to_be_read_again(world: World) -> None:
     assert caught.value.reason == "AlreadyExists"
 
 
+async def test_what_short_requests_have_in_common_is_made_once(world: World) -> None:
+    """Thousands of binds go to one address, below one path, with the same headers."""
+    await world.pod("a")
+    (known,) = [head for _, head in world.client._heads.values()]
+    await world.pod("b")
+
+    assert known is not None
+    assert str(known.server) == world.client.cluster.server
+    assert all(head is known for _, head in world.client._heads.values())
+
+
 async def test_a_slow_answer_is_no_answer(world: World) -> None:
     """Each request has its time; what became of it is not known."""
     before = counted("<error>", "GET")
