@@ -1,6 +1,9 @@
 """Tdm: revocable nodes by the clock."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from plugins.tdm.plugin import MOST_NAMED, TdmArgs
 from plugins.tdm.windows import parse_window
 from pyroclast.testing import Outcome, Scenario
 
+ROOT = Path(__file__).parents[3]
 NIGHT = {"tdm.revocable-zone.rz1": "22:00-6:00"}
 MAY_USE = {"volcano.sh/revocable-zone": "*"}
 PLUGINS = ("gang", "predicates", "tdm")
@@ -193,3 +197,16 @@ def test_however_many_zones_none_takes_what_it_must_not(count: int, hour: int, a
     windows = {f"tdm.revocable-zone.z{zone}": "22:00-6:00" for zone in range(count)}
 
     assert decide(scenario, "allocate", hour=hour, arguments=windows).bindings == {}
+
+
+def test_time_zones_need_no_data_of_the_system() -> None:
+    """Small images leave it out; a process that finds none reads the package's."""
+    told = subprocess.run(
+        [sys.executable, "-c", "from plugins.tdm.plugin import _zone; print(_zone('Europe/Berlin'))"],
+        env={"PYTHONTZPATH": "", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert told.stdout == "Europe/Berlin\n"
