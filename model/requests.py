@@ -24,8 +24,11 @@ __all__ = [
     "LARGEST_REQUEST",
     "SCORED_CPU_MILLIS",
     "SCORED_MEMORY_BYTES",
+    "Asked",
+    "Exact",
     "PodRequest",
     "amounts",
+    "combined",
     "is_best_effort",
     "is_counted",
     "is_resize_infeasible",
@@ -52,7 +55,8 @@ _QUALIFIED = re.compile(
 _SCORED_DEFAULTS: Final = {CPU: Fraction(SCORED_CPU_MILLIS, MILLI), MEMORY: Fraction(SCORED_MEMORY_BYTES)}
 _NO_STATUS: Final = wire.ContainerStatus()
 
-_Exact = dict[str, Fraction]
+Exact = dict[str, Fraction]
+"""Base units by resource name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +116,11 @@ def pod_request(pod: wire.Pod, volumes: Amounts | None = None) -> PodRequest:
     """
     reader = _Reader(pod)
     regular, initial = reader.containers(), reader.init_containers()
-    total = _combined(regular, initial)
+    total = combined(regular, initial)
     total[PODS] = total.get(PODS, Fraction()) + 1
     pod_level = reader.pod_level()
     defaults = {name: value for name, value in _SCORED_DEFAULTS.items() if pod_level is None or name not in total}
-    scored = _combined(_filled(regular, defaults), _filled(initial, defaults))
+    scored = combined(_filled(regular, defaults), _filled(initial, defaults))
     overhead = reader.read(pod.spec.overhead, "spec.overhead")
     for sums in (total, scored):
         sums.update(pod_level or {})
@@ -132,10 +136,10 @@ def pod_request(pod: wire.Pod, volumes: Amounts | None = None) -> PodRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Request of one container."""
+class Asked:
+    """Request, or limit, of one container."""
 
-    request: _Exact
+    request: Exact
     is_sidecar: bool = False
 
 
@@ -145,9 +149,9 @@ class _Reader:
 
     pod: wire.Pod
 
-    def read(self, resources: wire.ResourceList, path: str) -> _Exact:
+    def read(self, resources: wire.ResourceList, path: str) -> Exact:
         """Read a resource list exactly."""
-        exact: _Exact = {}
+        exact: Exact = {}
         for name, text in resources.items():
             if not is_counted(name):
                 continue
@@ -160,25 +164,25 @@ class _Reader:
             exact[name] = value
         return exact
 
-    def containers(self) -> list[_Asked]:
+    def containers(self) -> list[Asked]:
         """Read what regular containers ask for."""
         statuses = self.pod.status.container_statuses
         return [
-            _Asked(self._container(container, statuses, f"spec.containers[{position}]"))
+            Asked(self._container(container, statuses, f"spec.containers[{position}]"))
             for position, container in enumerate(self.pod.spec.containers)
         ]
 
-    def init_containers(self) -> list[_Asked]:
+    def init_containers(self) -> list[Asked]:
         """Read what init containers ask for; only sidecars can be resized."""
         asked = []
         for position, container in enumerate(self.pod.spec.init_containers):
             is_sidecar = container.restart_policy == "Always"
             statuses = self.pod.status.init_container_statuses if is_sidecar else ()
             path = f"spec.initContainers[{position}]"
-            asked.append(_Asked(self._container(container, statuses, path), is_sidecar))
+            asked.append(Asked(self._container(container, statuses, path), is_sidecar))
         return asked
 
-    def pod_level(self) -> _Exact | None:
+    def pod_level(self) -> Exact | None:
         """Read pod-level requests, None where there are none."""
         resources = self.pod.spec.resources
         if resources is None or not resources.requests:
@@ -187,7 +191,7 @@ class _Reader:
         supported = {n: v for n, v in exact.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")}
         return supported or None
 
-    def _container(self, container: wire.Container, statuses: Iterable[wire.ContainerStatus], path: str) -> _Exact:
+    def _container(self, container: wire.Container, statuses: Iterable[wire.ContainerStatus], path: str) -> Exact:
         request = self.read(container.resources.requests, f"{path}.resources.requests")
         status = next((each for each in statuses if each.name == container.name), _NO_STATUS)
         if status.resources is None:
@@ -207,13 +211,13 @@ def is_resize_infeasible(pod: wire.Pod) -> bool:
     )
 
 
-def _combined(regular: list[_Asked], initial: list[_Asked]) -> _Exact:
+def combined(regular: list[Asked], initial: list[Asked]) -> Exact:
     """Add up what runs side by side, and take the most that any moment of the start needs."""
-    total: _Exact = {}
+    total: Exact = {}
     for container in regular:
         _add(total, container.request)
-    sidecars: _Exact = {}
-    most: _Exact = {}
+    sidecars: Exact = {}
+    most: Exact = {}
     for container in initial:
         if container.is_sidecar:
             _add(total, container.request)
@@ -227,16 +231,16 @@ def _combined(regular: list[_Asked], initial: list[_Asked]) -> _Exact:
     return total
 
 
-def _filled(containers: list[_Asked], defaults: _Exact) -> list[_Asked]:
-    return [_Asked(defaults | container.request, container.is_sidecar) for container in containers]
+def _filled(containers: list[Asked], defaults: Exact) -> list[Asked]:
+    return [Asked(defaults | container.request, container.is_sidecar) for container in containers]
 
 
-def _add(sums: _Exact, more: _Exact) -> None:
+def _add(sums: Exact, more: Exact) -> None:
     for name, value in more.items():
         sums[name] = sums[name] + value if name in sums else value
 
 
-def _take_larger(sums: _Exact, other: _Exact) -> None:
+def _take_larger(sums: Exact, other: Exact) -> None:
     for name, value in other.items():
         if name not in sums or value > sums[name]:
             sums[name] = value

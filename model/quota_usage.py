@@ -1,0 +1,133 @@
+"""Quota usage: what a pod counts for in a ResourceQuota, which is what the minimum of a pod group is made of.
+
+The rules are those of Kubernetes' pod evaluator: effective requests under their own name and with `requests.` before
+it, limits with `limits.`, the pod itself as `pods` and `count/pods`; extended resources by `requests.` alone. As in
+Volcano their own name is added, so that queues can count them too.
+
+Example: three pods of 1 CPU make cpu 3, requests.cpu 3, pods 3, count/pods 3.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from model import wire
+from model.errors import ObjectError
+from model.quantity import QuantityError, format_bytes, format_count, format_millis, millis, parse, units
+from model.requests import Asked, Exact, combined
+from model.wire.base import EMPTY, ResourceList, Wire
+
+__all__ = ["PodNeeds", "add_usages", "pod_needs", "quota_usage", "usage_text"]
+
+_CPU: Final = "cpu"
+_BY_OWN_NAME: Final = frozenset({_CPU, "memory", "ephemeral-storage"})
+_POD_LEVEL: Final = frozenset({_CPU, "memory"})
+_HUGE_PAGES: Final = "hugepages-"
+_REQUESTS: Final = "requests."
+_LIMITS: Final = "limits."
+
+
+class PodNeeds(Wire, frozen=True, kw_only=True):
+    """The part of a pod's spec that says what it needs."""
+
+    containers: tuple[wire.Container, ...] = ()
+    init_containers: tuple[wire.Container, ...] = ()
+    overhead: ResourceList = EMPTY
+    resources: wire.ResourceRequirements | None = None
+
+
+_NEEDS: Final = wire.Decoder("Pod", PodNeeds)
+
+
+def pod_needs(spec: Mapping[str, Any]) -> PodNeeds:
+    """Read what a pod needs from its spec, or its template's, as plain JSON.
+
+    Raises:
+        ObjectError: A field has the wrong type.
+    """
+    return _NEEDS.convert(spec)
+
+
+def quota_usage(needs: PodNeeds | wire.PodSpec) -> Exact:
+    """Return what one pod counts for, exactly.
+
+    Raises:
+        ObjectError: An amount is no quantity.
+    """
+    requests = _effective(needs, lambda resources: resources.requests)
+    limits = _effective(needs, lambda resources: resources.limits)
+    for name, amount in _read(needs.overhead, "overhead").items():
+        requests[name] = requests.get(name, Fraction()) + amount
+        if limits.get(name):  # what is not limited is not limited by its overhead
+            limits[name] += amount
+    usage = {"pods": Fraction(1), "count/pods": Fraction(1)}
+    for name, amount in requests.items():
+        if name in _BY_OWN_NAME or name.startswith(_HUGE_PAGES) or _is_extended(name):
+            usage[name] = usage[_REQUESTS + name] = amount
+    usage.update((_LIMITS + name, amount) for name, amount in limits.items() if name in _BY_OWN_NAME)
+    return usage
+
+
+def add_usages(*usages: tuple[Exact, int]) -> Exact:
+    """Add up usages, each so many times; those that count no times leave nothing, not even a zero."""
+    total: Exact = {}
+    for usage, times in usages:
+        if times > 0:
+            for name, amount in usage.items():
+                total[name] = total.get(name, Fraction()) + amount * times
+    return total
+
+
+def usage_text(usage: Exact) -> dict[str, str]:
+    """Write amounts as quantities, by name."""
+    return {name: _text(name, usage[name]) for name in sorted(usage)}
+
+
+def _effective(
+    needs: PodNeeds | wire.PodSpec, amounts_of: Callable[[wire.ResourceRequirements], ResourceList]
+) -> Exact:
+    """Return the effective requests or limits of a pod without its overhead."""
+    regular = [_asked(container, amounts_of, "containers", at) for at, container in enumerate(needs.containers)]
+    initial = [
+        _asked(container, amounts_of, "initContainers", at) for at, container in enumerate(needs.init_containers)
+    ]
+    effective = combined(regular, initial)
+    if needs.resources is not None:
+        for name, amount in _read(amounts_of(needs.resources), "resources").items():
+            if name in _POD_LEVEL or name.startswith(_HUGE_PAGES):
+                effective[name] = amount
+    return effective
+
+
+def _asked(
+    container: wire.Container,
+    amounts_of: Callable[[wire.ResourceRequirements], ResourceList],
+    where: str,
+    at: int,
+) -> Asked:
+    amounts = _read(amounts_of(container.resources), f"{where}[{at}].resources")
+    return Asked(amounts, is_sidecar=container.restart_policy == "Always")
+
+
+def _read(resources: ResourceList, path: str) -> Exact:
+    exact: Exact = {}
+    for name, text in resources.items():
+        try:
+            exact[name] = parse(text)
+        except QuantityError as error:
+            raise ObjectError("Pod", "(spec)", f"{path}.{name}", str(error)) from error
+    return exact
+
+
+def _is_extended(name: str) -> bool:
+    """Tell whether a resource is a device or the like, in Kubernetes' words an extended resource."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith(_REQUESTS)
+
+
+def _text(name: str, amount: Fraction) -> str:
+    resource = name.removeprefix(_REQUESTS).removeprefix(_LIMITS)
+    if resource == _CPU or amount.denominator != 1:
+        return format_millis(millis(amount))
+    if resource in _BY_OWN_NAME or resource.startswith(_HUGE_PAGES):
+        return format_bytes(units(amount))
+    return format_count(units(amount))
