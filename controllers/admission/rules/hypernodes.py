@@ -1,0 +1,59 @@
+"""HyperNodes: at least one member, and patterns that are patterns."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.rules.shape import read
+from model.api.topology import HyperNode
+
+__all__ = ["faults_of"]
+
+
+def faults_of(
+    hyper_node: Mapping[str, Any] | HyperNode,
+    old: Mapping[str, Any] | HyperNode | None = None,
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a HyperNode; nothing where its spec is what it was.
+
+    Args:
+        hyper_node: The HyperNode, as JSON or as its struct.
+        old: What it was; None when it is new.
+        lookups: Not asked.
+    """
+    return tuple(_faults(hyper_node, old))
+
+
+def _faults(value: Mapping[str, Any] | HyperNode, old: Mapping[str, Any] | HyperNode | None) -> Iterator[Fault]:
+    hyper_node = read(HyperNode, value)
+    if isinstance(hyper_node, Fault):
+        yield hyper_node
+        return
+    if old is not None:
+        earlier = read(HyperNode, old)
+        if isinstance(earlier, HyperNode) and earlier.spec == hyper_node.spec:
+            return
+    if not hyper_node.spec.members:
+        yield Fault(field="spec.members", expected="at least one member", rule="member must have at least one member")
+    for number, member in enumerate(hyper_node.spec.members):
+        if member.selector.regex_match is not None:
+            pattern = member.selector.regex_match.pattern
+            wrong = _wrong(pattern)
+            if wrong:
+                yield Fault(
+                    field=f"spec.members[{number}].selector.regexMatch.pattern",
+                    value=pattern,
+                    expected="a regular expression",
+                    rule=f"member regexMatch pattern is invalid: {wrong}",
+                )
+
+
+def _wrong(pattern: str) -> str | None:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None

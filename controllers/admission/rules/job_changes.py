@@ -1,0 +1,113 @@
+"""What may change of a Job that runs: its size, its gang and its priority."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from controllers.admission.faults import Fault
+from controllers.admission.rules.differences import differences
+from controllers.admission.rules.partitions import partition_faults
+from controllers.admission.rules.topology import topology_faults
+from model.api.batch import Job, JobSpec, TaskSpec
+
+__all__ = ["change_faults", "is_settled"]
+
+_MOST_NAMED: Final = 5
+"""Changed fields named in a message."""
+
+
+def is_settled(old: Job, job: Job) -> bool:
+    """Tell whether nothing is to be judged: the spec is what it was, or the Job is on its way out.
+
+    A Job that was stored before a rule came must still lose its finalizers.
+    """
+    return bool(job.metadata.deletion_timestamp) or old.spec == job.spec
+
+
+def change_faults(old: Job, job: Job) -> Iterator[Fault]:
+    """Find what is wrong with a change."""
+    for number, task in enumerate(job.spec.tasks):
+        yield from _size_faults(task, f"spec.tasks[{number}]")
+        yield from partition_faults(task, f"spec.tasks[{number}]", job.metadata.name)
+    yield from _gang_faults(job.spec)
+    yield from topology_faults(job.spec.network_topology, "spec.networkTopology")
+    if len(old.spec.tasks) != len(job.spec.tasks):
+        yield Fault(
+            field="spec.tasks",
+            value=f"{len(job.spec.tasks)} tasks",
+            expected=f"{len(old.spec.tasks)} tasks",
+            rule="job updates may not add or remove tasks",
+        )
+        return
+    changed = list(differences(_fixed(old.spec), _fixed(job.spec), "spec"))
+    if changed:
+        yield Fault(
+            field=changed[0],
+            value=f"changes of {', '.join(changed[:_MOST_NAMED])}{', …' if len(changed) > _MOST_NAMED else ''}",
+            expected="minAvailable, priorityClassName, tasks[*].replicas and tasks[*].minAvailable to change alone",
+            rule="job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` "
+            "and `PriorityClassName`",
+        )
+
+
+def _size_faults(task: TaskSpec, field: str) -> Iterator[Fault]:
+    if task.replicas < 0:
+        yield Fault(
+            field=f"{field}.replicas",
+            value=task.replicas,
+            expected="at least 0",
+            rule=f"'replicas' must be >= 0 in task: {task.name}",
+        )
+    minimum = task.min_available
+    if minimum is None:
+        return
+    if minimum < 0:
+        yield Fault(
+            field=f"{field}.minAvailable",
+            value=minimum,
+            expected="at least 0",
+            rule=f"'minAvailable' must be >= 0 in task: {task.name}",
+        )
+    elif minimum > task.replicas:
+        yield Fault(
+            field=f"{field}.minAvailable",
+            value=minimum,
+            expected=f"at most {task.replicas}, its replicas",
+            rule=f"'minAvailable' must be <= 'replicas' in task: {task.name}",
+        )
+
+
+def _gang_faults(spec: JobSpec) -> Iterator[Fault]:
+    total = sum(task.replicas for task in spec.tasks)
+    if spec.min_available > total:
+        yield Fault(
+            field="spec.minAvailable",
+            value=spec.min_available,
+            expected=f"at most {total}, the sum of all replicas",
+            rule="job 'minAvailable' must not be greater than total replicas",
+        )
+    elif spec.min_available < 0:
+        yield Fault(
+            field="spec.minAvailable",
+            value=spec.min_available,
+            expected="at least 0",
+            rule="job 'minAvailable' must be >= 0",
+        )
+
+
+def _fixed(spec: JobSpec) -> dict[str, Any]:
+    """Return what may not change of a spec, as JSON.
+
+    The name of a claim that the controller makes is its to fill in.
+    """
+    plain: dict[str, Any] = msgspec.to_builtins(spec)
+    for name in ("minAvailable", "priorityClassName"):
+        plain.pop(name, None)
+    for task in plain.get("tasks", ()):
+        for name in ("replicas", "minAvailable"):
+            task.pop(name, None)
+    for volume in plain.get("volumes", ()):
+        if volume.get("volumeClaim") is not None:
+            volume.pop("volumeClaimName", None)
+    return plain

@@ -1,0 +1,58 @@
+"""Job flows: each flow waits for flows that there are, and none waits for itself."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.rules.acyclic import in_a_circle
+from controllers.admission.rules.shape import read
+from model.api.flow import JobFlow
+
+__all__ = ["faults_of"]
+
+
+def faults_of(
+    job_flow: Mapping[str, Any] | JobFlow,
+    old: Mapping[str, Any] | JobFlow | None = None,
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a job flow; nothing where its spec is what it was.
+
+    Args:
+        job_flow: The flow, as JSON or as its struct.
+        old: What it was; None when it is new.
+        lookups: Not asked.
+    """
+    return tuple(_faults(job_flow, old))
+
+
+def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow | None) -> Iterator[Fault]:
+    job_flow = read(JobFlow, value)
+    if isinstance(job_flow, Fault):
+        yield job_flow
+        return
+    if old is not None:
+        earlier = read(JobFlow, old)
+        if isinstance(earlier, JobFlow) and earlier.spec == job_flow.spec:
+            return
+    waits_for = {flow.name: flow.depends_on.targets if flow.depends_on else () for flow in job_flow.spec.flows}
+    unknown = False
+    for number, flow in enumerate(job_flow.spec.flows):
+        for place, target in enumerate(flow.depends_on.targets if flow.depends_on else ()):
+            if target not in waits_for:
+                unknown = True
+                yield Fault(
+                    field=f"spec.flows[{number}].dependsOn.targets[{place}]",
+                    value=target,
+                    expected=f"one of {', '.join(waits_for)}",
+                    rule=f"jobflow Flow is not DAG: vertex is not defined: {target}",
+                )
+    circle = in_a_circle(waits_for)
+    if circle and not unknown:
+        yield Fault(
+            field="spec.flows",
+            value=circle,
+            expected="flows that do not wait for each other in a circle",
+            rule="jobflow Flow is not DAG",
+        )

@@ -1,0 +1,248 @@
+"""Jobs: what is filled in of a new one, and what is wrong with a new or changed one.
+
+The rules are Volcano's, its words are in the messages; docs/admission.md lists them. All faults are told at once.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.patches import Patch, add
+from controllers.admission.rules.acyclic import in_a_circle
+from controllers.admission.rules.job_changes import change_faults, is_settled
+from controllers.admission.rules.job_volumes import volume_faults
+from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
+from controllers.admission.rules.numa import numa_faults
+from controllers.admission.rules.partitions import partition_faults
+from controllers.admission.rules.policies import policy_faults
+from controllers.admission.rules.queue_use import queue_use_faults
+from controllers.admission.rules.shape import member, read
+from controllers.admission.rules.templates import template_faults
+from controllers.admission.rules.topology import topology_faults
+from controllers.jobs.plugins.flags import flag, parse
+from model.api.batch import Job, JobSpec, TaskSpec
+from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, DEFAULT_TASK
+
+__all__ = ["PLUGINS", "defaulted", "faults_of"]
+
+PLUGINS: Final = ("env", "hcclrank", "mpi", "pytorch", "ray", "ssh", "svc", "tensorflow")
+"""Job plugins that there are."""
+
+_MAX_RETRY: Final = 3
+_NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
+"""Plugins whose pods find each other by the names that `svc` gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MpiFlags:
+    """Arguments of the plugin mpi, as far as a rule is about them."""
+
+    master: str = flag("master", "master")
+    worker: str = flag("worker", "worker")
+    port: int = flag("port", 22)
+
+
+def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER) -> list[Patch]:
+    """Return what to fill in of a new Job.
+
+    What has a wrong type is left for the API server to refuse.
+
+    Args:
+        job: The Job, as JSON.
+        scheduler_name: Who schedules Jobs that name nobody.
+    """
+    spec = job.get("spec")
+    if not isinstance(spec, Mapping):
+        return []
+    patches = [
+        *([add("spec", "queue", value=DEFAULT_QUEUE)] if not spec.get("queue") else ()),
+        *([add("spec", "schedulerName", value=scheduler_name)] if not spec.get("schedulerName") else ()),
+        *([add("spec", "maxRetry", value=_MAX_RETRY)] if not spec.get("maxRetry") else ()),
+    ]
+    tasks = spec.get("tasks")
+    minimums = []
+    for number, task in enumerate(tasks if isinstance(tasks, Sequence) and not isinstance(tasks, str) else ()):
+        if isinstance(task, Mapping):
+            patches += _task_defaults(task, number)
+            minimums.append(_minimum(task))
+    if not spec.get("minAvailable") and minimums and None not in minimums:
+        patches.append(add("spec", "minAvailable", value=sum(filter(None, minimums))))
+    return patches + _plugin_defaults(spec.get("plugins"))
+
+
+def faults_of(
+    job: Mapping[str, Any] | Job,
+    old: Mapping[str, Any] | Job | None = None,
+    lookups: Lookups | None = None,
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a Job.
+
+    Args:
+        job: The Job, as JSON or as its struct; defaults are filled in.
+        old: What it was; None when it is new. A change is judged by the rules of changes.
+        lookups: The queues; without them nothing is said about queues.
+    """
+    return tuple(_faults(job, old, lookups))
+
+
+def _faults(
+    value: Mapping[str, Any] | Job, old: Mapping[str, Any] | Job | None, lookups: Lookups | None
+) -> Iterator[Fault]:
+    job = read(Job, value)
+    if isinstance(job, Fault):
+        yield job
+    elif old is None:
+        yield from _creation_faults(job, lookups)
+    else:
+        earlier = read(Job, old)
+        if isinstance(earlier, Fault):
+            yield from _creation_faults(job, lookups)
+        elif not is_settled(earlier, job):
+            yield from change_faults(earlier, job)
+
+
+# --- defaults --------------------------------------------------------------------------------------------------------
+
+
+def _task_defaults(task: Mapping[str, Any], number: int) -> Iterator[Patch]:
+    if not task.get("name"):
+        yield add("spec", "tasks", number, "name", value=f"{DEFAULT_TASK}{number}")
+    pod = member(task, "template", "spec")
+    if isinstance(pod, Mapping) and pod.get("hostNetwork") is True and not pod.get("dnsPolicy"):
+        yield add("spec", "tasks", number, "template", "spec", "dnsPolicy", value="ClusterFirstWithHostNet")
+    minimum = _minimum(task)
+    if task.get("minAvailable") is None and minimum is not None:
+        yield add("spec", "tasks", number, "minAvailable", value=minimum)
+    if not task.get("maxRetry"):
+        yield add("spec", "tasks", number, "maxRetry", value=_MAX_RETRY)
+
+
+def _minimum(task: Mapping[str, Any]) -> int | None:
+    """Return how many pods of a task must run together; None where a number is no number."""
+    minimum = task.get("minAvailable")
+    if minimum is None:
+        partitions = member(task, "partitionPolicy", "minPartitions") or 0
+        size = member(task, "partitionPolicy", "partitionSize")
+        if _is_count(partitions) and partitions > 0:
+            return partitions * size if _is_count(size) else None
+        minimum = task.get("replicas") or 0
+    return minimum if _is_count(minimum) else None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _plugin_defaults(plugins: object) -> list[Patch]:
+    if not isinstance(plugins, Mapping):
+        return []
+    wanted = (("svc", not _NEED_NAMES.isdisjoint(plugins)), ("ssh", "mpi" in plugins))
+    return [add("spec", "plugins", name, value=[]) for name, is_wanted in wanted if is_wanted and name not in plugins]
+
+
+# --- faults of new jobs ----------------------------------------------------------------------------------------------
+
+
+def _creation_faults(job: Job, lookups: Lookups | None) -> Iterator[Fault]:
+    spec, name = job.spec, job.metadata.name
+    if name and not is_qualified_name(name):
+        yield Fault(
+            field="metadata.name",
+            value=name,
+            expected=QUALIFIED_NAME,
+            rule=f"create job with name {name} validate failed",
+        )
+    if not spec.tasks:
+        yield Fault(field="spec.tasks", expected="at least one task", rule="No task specified in job spec")
+    yield from _plugin_faults(spec)
+    yield from topology_faults(spec.network_topology, "spec.networkTopology")
+    yield from _tasks_faults(job)
+    yield from _gang_faults(spec)
+    yield from policy_faults(spec.policies, "spec.policies")
+    yield from volume_faults(spec.volumes, "spec.volumes")
+    if lookups is not None:
+        yield from queue_use_faults(spec.queue or DEFAULT_QUEUE, "job", lookups, only_leaves=True)
+    yield from _dependency_faults(spec.tasks)
+
+
+def _gang_faults(spec: JobSpec) -> Iterator[Fault]:
+    total = sum(task.replicas for task in spec.tasks)
+    if total < spec.min_available:
+        yield Fault(
+            field="spec.minAvailable",
+            value=spec.min_available,
+            expected=f"at most {total}, the sum of all replicas",
+            rule="job 'minAvailable' should not be greater than total replicas in tasks",
+        )
+
+
+def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
+    for name in sorted(spec.plugins):
+        if name not in PLUGINS:
+            yield Fault(
+                field="spec.plugins",
+                value=name,
+                expected=f"one of {', '.join(PLUGINS)}",
+                rule=f"unable to find job plugin: {name}",
+            )
+    if "mpi" in spec.plugins:
+        master = parse(_MpiFlags, "mpi", spec.plugins["mpi"])[0].master
+        if all(task.name != master for task in spec.tasks):
+            yield Fault(
+                field="spec.plugins.mpi",
+                value=master,
+                expected=f"one of {', '.join(task.name for task in spec.tasks)}" if spec.tasks else "a task",
+                rule="The specified mpi master task was not found",
+            )
+
+
+def _tasks_faults(job: Job) -> Iterator[Fault]:
+    names: set[str] = set()
+    for number, task in enumerate(job.spec.tasks):
+        if task.name in names:
+            yield Fault(
+                field=f"spec.tasks[{number}].name",
+                value=task.name,
+                expected="a name of its own",
+                rule=f"duplicated task name {task.name}",
+            )
+        names.add(task.name)
+        yield from _task_faults(job.metadata.name, task, number)
+
+
+def _task_faults(job: str, task: TaskSpec, number: int) -> Iterator[Fault]:
+    field = f"spec.tasks[{number}]"
+    if task.min_available is not None and task.min_available > task.replicas:
+        yield Fault(
+            field=f"{field}.minAvailable",
+            value=task.min_available,
+            expected=f"at most {task.replicas}, its replicas",
+            rule=f"'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job}",
+        )
+    yield from policy_faults(task.policies, f"{field}.policies")
+    pod = f"{job}-{task.name}-{number}"
+    if job and not is_qualified_name(pod):
+        yield Fault(
+            field=f"{field}.name",
+            value=task.name,
+            expected=QUALIFIED_NAME,
+            rule=f"create pod with name {pod} validate failed",
+        )
+    yield from template_faults(task.template, f"{field}.template")
+    yield from numa_faults(task, field, number)
+    yield from partition_faults(task, field, job)
+
+
+def _dependency_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:
+    waits_for = {task.name: task.depends_on.name if task.depends_on else () for task in tasks}
+    stuck = in_a_circle(waits_for)
+    for number, task in enumerate(tasks):
+        if task.depends_on is not None and task.name in stuck:
+            yield Fault(
+                field=f"spec.tasks[{number}].dependsOn.name",
+                value=list(task.depends_on.name),
+                expected=f"among {', '.join(waits_for)}, and none that waits for this one",
+                rule="job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)",
+            )

@@ -1,0 +1,56 @@
+"""NUMA alignment of a task: it is given in whole CPUs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.rules.shape import member
+from model import quantity
+from model.api.batch import NumaPolicy, TaskSpec
+
+__all__ = ["numa_faults"]
+
+_WITHOUT: Final = frozenset({"", NumaPolicy.NONE})
+
+
+def numa_faults(task: TaskSpec, field: str, number: int) -> Iterator[Fault]:
+    """Find containers that ask for no whole CPUs though the task wants them aligned.
+
+    Args:
+        task: The task.
+        field: Where it stands.
+        number: Its number in the Job, for the message.
+    """
+    if task.topology_policy in _WITHOUT:
+        return
+    place = 0
+    for group in ("containers", "initContainers"):
+        containers = member(task.template, "spec", group)
+        for position, container in enumerate(containers if isinstance(containers, list) else ()):
+            cpu = _cpu_request(container)
+            if not _is_whole(cpu):
+                yield Fault(
+                    field=f"{field}.template.spec.{group}[{position}].resources.requests.cpu",
+                    value=cpu,
+                    expected=f"1 or another whole number of CPUs, as `topologyPolicy` is {task.topology_policy}",
+                    rule=f"the cpu request isn't an integer in spec.task[{number}] container[{place}].",
+                )
+            place += 1
+
+
+def _cpu_request(container: object) -> object:
+    """Return what a container asks for: its limit where it has no requests at all."""
+    resources: Any = member(container, "resources")
+    requests = member(resources, "requests")
+    asked = requests if isinstance(requests, Mapping) and requests else member(resources, "limits")
+    return member(asked, "cpu")
+
+
+def _is_whole(cpu: object) -> bool:
+    if not isinstance(cpu, str | int | float) or isinstance(cpu, bool):
+        return False
+    try:
+        amount = quantity.parse(cpu)
+    except quantity.QuantityError:
+        return True  # the rules of templates say it
+    return amount != 0 and amount.denominator == 1

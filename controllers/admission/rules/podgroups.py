@@ -1,0 +1,55 @@
+"""Pod groups: the queue of their namespace, and which queues take them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.patches import Patch, add
+from controllers.admission.rules.queue_use import queue_use_faults
+from controllers.admission.rules.shape import member, read
+from controllers.admission.rules.topology import topology_faults
+from model.api.names import DEFAULT_QUEUE, POD_QUEUE_NAME
+from model.api.scheduling import PodGroup
+
+__all__ = ["defaulted", "faults_of"]
+
+
+def defaulted(pod_group: Mapping[str, Any], namespace_annotations: Mapping[str, str]) -> list[Patch]:
+    """Return what to fill in of a new pod group: the queue that its namespace names, where it is in the default one."""
+    queue = namespace_annotations.get(POD_QUEUE_NAME)
+    if queue is None or member(pod_group, "spec", "queue") != DEFAULT_QUEUE:
+        return []
+    return [add("spec", "queue", value=queue)]
+
+
+def faults_of(
+    pod_group: Mapping[str, Any] | PodGroup,
+    old: Mapping[str, Any] | PodGroup | None = None,
+    lookups: Lookups | None = None,
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a new pod group; of one that was admitted nothing is asked again.
+
+    Args:
+        pod_group: The pod group, as JSON or as its struct.
+        old: What it was; None when it is new.
+        lookups: The queues; without them nothing is said about queues.
+    """
+    return () if old is not None else tuple(_faults(pod_group, lookups))
+
+
+def _faults(value: Mapping[str, Any] | PodGroup, lookups: Lookups | None) -> Iterator[Fault]:
+    pod_group = read(PodGroup, value)
+    if isinstance(pod_group, Fault):
+        yield pod_group
+        return
+    spec = pod_group.spec
+    if lookups is not None and spec.queue:
+        yield from queue_use_faults(spec.queue, "PodGroup", lookups, only_leaves=False)
+    yield from topology_faults(spec.network_topology, "spec.networkTopology")
+    for number, policy in enumerate(spec.sub_group_policy):
+        yield from topology_faults(
+            policy.network_topology,
+            f"spec.subGroupPolicy[{number}].networkTopology",
+            of=f"in subGroupPolicy '{policy.name}': ",
+        )

@@ -1,0 +1,140 @@
+"""Pods: disruption budgets of gangs, resource groups, and the gate of their queue.
+
+Only pods of our schedulers are judged. Resource groups are an operator's: the first whose matcher meets a new pod
+gives it node labels, tolerations, an affinity where it has none, and a scheduler.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.patches import Patch, add
+from controllers.admission.resource_groups import ResourceGroup
+from controllers.admission.rules.shape import member, read
+from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from model.wire.base import ObjectMeta, Wire
+
+__all__ = ["defaulted", "faults_of"]
+
+_BUDGETS: Final = (MIN_AVAILABLE, MAX_UNAVAILABLE)
+_COUNT = re.compile(r"[+-]?[0-9]+")
+_PERCENTAGE = re.compile(r"[+-]?[0-9]+%")
+
+
+class _PodSpec(Wire, frozen=True, kw_only=True):
+    scheduler_name: str = ""
+
+
+class _Pod(Wire, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _PodSpec = _PodSpec()
+
+
+def defaulted(
+    pod: Mapping[str, Any],
+    *,
+    namespace: str = "",
+    groups: Sequence[ResourceGroup] = (),
+    gates_pods: bool = False,
+) -> list[Patch]:
+    """Return what to fill in of a new pod.
+
+    Args:
+        pod: The pod, as JSON.
+        namespace: Where it is made; a new pod does not say it itself.
+        groups: Resource groups, in order.
+        gates_pods: Pods that ask for it wait behind a gate until their queue admits them.
+    """
+    annotations = member(pod, "metadata", "annotations")
+    known = annotations if isinstance(annotations, Mapping) else {}
+    patches = list(_gate(pod, known)) if gates_pods else []
+    where = member(pod, "metadata", "namespace") or namespace
+    group = next((each for each in groups if each.matches(where, known)), None)
+    return patches if group is None else [*patches, *_group_patches(pod, group)]
+
+
+def faults_of(
+    pod: Mapping[str, Any],
+    old: Mapping[str, Any] | None = None,
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    *,
+    scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a new pod of our schedulers; of others, and of changes, nothing is said.
+
+    Args:
+        pod: The pod, as JSON.
+        old: What it was; None when it is new.
+        lookups: Not asked.
+        scheduler_names: Our schedulers.
+    """
+    if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
+        return ()
+    return tuple(_faults(pod))
+
+
+def _faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+    pod = read(_Pod, value)
+    if isinstance(pod, Fault):
+        yield pod
+        return
+    given = [key for key in _BUDGETS if key in pod.metadata.annotations]
+    for key in given:
+        yield from _budget_faults(key, pod.metadata.annotations[key])
+    if len(given) > 1:
+        yield Fault(
+            field="metadata.annotations",
+            value=given,
+            expected="one of the two",
+            rule=f"not allow configure multiple annotations <{given}> at same time",
+        )
+
+
+def _budget_faults(key: str, value: str) -> Iterator[Fault]:
+    field = f"metadata.annotations[{key}]"
+    if _COUNT.fullmatch(value):
+        if int(value) <= 0:
+            yield Fault(
+                field=field,
+                value=value,
+                expected="at least 1",
+                rule=f'invalid value <"{value}"> for {key}, it must be a positive integer',
+            )
+    elif not _PERCENTAGE.fullmatch(value) or not 0 < int(value[:-1]) < 100:
+        yield Fault(
+            field=field,
+            value=value,
+            expected="a count of at least 1, or 1% to 99%",
+            rule=f'invalid value <"{value}"> for {key}, it must be a valid percentage which between 1% ~ 99%',
+        )
+
+
+def _gate(pod: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[Patch]:
+    if annotations.get(QUEUE_ALLOCATION_GATE) != "true":
+        return
+    gate, gates = {"name": QUEUE_ALLOCATION_GATE}, member(pod, "spec", "schedulingGates")
+    if gates is None:
+        yield add("spec", "schedulingGates", value=[gate])
+    elif isinstance(gates, list) and gate not in gates:
+        yield add("spec", "schedulingGates", "-", value=gate)
+
+
+def _group_patches(pod: Mapping[str, Any], group: ResourceGroup) -> Iterator[Patch]:
+    spec = member(pod, "spec")
+    if not isinstance(spec, Mapping):
+        return
+    if group.labels:
+        yield add("spec", "nodeSelector", value={**_mapping(spec.get("nodeSelector")), **group.labels})
+    if group.affinity is not None and spec.get("affinity") is None:
+        yield add("spec", "affinity", value=group.affinity)
+    if group.tolerations:
+        own = spec.get("tolerations")
+        yield add("spec", "tolerations", value=[*(own if isinstance(own, list) else ()), *group.tolerations])
+    if group.scheduler_name:
+        yield add("spec", "schedulerName", value=group.scheduler_name)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

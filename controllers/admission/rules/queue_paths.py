@@ -1,0 +1,71 @@
+"""Paths of queues in the tree of hierarchical drf: two annotations, names and weights, of equal length."""
+
+import math
+from collections.abc import Iterator
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
+from model.api.scheduling import Queue
+
+__all__ = ["path_faults", "rooted"]
+
+
+def rooted(path: str) -> bool:
+    """Tell whether a path begins at the root."""
+    return path.partition("/")[0] == ROOT_QUEUE
+
+
+def path_faults(queue: Queue, lookups: Lookups | None) -> Iterator[Fault]:
+    """Find what is wrong with a queue's path.
+
+    Args:
+        queue: The queue.
+        lookups: The other queues; without them nothing is said about their paths.
+    """
+    path, weights = (queue.metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS))
+    if not path and not weights:
+        return
+    field, weights_field = (f"metadata.annotations[{key}]" for key in (HIERARCHY, HIERARCHY_WEIGHTS))
+    length, count = len(path.split("/")), len(weights.split("/"))
+    if length != count:
+        yield Fault(
+            field=field,
+            value=path,
+            expected=f"{count} names, as {HIERARCHY_WEIGHTS} has weights",
+            rule=f"{HIERARCHY} must have the same length with {HIERARCHY_WEIGHTS}",
+        )
+        return
+    yield from _weight_faults(weights, weights_field)
+    for other in lookups.queues() if lookups is not None else ():
+        longer = other.metadata.annotations.get(HIERARCHY, "")
+        if other.metadata.name != queue.metadata.name and longer.startswith(f"{path}/"):
+            yield Fault(
+                field=field,
+                value=path,
+                expected="a path that no other queue's path goes on from",
+                rule=f"{path} is not allowed to be in the sub path of {longer} of queue {other.metadata.name}",
+            )
+            return
+
+
+def _weight_faults(weights: str, field: str) -> Iterator[Fault]:
+    for weight in weights.split("/"):
+        try:
+            number = float(weight)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            yield Fault(
+                field=field,
+                value=weights,
+                expected="numbers greater than 0",
+                rule=f"{weight} in the {weights} is invalid number",
+            )
+        elif number <= 0:
+            yield Fault(
+                field=field,
+                value=weights,
+                expected="numbers greater than 0",
+                rule=f"{weight} in the {weights} must be larger than 0",
+            )

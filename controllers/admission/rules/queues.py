@@ -1,0 +1,209 @@
+"""Queues: what is filled in of a new one, what is wrong with a new or changed one, and which must stay.
+
+The rules are Volcano's, its words are in the messages; docs/admission.md lists them. Amounts are compared exactly.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.patches import Patch, add
+from controllers.admission.rules.queue_paths import path_faults, rooted
+from controllers.admission.rules.queue_tree import allocated_pods, parent_faults, tree_amount_faults
+from controllers.admission.rules.shape import member, read
+from controllers.admission.rules.templates.resources import amount_faults, amounts_of
+from model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
+from model.api.scheduling import Queue, QueueSpec, QueueState
+
+__all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of"]
+
+_STATES: Final = ("", QueueState.OPEN, QueueState.CLOSED)
+"""States that users may write; the others are the controller's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLimits:
+    """What an operator may choose."""
+
+    max_depth: int = 5
+    """Most queues from one below the root down to the deepest."""
+    protects_root: bool = True
+    """The amounts of the root queue may not be changed."""
+    keeps_queues_in_use: bool = False
+    """A queue with allocated pods may not be deleted."""
+
+
+def defaulted(queue: Mapping[str, Any]) -> list[Patch]:
+    """Return what to fill in of a new queue; what has a wrong type is left for the API server to refuse."""
+    patches = []
+    path, weights = (member(queue, "metadata", "annotations", key) for key in (HIERARCHY, HIERARCHY_WEIGHTS))
+    if isinstance(path, str) and isinstance(weights, str) and path and weights and not rooted(path):
+        patches.append(add("metadata", "annotations", HIERARCHY, value=f"{ROOT_QUEUE}/{path}"))
+        patches.append(add("metadata", "annotations", HIERARCHY_WEIGHTS, value=f"1/{weights}"))
+    spec = queue.get("spec")
+    if isinstance(spec, Mapping):
+        if spec.get("reclaimable") is None:
+            patches.append(add("spec", "reclaimable", value=True))
+        if not spec.get("weight"):
+            patches.append(add("spec", "weight", value=1))
+    elif spec is None:
+        patches.append(add("spec", value={"reclaimable": True, "weight": 1}))
+    return patches
+
+
+def faults_of(
+    queue: Mapping[str, Any] | Queue,
+    old: Mapping[str, Any] | Queue | None = None,
+    lookups: Lookups | None = None,
+    limits: QueueLimits = QueueLimits(),
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a queue.
+
+    Args:
+        queue: The queue, as JSON or as its struct; defaults are filled in.
+        old: What it was; None when it is new.
+        lookups: The other queues; without them nothing is said about the tree.
+        limits: What the operator chose.
+    """
+    return tuple(_faults(queue, old, lookups, limits))
+
+
+def deletion_faults(name: str, lookups: Lookups, limits: QueueLimits = QueueLimits()) -> tuple[Fault, ...]:
+    """Find why a queue must stay.
+
+    Args:
+        name: Name of the queue.
+        lookups: The queues.
+        limits: What the operator chose.
+    """
+    return tuple(_deletion_faults(name, lookups, limits))
+
+
+def _faults(
+    value: Mapping[str, Any] | Queue,
+    old: Mapping[str, Any] | Queue | None,
+    lookups: Lookups | None,
+    limits: QueueLimits,
+) -> Iterator[Fault]:
+    queue = read(Queue, value)
+    if isinstance(queue, Fault):
+        yield queue
+        return
+    earlier = None if old is None else read(Queue, old)
+    before = earlier if isinstance(earlier, Queue) else None
+    if before is not None and (queue.metadata.deletion_timestamp or _is_unchanged(before, queue)):
+        return
+    yield from _amount_faults(queue.spec)
+    yield from _state_faults(queue, before)
+    yield from path_faults(queue, lookups)
+    if before is not None and limits.protects_root:
+        yield from _root_faults(before, queue)
+    if lookups is None or queue.metadata.name == ROOT_QUEUE:
+        return
+    is_moved = before is None or before.spec.parent != queue.spec.parent
+    if is_moved:
+        stopped = tuple(parent_faults(queue, lookups, limits.max_depth))
+        yield from stopped
+        if stopped:
+            return  # sums over a tree that there is not would say nothing
+    if is_moved or (before is not None and _amounts(before.spec) != _amounts(queue.spec)):
+        yield from tree_amount_faults(queue, lookups)
+
+
+def _is_unchanged(old: Queue, queue: Queue) -> bool:
+    """Tell whether nothing that a rule is about changed; labels and finalizers may always."""
+    return (
+        old.spec == queue.spec
+        and old.status.state == queue.status.state
+        and all(
+            old.metadata.annotations.get(key) == queue.metadata.annotations.get(key)
+            for key in (HIERARCHY, HIERARCHY_WEIGHTS)
+        )
+    )
+
+
+def _amount_faults(spec: QueueSpec) -> Iterator[Fault]:
+    guarantee = spec.guarantee.resource
+    yield from amount_faults(spec.capability, "spec.capability")
+    yield from amount_faults(spec.deserved, "spec.deserved")
+    yield from amount_faults(guarantee, "spec.guarantee.resource")
+    deserved, capability = amounts_of(spec.deserved), amounts_of(spec.capability)
+    for name, least in amounts_of(guarantee).items():
+        field, text = f"spec.deserved.{name}", str(guarantee[name])
+        if name not in spec.deserved:
+            yield Fault(
+                field=field,
+                expected=f"at least {text}",
+                rule=f"deserved[{name}] must be >= guarantee[{name}]={text}; there is no deserved",
+            )
+        elif name in deserved and deserved[name] < least:
+            yield Fault(
+                field=field,
+                value=spec.deserved[name],
+                expected=f"at least {text}",
+                rule=f"deserved[{name}]={spec.deserved[name]} must be >= guarantee[{name}]={text}",
+            )
+    for name, amount in deserved.items():
+        if name in capability and amount > capability[name]:
+            most = spec.capability[name]
+            yield Fault(
+                field=f"spec.deserved.{name}",
+                value=spec.deserved[name],
+                expected=f"at most {most}",
+                rule=f"deserved[{name}]={spec.deserved[name]} must be <= capability[{name}]={most}",
+            )
+
+
+def _state_faults(queue: Queue, old: Queue | None) -> Iterator[Fault]:
+    state = queue.status.state
+    if state not in _STATES and (old is None or old.status.state != state):
+        yield Fault(
+            field="status.state", value=state, expected="Open or Closed", rule="queue state must be in [Open Closed]"
+        )
+
+
+def _root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
+    if queue.metadata.name != ROOT_QUEUE:
+        return
+    before, after = _amounts(old.spec), _amounts(queue.spec)
+    for name in before:
+        if before[name] != after[name]:
+            yield Fault(
+                field=f"spec.{name}",
+                expected="what it was",
+                rule="root queue's resource attributes (capability, deserved, guarantee) cannot be modified",
+            )
+
+
+def _amounts(spec: QueueSpec) -> dict[str, dict[str, object]]:
+    """Return all amounts of a queue by what they are, in a form that tells equal ones from others."""
+    return {
+        "capability": {**spec.capability, **amounts_of(spec.capability)},
+        "deserved": {**spec.deserved, **amounts_of(spec.deserved)},
+        "guarantee": {**spec.guarantee.resource, **amounts_of(spec.guarantee.resource)},
+    }
+
+
+def _deletion_faults(name: str, lookups: Lookups, limits: QueueLimits) -> Iterator[Fault]:
+    field = "metadata.name"
+    if name in {DEFAULT_QUEUE, ROOT_QUEUE}:
+        yield Fault(field=field, value=name, expected="another queue", rule=f"`{name}` queue can not be deleted")
+        return
+    queue = lookups.queue(name)
+    if queue is not None and limits.keeps_queues_in_use and (pods := allocated_pods(queue)):
+        yield Fault(
+            field="status.allocated.pods",
+            value=pods,
+            expected="0",
+            rule=f"queue {name} cannot be deleted because it has allocated Pods: {pods}",
+        )
+    children = [child.metadata.name for child in lookups.children(name)]
+    if children:
+        yield Fault(
+            field=field,
+            value=name,
+            expected="a queue without queues below it",
+            rule=f"queue {name} can not be deleted because it has {len(children)} child queues: {', '.join(children)}",
+        )

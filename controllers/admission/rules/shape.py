@@ -1,0 +1,69 @@
+"""Objects of users into structs: what does not fit is a fault with its path, not an error."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from controllers.admission.faults import Fault
+
+__all__ = ["member", "read", "without_nulls"]
+
+T = TypeVar("T")
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+def read(kind: type[T], value: object, field: str = "") -> T | Fault:
+    """Turn JSON into a struct.
+
+    Args:
+        kind: The struct.
+        value: Its JSON, or the struct itself, which is given back.
+        field: Where the JSON stands in the object.
+    """
+    if isinstance(value, kind):
+        return value
+    plain = without_nulls(value)
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `$")
+        inside = path.rstrip("`").lstrip(".")
+        where = f"{field}{'' if inside.startswith('[') or not (field and inside) else '.'}{inside}"
+        return Fault(field=where or "(whole object)", value=_found(plain, inside), rule=_lowered(message))
+
+
+def member(value: object, *path: str) -> Any:
+    """Return what stands at a path of keys; None where there is nothing, or something that has no members."""
+    for key in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def without_nulls(value: object) -> object:
+    """Drop null members and items at any depth: null means absent, as in Kubernetes."""
+    if isinstance(value, Mapping):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list | tuple):
+        return [without_nulls(each) for each in value if each is not None]
+    return value
+
+
+def _found(value: object, path: str) -> object:
+    """Return the value that a path of msgspec's leads to; None where it leads nowhere, or into a mapping by no key."""
+    for name, index in _STEP.findall(path):
+        if name and isinstance(value, Mapping):
+            value = value.get(name)
+        elif index and isinstance(value, Sequence) and int(index) < len(value):
+            value = value[int(index)]
+        else:
+            return None
+    return value
+
+
+def _lowered(message: str) -> str:
+    return message[:1].lower() + message[1:]

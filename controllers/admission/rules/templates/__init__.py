@@ -1,0 +1,9 @@
+"""Templates of pods: what the API server would refuse of a pod, found before any pod is made.
+
+The rules are those of Kubernetes that people break. What is left to the API server (rare volume types, security
+profiles) it says when the pod is made; the Job controller passes it on as an event.
+"""
+
+from controllers.admission.rules.templates.template import template_faults
+
+__all__ = ["template_faults"]

@@ -1,0 +1,229 @@
+"""A template of a pod as far as the rules look at it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from model.wire.base import EMPTY, LabelSelector, ResourceList, Wire
+
+__all__ = [
+    "Affinity",
+    "Container",
+    "ContainerPort",
+    "EnvVar",
+    "NodeAffinity",
+    "NodeSelectorTerm",
+    "PodAffinity",
+    "Probe",
+    "Resources",
+    "SelectorExpression",
+    "SpreadConstraint",
+    "Template",
+    "TemplateMeta",
+    "TemplateSpec",
+    "Toleration",
+    "VolumeMount",
+]
+
+
+class ContainerPort(Wire, frozen=True, kw_only=True):
+    """A port."""
+
+    name: str = ""
+    container_port: int = 0
+    host_port: int = 0
+    protocol: str = "TCP"
+
+
+class EnvVar(Wire, frozen=True, kw_only=True):
+    """A variable."""
+
+    name: str = ""
+    value: str = ""
+    value_from: Mapping[str, Any] | None = None
+
+
+class VolumeMount(Wire, frozen=True, kw_only=True):
+    """Where a volume shows."""
+
+    name: str = ""
+    mount_path: str = ""
+    sub_path: str = ""
+    sub_path_expr: str = ""
+
+
+class Resources(Wire, frozen=True, kw_only=True):
+    """What a container asks for, and may use."""
+
+    requests: ResourceList = EMPTY
+    limits: ResourceList = EMPTY
+
+
+class Probe(Wire, frozen=True, kw_only=True):
+    """A question to a container; exactly one way of asking."""
+
+    exec_: Mapping[str, Any] | None = msgspec.field(default=None, name="exec")
+    http_get: Mapping[str, Any] | None = None
+    tcp_socket: Mapping[str, Any] | None = None
+    grpc: Mapping[str, Any] | None = None
+    initial_delay_seconds: int = 0
+    timeout_seconds: int = 1
+    period_seconds: int = 10
+    success_threshold: int = 1
+    failure_threshold: int = 3
+
+
+class Container(Wire, frozen=True, kw_only=True):
+    """A container."""
+
+    name: str = ""
+    image: str = ""
+    image_pull_policy: str = ""
+    termination_message_policy: str = ""
+    restart_policy: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
+    resources: Resources = Resources()
+    liveness_probe: Probe | None = None
+    readiness_probe: Probe | None = None
+    startup_probe: Probe | None = None
+
+
+class Toleration(Wire, frozen=True, kw_only=True):
+    """A taint that is borne."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class SelectorExpression(Wire, frozen=True, kw_only=True):
+    """One expression about labels or fields of a node."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(Wire, frozen=True, kw_only=True):
+    """Expressions that all hold."""
+
+    match_expressions: tuple[SelectorExpression, ...] = ()
+    match_fields: tuple[SelectorExpression, ...] = ()
+
+
+class NodeSelector(Wire, frozen=True, kw_only=True):
+    """Terms of which one holds."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class WeightedSelectorTerm(Wire, frozen=True, kw_only=True):
+    """A wish about nodes."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Wire, frozen=True, kw_only=True):
+    """Which nodes."""
+
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: tuple[WeightedSelectorTerm, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTerm(Wire, frozen=True, kw_only=True):
+    """Near, or far from, which pods."""
+
+    label_selector: LabelSelector | None = None
+    topology_key: str = ""
+
+
+class WeightedPodAffinityTerm(Wire, frozen=True, kw_only=True):
+    """A wish about pods."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Wire, frozen=True, kw_only=True):
+    """Near, or far from, pods."""
+
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
+        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[WeightedPodAffinityTerm, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Wire, frozen=True, kw_only=True):
+    """Where a pod would go."""
+
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: PodAffinity = PodAffinity()
+    pod_anti_affinity: PodAffinity = PodAffinity()
+
+
+class SpreadConstraint(Wire, frozen=True, kw_only=True):
+    """How evenly pods are spread."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+
+
+class SchedulingGate(Wire, frozen=True, kw_only=True):
+    """What a pod waits for before it is looked at."""
+
+    name: str = ""
+
+
+class DnsConfig(Wire, frozen=True, kw_only=True):
+    """Where names are asked for."""
+
+    nameservers: tuple[str, ...] = ()
+
+
+class TemplateSpec(Wire, frozen=True, kw_only=True):
+    """What runs."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[Mapping[str, Any], ...] = ()
+    volumes: tuple[Mapping[str, Any], ...] = ()
+    restart_policy: str = ""
+    dns_policy: str = ""
+    dns_config: DnsConfig = DnsConfig()
+    node_selector: Mapping[str, str] = EMPTY
+    active_deadline_seconds: int | None = None
+    hostname: str = ""
+    subdomain: str = ""
+    host_network: bool = False
+    service_account_name: str = ""
+    priority_class_name: str = ""
+    runtime_class_name: str = ""
+    tolerations: tuple[Toleration, ...] = ()
+    affinity: Affinity = Affinity()
+    topology_spread_constraints: tuple[SpreadConstraint, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+
+
+class TemplateMeta(Wire, frozen=True, kw_only=True):
+    """Labels and annotations of the pods."""
+
+    labels: Mapping[str, str] = EMPTY
+    annotations: Mapping[str, str] = EMPTY
+
+
+class Template(Wire, frozen=True, kw_only=True):
+    """A template of a pod."""
+
+    metadata: TemplateMeta = TemplateMeta()
+    spec: TemplateSpec = TemplateSpec()

@@ -1,0 +1,25 @@
+"""Rules of `networkTopology`, which jobs, partitions and pod groups share."""
+
+from collections.abc import Iterator
+
+from controllers.admission.faults import Fault
+from model.api.scheduling import NetworkTopologySpec
+
+__all__ = ["topology_faults"]
+
+
+def topology_faults(topology: NetworkTopologySpec | None, field: str, *, of: str = "") -> Iterator[Fault]:
+    """Find both tiers given; only one can hold.
+
+    Args:
+        topology: The network topology, if there is one.
+        field: Where it stands.
+        of: Words before the rule, such as the name of a sub-group.
+    """
+    if topology is not None and topology.highest_tier_allowed is not None and topology.highest_tier_name:
+        yield Fault(
+            field=field,
+            value={"highestTierAllowed": topology.highest_tier_allowed, "highestTierName": topology.highest_tier_name},
+            expected="one of the two",
+            rule=f"{of}must not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously",
+        )

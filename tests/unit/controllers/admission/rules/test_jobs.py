@@ -1,0 +1,258 @@
+"""Jobs: what is refused, where, and in which words."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controllers.admission.lookups import QueuesByName
+from controllers.admission.rules.jobs import faults_of
+from model.api.batch import Job
+from model.api.names import DEFAULT_QUEUE
+from tests.unit.controllers.admission.objects import Json, container, fields_of, job, queue, task
+
+QUEUES = QueuesByName(
+    [
+        queue("root"),
+        queue(DEFAULT_QUEUE, "root"),
+        queue("closed", state="Closed"),
+        queue("fresh", state=""),
+        queue("above"),
+        queue("below", "above"),
+    ]
+)
+
+MPI = {"mpi": ["--master=boss", "--worker=worker"]}
+
+CASES: list[tuple[Json, str, str]] = [
+    ({**job(), "spec": {"tasks": []}}, "spec.tasks", "No task specified in job spec"),
+    (job(plugins=MPI), "spec.plugins.mpi", "The specified mpi master task was not found"),
+    (
+        job(networkTopology={"highestTierAllowed": 1, "highestTierName": "rack"}),
+        "spec.networkTopology",
+        "must not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously",
+    ),
+    (
+        job(task(minAvailable=3)),
+        "spec.tasks[0].minAvailable",
+        "'minAvailable' is greater than 'replicas' in task: worker, job: train (got 3, expected at most 2",
+    ),
+    (job(task("a"), task("a")), "spec.tasks[1].name", "duplicated task name a"),
+    (
+        job(task("b" * 50), name="c" * 20),
+        "spec.tasks[0].name",
+        f"create pod with name {'c' * 20}-{'b' * 50}-0 validate failed",
+    ),
+    (job(name="n" * 64), "metadata.name", f"create job with name {'n' * 64} validate failed"),
+    (
+        job(minAvailable=3),
+        "spec.minAvailable",
+        "job 'minAvailable' should not be greater than total replicas in tasks (got 3, expected at most 2",
+    ),
+    (job(plugins={"sv": []}), "spec.plugins", "unable to find job plugin: sv"),
+    (
+        job(volumes=[{"mountPath": "", "volumeClaimName": "c"}]),
+        "spec.volumes[0].mountPath",
+        "mountPath is required",
+    ),
+    (
+        job(volumes=[{"mountPath": "/a", "volumeClaimName": "c"}, {"mountPath": "/a", "volumeClaimName": "d"}]),
+        "spec.volumes[1].mountPath",
+        "duplicated mountPath: /a",
+    ),
+    (
+        job(volumes=[{"mountPath": "/a"}]),
+        "spec.volumes[0]",
+        "either VolumeClaim or VolumeClaimName must be specified",
+    ),
+    (
+        job(volumes=[{"mountPath": "/a", "volumeClaimName": "c", "volumeClaim": {}}]),
+        "spec.volumes[0].volumeClaimName",
+        "conflict: If you want to use an existing PVC",
+    ),
+    (
+        job(volumes=[{"mountPath": "/a", "volumeClaimName": "C"}]),
+        "spec.volumes[0].volumeClaimName",
+        "invalid VolumeClaimName C",
+    ),
+    (job(queue="nowhere"), "spec.queue", "unable to find job queue"),
+    (
+        job(queue="closed"),
+        "spec.queue",
+        "can only submit job to queue with state `Open`, queue `closed` status is `Closed`",
+    ),
+    (job(queue="root"), "spec.queue", "can not submit job to root queue"),
+    (job(queue="above"), "spec.queue", "can only submit job to leaf queue, queue `above` has 1 child queues"),
+    (
+        job(task("a", dependsOn={"name": ["b"]}), task("b", dependsOn={"name": ["a"]})),
+        "spec.tasks[0].dependsOn.name",
+        "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)",
+    ),
+    (
+        job(task("a", dependsOn={"name": ["who"]})),
+        "spec.tasks[0].dependsOn.name",
+        "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)",
+    ),
+    (
+        job(task(topologyPolicy="restricted")),
+        "spec.tasks[0].template.spec.containers[0].resources.requests.cpu",
+        "the cpu request isn't an integer in spec.task[0] container[0].",
+    ),
+    (
+        job(task(policies=[{"event": "PodFailed", "action": "Explode"}])),
+        "spec.tasks[0].policies[0].action",
+        "invalid policy action",
+    ),
+    (job(policies=[{"action": "RestartJob"}]), "spec.policies[0]", "either event and exitCode should be specified"),
+    (
+        job(task(containers=[])),
+        "spec.tasks[0].template.spec.containers",
+        "Required value",
+    ),
+    (job(minAvailable="many"), "spec.minAvailable", 'expected `int`, got `str` (got "many")'),
+]
+
+
+@pytest.mark.parametrize(("value", "field", "words"), CASES, ids=[words[:40] for _, _, words in CASES])
+def test_a_new_job_is_refused_with_field_and_words(value: Json, field: str, words: str) -> None:
+    """The fault stands at the field and says the rule, what was got and what was expected."""
+    faults = faults_of(value, lookups=QUEUES)
+
+    assert [fault for fault in faults if fault.field == field and words in str(fault)], faults
+
+
+def test_a_good_job_has_no_faults() -> None:
+    """Nothing is wrong with it, as JSON and as a struct."""
+    assert faults_of(job(), lookups=QUEUES) == ()
+    assert faults_of(msgspec.convert(job(), Job), lookups=QUEUES) == ()
+
+
+def test_a_queue_whose_state_nobody_wrote_yet_is_open() -> None:
+    """A fresh queue takes jobs."""
+    assert faults_of(job(queue="fresh"), lookups=QUEUES) == ()
+
+
+def test_without_lookups_nothing_is_said_about_queues() -> None:
+    """Who cannot see the queues judges the rest."""
+    assert faults_of(job(queue="nowhere")) == ()
+
+
+def test_all_faults_are_told_at_once() -> None:
+    """One try shows everything that is wrong."""
+    faults = faults_of(job(task("a", minAvailable=5), plugins={"x": []}, minAvailable=9, queue="root"), lookups=QUEUES)
+
+    assert fields_of(faults) == ["spec.plugins", "spec.tasks[0].minAvailable", "spec.minAvailable", "spec.queue"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "fields", "words"),
+    [
+        ({"totalPartitions": 0, "partitionSize": 2}, {}, "'TotalPartitions' must be greater than 0 in task: worker"),
+        ({"totalPartitions": 2, "partitionSize": 0}, {}, "'PartitionSize' must be greater than 0 in task: worker"),
+        (
+            {"totalPartitions": 2, "partitionSize": 3},
+            {},
+            "'Replicas' are not equal to TotalPartitions*PartitionSize in task: worker, job: train (got 8, expected 6",
+        ),
+        (
+            {"totalPartitions": 2, "partitionSize": 4, "minPartitions": 1},
+            {"minAvailable": 8},
+            "'MinAvailable' is not equal to MinPartitions*PartitionSize in task: worker, job: train (got 8, expected 4",
+        ),
+    ],
+)
+def test_partitions_add_up(policy: Json, fields: Json, words: str) -> None:
+    """Sizes that contradict each other are named with the number that would be right."""
+    faults = faults_of(job(task(replicas=8, partitionPolicy=policy, **fields)))
+
+    assert len(faults) == 1
+    assert words in str(faults[0])
+
+
+def test_partitions_without_a_minimum_need_all_replicas() -> None:
+    """Without minPartitions, minAvailable is that of any task."""
+    policy = {"totalPartitions": 2, "partitionSize": 4}
+
+    assert faults_of(job(task(replicas=8, minAvailable=8, partitionPolicy=policy))) == ()
+
+
+@pytest.mark.parametrize(
+    ("resources", "is_right"),
+    [
+        ({"requests": {"cpu": "2"}}, True),
+        ({"requests": {"cpu": "2000m"}}, True),
+        ({"limits": {"cpu": 2}}, True),
+        ({"requests": {"cpu": "1500m"}}, False),
+        ({"requests": {"memory": "1Gi"}, "limits": {"memory": "1Gi", "cpu": "2"}}, False),
+        ({"requests": {"cpu": "0"}}, False),
+    ],
+)
+def test_aligned_tasks_ask_for_whole_cpus(resources: Json, is_right: bool) -> None:
+    """Requests count, limits only where there are no requests at all."""
+    aligned = task(topologyPolicy="single-numa-node", containers=[container(resources=resources)])
+
+    assert (faults_of(job(aligned)) == ()) is is_right
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"minAvailable": 1, "priorityClassName": "high"}, None),
+        ({"tasks": [task(replicas=5, minAvailable=3)]}, None),
+        ({"tasks": [task(minAvailable=3)]}, "'minAvailable' must be <= 'replicas' in task: worker"),
+        ({"tasks": [task(replicas=-1, minAvailable=None)]}, "'replicas' must be >= 0 in task: worker"),
+        ({"tasks": [task(minAvailable=-1)]}, "'minAvailable' must be >= 0 in task: worker"),
+        ({"minAvailable": 3}, "job 'minAvailable' must not be greater than total replicas (got 3, expected at most 2"),
+        ({"minAvailable": -1}, "job 'minAvailable' must be >= 0"),
+        ({"tasks": [task(), task("more")]}, "job updates may not add or remove tasks"),
+        ({"queue": "other"}, "spec.queue: job updates may not change fields other than `minAvailable`"),
+        (
+            {"networkTopology": {"highestTierAllowed": 1, "highestTierName": "rack"}},
+            "must not specify 'highestTierAllowed' and 'highestTierName'",
+        ),
+        (
+            {"tasks": [task(containers=[container(image="other")])]},
+            "spec.tasks[0].template.spec.containers[0].image: job updates may not change fields other than",
+        ),
+    ],
+)
+def test_changes_of_a_job(changes: Json, words: str | None) -> None:
+    """Size, gang and priority may change; everything else is refused by its path."""
+    faults = faults_of(job(**changes), job())
+
+    assert any(words in str(fault) for fault in faults) if words else faults == ()
+
+
+def test_a_claim_name_that_the_controller_fills_in_may_change() -> None:
+    """It is no user's change."""
+    old = job(volumes=[{"mountPath": "/a", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}])
+    new = job(volumes=[{"mountPath": "/a", "volumeClaimName": "p", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}])
+
+    assert faults_of(new, old) == ()
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ({"resources": {"requests": {"cpu": "1000m"}}}, {"resources": {"requests": {"cpu": 1}}}),
+        ({"resources": {}}, {}),
+        ({"env": None}, {}),
+        ({"env": []}, {}),
+    ],
+)
+def test_another_spelling_is_no_change(was: Json, becomes: Json) -> None:
+    """Clients write the same thing in different ways."""
+    old, new = (job(task(containers=[container(**each)]), minAvailable=1) for each in (was, becomes))
+    new["spec"]["priorityClassName"] = "high"
+
+    assert faults_of(new, old) == ()
+
+
+def test_a_stored_job_with_faults_can_be_finished_and_deleted() -> None:
+    """Where the spec stays, or the Job goes, no rule stands in the way of its finalizers."""
+    broken = job(task(minAvailable=9), minAvailable=99)
+    going: Any = job(task(minAvailable=9), minAvailable=98)
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert faults_of({**broken, "metadata": {"name": "train", "finalizers": []}}, broken) == ()
+    assert faults_of(going, broken) == ()

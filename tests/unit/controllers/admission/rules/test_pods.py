@@ -1,0 +1,146 @@
+"""Pods: budgets, resource groups, the gate of a queue."""
+
+import jsonpatch
+import pytest
+
+from controllers.admission.resource_groups import read_resource_groups
+from controllers.admission.rules.pods import defaulted, faults_of
+from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from model.errors import ConfigError
+from tests.unit.controllers.admission.objects import Json, container
+
+GROUPS = read_resource_groups("""
+resourceGroups:
+- resourceGroup: management
+  object:
+    key: namespace
+    value: [mng-ns-1]
+  schedulerName: default-scheduler
+  tolerations:
+  - {effect: NoSchedule, key: taint, operator: Exists}
+  labels:
+    volcano.sh/nodetype: management
+- resourceGroup: cpu
+  object:
+    key: annotation
+    value: ["volcano.sh/resource-group: cpu"]
+  schedulerName: volcano
+- resourceGroup: gpu
+  labels: {volcano.sh/nodetype: gpu}
+  affinity: '{"nodeAffinity": {}}'
+""")
+
+
+def pod(annotations: Json | None = None, **spec: object) -> Json:
+    """A pod."""
+    return {
+        "metadata": {"name": "p", "annotations": annotations or {}},
+        "spec": {"schedulerName": "volcano", "containers": [container()], **spec},
+    }
+
+
+def completed(value: Json, **options: object) -> Json:
+    """The spec of the pod with what it is given."""
+    done: Json = jsonpatch.apply_patch(value, defaulted(value, **options))  # type: ignore[arg-type]  # a test's options
+    spec: Json = done["spec"]
+    return spec
+
+
+@pytest.mark.parametrize(
+    ("value", "is_right"),
+    [(each, True) for each in ("1", "3", "1%", "99%")]
+    + [(each, False) for each in ("0", "-1", "0%", "100%", "half", "50%%", "", "1.5")],
+)
+@pytest.mark.parametrize("key", [MIN_AVAILABLE, MAX_UNAVAILABLE])
+def test_budgets(key: str, value: str, is_right: bool) -> None:
+    """A count of at least one, or 1% to 99%."""
+    faults = faults_of(pod({key: value}))
+
+    assert (faults == ()) is is_right
+    assert all(f'invalid value <"{value}"> for {key}' in fault.rule for fault in faults)
+
+
+def test_one_budget_is_enough() -> None:
+    """Both together contradict each other."""
+    (fault,) = faults_of(pod({MIN_AVAILABLE: "1", MAX_UNAVAILABLE: "1"}))
+
+    assert "not allow configure multiple annotations" in fault.rule
+
+
+def test_pods_of_others_are_not_judged() -> None:
+    """Nor are changes."""
+    wrong = pod({MIN_AVAILABLE: "half"})
+
+    assert faults_of(pod({MIN_AVAILABLE: "half"}, schedulerName="default-scheduler")) == ()
+    assert faults_of(wrong, scheduler_names=("other",)) == ()
+    assert faults_of(wrong, wrong) == ()
+
+
+def test_a_group_by_namespace() -> None:
+    """Scheduler, tolerations and node labels are added to the pod's own."""
+    spec = completed(pod(nodeSelector={"a": "b"}, tolerations=[{"key": "own"}]), namespace="mng-ns-1", groups=GROUPS)
+
+    assert spec["schedulerName"] == "default-scheduler"
+    assert spec["nodeSelector"] == {"a": "b", "volcano.sh/nodetype": "management"}
+    assert [each["key"] for each in spec["tolerations"]] == ["own", "taint"]
+
+
+def test_a_group_by_annotation() -> None:
+    """Without a matcher it is volcano.sh/resource-group with the group's name; an affinity of one's own stays."""
+    annotations = {"volcano.sh/resource-group": "gpu"}
+
+    assert completed(pod(annotations), groups=GROUPS)["affinity"] == {"nodeAffinity": {}}
+    assert completed(pod(annotations, affinity={"podAffinity": {}}), groups=GROUPS)["affinity"] == {"podAffinity": {}}
+    assert "affinity" not in completed(pod({"volcano.sh/resource-group": "cpu"}), groups=GROUPS)
+
+
+def test_pods_of_no_group_are_left_alone() -> None:
+    """Nothing is patched."""
+    assert defaulted(pod(), namespace="elsewhere", groups=GROUPS) == []
+
+
+@pytest.mark.parametrize(
+    ("gates", "expected"),
+    [
+        (None, [{"name": QUEUE_ALLOCATION_GATE}]),
+        ([{"name": "other"}], [{"name": "other"}, {"name": QUEUE_ALLOCATION_GATE}]),
+        ([{"name": QUEUE_ALLOCATION_GATE}], [{"name": QUEUE_ALLOCATION_GATE}]),
+    ],
+)
+def test_the_gate_of_a_queue(gates: list[Json] | None, expected: list[Json]) -> None:
+    """It is added once, behind the pod's own, where the pod asks for it and the feature is on."""
+    asks = pod({QUEUE_ALLOCATION_GATE: "true"}, **({} if gates is None else {"schedulingGates": gates}))
+
+    assert completed(asks, gates_pods=True)["schedulingGates"] == expected
+    assert defaulted(asks) == []
+    assert defaulted(pod(), gates_pods=True) == []
+
+
+@pytest.mark.parametrize("value", [{}, {"spec": 1}, {"metadata": {"annotations": 1}, "spec": {"tolerations": 3}}])
+def test_broken_pods_are_left_to_the_server(value: Json) -> None:
+    """Nothing breaks here."""
+    assert isinstance(defaulted(value, namespace="mng-ns-1", groups=GROUPS, gates_pods=True), list)
+    assert faults_of(value) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("resourceGroups: 3", "Expected `array`, got `int`"),
+        ("resourceGroups: [{object: {key: label}}]", "resourceGroups[0].object.key: got 'label'"),
+        ("resourceGroups: [{affinity: '{'}]", "resourceGroups[0].affinity: got '{'"),
+        ("resourceGroups: [{object: {key: annotation, value: ['x']}}]", "resourceGroups[0].object.value[0]: got 'x'"),
+        ("[", "no YAML"),
+    ],
+)
+def test_faults_of_the_file(text: str, words: str) -> None:
+    """Each is named with its path."""
+    with pytest.raises(ConfigError) as caught:
+        read_resource_groups(text)
+
+    assert words in str(caught.value)
+
+
+def test_an_empty_file_has_no_groups() -> None:
+    """As a chart ships it."""
+    assert read_resource_groups("# nothing\n") == ()

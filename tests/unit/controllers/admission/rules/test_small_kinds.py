@@ -1,0 +1,120 @@
+"""Pod groups, HyperNodes and job flows."""
+
+import pytest
+
+from controllers.admission.lookups import QueuesByName
+from controllers.admission.rules import hypernodes, jobflows, podgroups
+from model.api.names import POD_QUEUE_NAME
+from tests.unit.controllers.admission.objects import Json, queue
+
+QUEUES = QueuesByName([queue("default"), queue("closed", state="Closing"), queue("above"), queue("below", "above")])
+
+
+def pod_group(**spec: object) -> Json:
+    """A pod group."""
+    return {"metadata": {"name": "g", "namespace": "team"}, "spec": {"queue": "default", **spec}}
+
+
+def hyper_node(*patterns: str) -> Json:
+    """A HyperNode with members by pattern."""
+    members = [{"type": "Node", "selector": {"regexMatch": {"pattern": pattern}}} for pattern in patterns]
+    return {"metadata": {"name": "h"}, "spec": {"tier": 1, "members": members}}
+
+
+def job_flow(**waits_for: list[str]) -> Json:
+    """A flow of jobs."""
+    flows = [{"name": name, "dependsOn": {"targets": targets}} for name, targets in waits_for.items()]
+    return {"metadata": {"name": "f"}, "spec": {"flows": flows}}
+
+
+@pytest.mark.parametrize(
+    ("name", "annotations", "expected"),
+    [
+        ("default", {POD_QUEUE_NAME: "research"}, [{"op": "add", "path": "/spec/queue", "value": "research"}]),
+        ("default", {}, []),
+        ("mine", {POD_QUEUE_NAME: "research"}, []),
+    ],
+)
+def test_the_queue_of_the_namespace(name: str, annotations: Json, expected: list[Json]) -> None:
+    """It replaces the default queue, no other."""
+    assert podgroups.defaulted(pod_group(queue=name), annotations) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, None),
+        ({"queue": "above"}, None),
+        ({"queue": ""}, None),
+        ({"queue": "gone"}, "unable to find queue"),
+        (
+            {"queue": "closed"},
+            "can only submit PodGroup to queue with state `Open`, queue `closed` status is `Closing`",
+        ),
+        (
+            {"networkTopology": {"highestTierAllowed": 1, "highestTierName": "rack"}},
+            "must not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously",
+        ),
+        (
+            {
+                "subGroupPolicy": [
+                    {"name": "s", "networkTopology": {"highestTierAllowed": 0, "highestTierName": "rack"}}
+                ]
+            },
+            "in subGroupPolicy 's': must not specify 'highestTierAllowed' and 'highestTierName'",
+        ),
+    ],
+)
+def test_new_pod_groups(spec: Json, words: str | None) -> None:
+    """The queue is there and open, one tier is given; an empty name is nobody's queue."""
+    faults = podgroups.faults_of(pod_group(**spec), lookups=QUEUES)
+
+    assert [words in str(fault) for fault in faults] == ([True] if words else [])
+
+
+def test_changed_pod_groups_are_not_judged() -> None:
+    """Their queue may close meanwhile."""
+    assert podgroups.faults_of(pod_group(queue="closed", minMember=2), pod_group(queue="closed"), QUEUES) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (hyper_node("^node-[0-9]+$"), None),
+        (hyper_node(), "member must have at least one member"),
+        (hyper_node("ok", "("), "member regexMatch pattern is invalid"),
+        ({"metadata": {"name": "h"}, "spec": {"tier": "low"}}, "expected `int`, got `str`"),
+    ],
+)
+def test_hypernodes(value: Json, words: str | None) -> None:
+    """At least one member; patterns are patterns."""
+    faults = hypernodes.faults_of(value)
+
+    assert [words in str(fault) for fault in faults] == ([True] if words else [])
+
+
+def test_a_stored_hypernode_may_lose_its_finalizers() -> None:
+    """What its spec was is not judged again."""
+    assert hypernodes.faults_of(hyper_node("("), hyper_node("(")) == ()
+    assert hypernodes.faults_of(hyper_node("[", "("), hyper_node("(")) != ()
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "words"),
+    [
+        (job_flow(a=[], b=["a"], c=["a", "b"]), "", ""),
+        (
+            job_flow(a=["x"]),
+            "spec.flows[0].dependsOn.targets[0]",
+            "jobflow Flow is not DAG: vertex is not defined: x",
+        ),
+        (job_flow(a=["b"], b=["a"]), "spec.flows", 'jobflow Flow is not DAG (got ["a", "b"]'),
+        (job_flow(a=["a"]), "spec.flows", "jobflow Flow is not DAG"),
+    ],
+)
+def test_job_flows(value: Json, field: str, words: str) -> None:
+    """Flows wait for flows that there are, and not in a circle."""
+    faults = jobflows.faults_of(value)
+
+    assert [(fault.field, words in str(fault)) for fault in faults] == ([(field, True)] if field else [])
+    assert jobflows.faults_of(value, value) == ()
