@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 from prometheus_client import REGISTRY
@@ -59,7 +60,7 @@ class Calls:
     def waits(self) -> list[float]:
         """Seconds between calls."""
         times = [time for _, time in self.made]
-        return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        return [later - earlier for earlier, later in pairwise(times)]
 
 
 async def test_keys_come_in_the_order_in_which_they_were_added(clock: MovedClock) -> None:
