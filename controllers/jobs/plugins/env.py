@@ -1,0 +1,28 @@
+"""Plugin env: containers learn their index, as `VC_TASK_INDEX` and, for older users, as `VK_TASK_INDEX`."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from controllers.jobs.plugins.containers import add_env, all_containers
+from controllers.jobs.plugins.plugin import Json, Plain, PluginFault
+from model.api.batch import Job, TaskSpec
+
+__all__ = ["Env"]
+
+
+class Env(Plain):
+    """Tells containers their index."""
+
+    name: ClassVar[str] = "env"
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Take no arguments; what is given is ignored, as in Volcano."""
+
+    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
+        """Find nothing wrong."""
+        return ()
+
+    def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
+        """Add both variables to all containers."""
+        for container in all_containers(pod):
+            add_env(container, [{"name": name, "value": str(index)} for name in ("VK_TASK_INDEX", "VC_TASK_INDEX")])

@@ -1,0 +1,110 @@
+"""Arguments of Job plugins: command-line flags (`--name=value`), read into a frozen dataclass.
+
+The rules are those of Go's flag package, which Volcano's plugins use: one dash or two, the value after `=` or as the
+next argument, a bool alone means true, integers in any base. Reading ends at the first argument that cannot be read:
+what stands before it holds, and the rest keeps its defaults.
+"""
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from controllers.jobs.plugins.plugin import PluginFault
+
+__all__ = ["flag", "parse"]
+
+T = TypeVar("T")
+
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+
+
+def flag(name: str, default: str | bool | int) -> Any:
+    """Declare a flag as a field of a dataclass; its type is that of the default."""
+    return dataclasses.field(default=default, metadata={"flag": name})
+
+
+def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tuple[PluginFault, ...]]:
+    """Read arguments.
+
+    Args:
+        kind: Dataclass whose fields were declared by `flag`.
+        plugin: Name of the plugin, for the fault.
+        arguments: As they stand in the Job.
+
+    Returns:
+        The flags as far as they could be read, and what stopped the reading, if anything did.
+    """
+    fields = {field.metadata["flag"]: (field.name, field.default) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # by `flag`
+    values: dict[str, Any] = {}
+    rest = deque(arguments)
+    while rest and rest[0] != "--":
+        position, argument = len(arguments) - len(rest), rest.popleft()
+        spelling, equals, text = _undashed(argument).partition("=")
+        try:
+            name, default = _known(fields, spelling)
+            values[name] = _value(default, text if equals else None, rest)
+        except ValueError as error:
+            return kind(**values), (_fault(plugin, position, argument, str(error)),)
+    return kind(**values), ()
+
+
+def _undashed(argument: str) -> str:
+    """What follows the dashes; empty where there are none."""
+    return argument[1:].removeprefix("-") if argument.startswith("-") else ""
+
+
+def _known(fields: dict[str, tuple[str, Any]], spelling: str) -> tuple[str, Any]:
+    """Return name and default of a flag's field.
+
+    Raises:
+        ValueError: There is no such flag.
+    """
+    if spelling not in fields:
+        raise ValueError(f"a flag of: {', '.join(f'--{each}' for each in sorted(fields))}")
+    return fields[spelling]
+
+
+def _value(default: str | bool | int, text: str | None, rest: deque[str]) -> str | bool | int:
+    """Read a value, from the next argument where none was given with the flag.
+
+    Raises:
+        ValueError: Says what was expected.
+    """
+    if text is None and isinstance(default, bool):
+        return True
+    if text is None and not rest:
+        raise ValueError("a flag with a value")
+    read, expected = _READERS[type(default)]
+    try:
+        return read(rest.popleft() if text is None else text)
+    except ValueError:
+        raise ValueError(expected) from None
+
+
+def _bool(text: str) -> bool:
+    if text not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return text in _TRUE
+
+
+def _int(text: str) -> int:
+    return int(text, 0)
+
+
+_READERS: Final[dict[type, tuple[Callable[[str], str | bool | int], str]]] = {
+    str: (str, "a flag with text"),
+    bool: (_bool, "a flag that is true or false"),
+    int: (_int, "a flag with a whole number"),
+}
+
+
+def _fault(plugin: str, position: int, value: str, expected: str) -> PluginFault:
+    return PluginFault(
+        plugin=plugin,
+        path=f"spec.plugins[{plugin}][{position}]",
+        value=value,
+        expected=expected,
+        message=f"argument {value!r} of job plugin {plugin} is not {expected}; it and what follows it is ignored",
+    )

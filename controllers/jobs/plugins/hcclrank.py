@@ -1,0 +1,59 @@
+"""Plugin hcclrank: an annotation tells Ascend's collective library the rank of each pod."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from controllers.jobs.plugins.containers import containers
+from controllers.jobs.plugins.flags import flag, parse
+from controllers.jobs.plugins.plugin import Json, Plain, PluginFault, replicas_of
+from controllers.jobs.pods import task_key
+from model.api.batch import Job, TaskSpec
+
+__all__ = ["HcclRank"]
+
+_RANK: Final = "hccl/rankIndex"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HcclRankFlags:
+    """Flags of hcclrank."""
+
+    master: str = flag("master", "master")
+    """Task that is ranked first."""
+    worker: str = flag("worker", "worker")
+    """Task that is ranked after it."""
+
+
+class HcclRank(Plain):
+    """Ranks pods; comes last, so that it sees the rank that another plugin gave."""
+
+    name: ClassVar[str] = "hcclrank"
+    is_recorded: ClassVar[bool] = False
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Read flags."""
+        self.flags, self._faults = parse(HcclRankFlags, self.name, arguments)
+
+    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
+        """Say which flags could not be read."""
+        return self._faults
+
+    def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
+        """Write the rank, unless the template has."""
+        annotations: dict[str, str] = pod["metadata"]["annotations"]
+        if not annotations.get(_RANK) and (rank := _told(pod) or self._rank(job, task, index)):
+            annotations[_RANK] = rank
+
+    def _rank(self, job: Job, task: TaskSpec, index: int) -> str:
+        """Return the rank by task, empty for tasks that have none."""
+        key = task_key(task)
+        if key == self.flags.master:
+            return str(index)
+        return str(replicas_of(job, self.flags.master) + index) if key == self.flags.worker else ""
+
+
+def _told(pod: Json) -> str:
+    """Return what the first variable `RANK` of a container says."""
+    variables = (each for container in containers(pod) for each in container.get("env") or ())
+    return next((each.get("value") or "" for each in variables if each.get("name") == "RANK"), "")

@@ -1,0 +1,54 @@
+"""The plugins of Jobs by name, in the order in which they complete a pod.
+
+Volcano's order is that of a map, another each time. Here hosts, keys and indexes come first, then the frameworks, and
+what reads their variables last.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from controllers.jobs.plugins.env import Env
+from controllers.jobs.plugins.hcclrank import HcclRank
+from controllers.jobs.plugins.mpi import Mpi
+from controllers.jobs.plugins.plugin import JobPlugin, PluginFault
+from controllers.jobs.plugins.pytorch import PyTorch
+from controllers.jobs.plugins.ray import Ray
+from controllers.jobs.plugins.ssh import Ssh
+from controllers.jobs.plugins.svc import Svc
+from controllers.jobs.plugins.tensorflow import TensorFlow
+from model.api.batch import Job
+
+__all__ = ["PLUGINS", "plugin_faults", "plugins_of"]
+
+PLUGINS: Final[dict[str, Callable[[Sequence[str]], JobPlugin]]] = {
+    "svc": Svc,
+    "ssh": Ssh,
+    "env": Env,
+    "tensorflow": TensorFlow,
+    "mpi": Mpi,
+    "pytorch": PyTorch,
+    "ray": Ray,
+    "hcclrank": HcclRank,
+}
+
+
+def plugins_of(job: Job) -> tuple[JobPlugin, ...]:
+    """Return a Job's plugins in the fixed order; names that are none of ours are in `plugin_faults` alone."""
+    return tuple(build(job.spec.plugins[name] or ()) for name, build in PLUGINS.items() if name in job.spec.plugins)
+
+
+def plugin_faults(job: Job) -> tuple[PluginFault, ...]:
+    """Return what is wrong with a Job's plugins; with a fatal fault no pod may be made."""
+    unknown = [
+        PluginFault(
+            plugin=name,
+            path=f"spec.plugins[{name}]",
+            value=name,
+            expected=f"one of: {', '.join(sorted(PLUGINS))}",
+            message=f"unable to find job plugin: {name}",
+            is_fatal=True,
+        )
+        for name in sorted(job.spec.plugins)
+        if name not in PLUGINS
+    ]
+    return (*unknown, *(fault for plugin in plugins_of(job) for fault in plugin.faults(job)))

@@ -1,0 +1,141 @@
+"""Plugin svc: pods of a Job reach each other by name.
+
+Each pod gets a hostname and the Job's subdomain, which a headless service makes names of; all host names stand in a
+ConfigMap, mounted at `/etc/volcano` and given as variables. A NetworkPolicy lets only pods of the Job in.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount
+from controllers.jobs.plugins.flags import flag, parse
+from controllers.jobs.plugins.hosts import hosts_of
+from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
+from model.api import names
+from model.api.batch import Job, TaskSpec
+
+__all__ = ["Svc"]
+
+_MOUNT_PATH: Final = "/etc/volcano"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SvcFlags:
+    """Flags of svc."""
+
+    publish_not_ready_addresses: bool = flag("publish-not-ready-addresses", default=False)
+    """Names resolve before pods are ready."""
+    disable_network_policy: bool = flag("disable-network-policy", default=False)
+    """Make no NetworkPolicy: anybody may reach the pods."""
+    inject_hosts_env: bool = flag("inject-hosts-env", default=True)
+    """Give host names as variables too; very many would not fit into a process's environment."""
+
+
+class Svc:
+    """Makes pods of a Job reach each other by name."""
+
+    name: ClassVar[str] = "svc"
+    is_recorded: ClassVar[bool] = True
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Read flags."""
+        self.flags, self._faults = parse(SvcFlags, self.name, arguments)
+
+    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
+        """Say which flags could not be read."""
+        return self._faults
+
+    def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
+        """Name the pod's host, and give its containers the names of all."""
+        spec = pod["spec"]
+        spec["hostname"] = spec.get("hostname") or pod["metadata"]["name"]
+        spec["subdomain"] = spec.get("subdomain") or job.metadata.name
+        hosts_name = _hosts_name(job)
+        add_volume(pod, {"name": hosts_name, "configMap": {"name": hosts_name}})
+        for container in all_containers(pod):
+            if self.flags.inject_hosts_env:
+                add_env(container, [_from_key(hosts_name, key) for each in job.spec.tasks for key in _variables(each)])
+            mount(container, {"name": hosts_name, "mountPath": _MOUNT_PATH})
+
+    def keys(self, job: Job) -> Sequence[OwnedKey]:
+        """Name the hosts, the service, and the policy unless it is switched off."""
+        policy = () if self.flags.disable_network_policy else (OwnedKey("NetworkPolicy", job.metadata.name),)
+        return (OwnedKey("ConfigMap", _hosts_name(job)), OwnedKey("Service", job.metadata.name), *policy)
+
+    def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:  # noqa: ARG002  the protocol's
+        """Return the objects of `keys`."""
+        policy = () if self.flags.disable_network_policy else (Owned(manifest=_network_policy(job)),)
+        return (Owned(manifest=_hosts(job), is_kept_true=True), Owned(manifest=self._service(job)), *policy)
+
+    def _service(self, job: Job) -> Json:
+        spec: dict[str, Any] = {"clusterIP": "None", "selector": _selector(job)}
+        if self.flags.publish_not_ready_addresses:
+            spec["publishNotReadyAddresses"] = True
+        return {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": owned_metadata(job, job.metadata.name),
+            "spec": spec,
+        }
+
+
+def hosts_data(job: Job) -> dict[str, str]:
+    """Return host names by task: one a line, joined by commas, and how many."""
+    data: dict[str, str] = {}
+    for task in job.spec.tasks:
+        hosts = [".".join(host) for host in hosts_of(job, task)]
+        list_key, count_key = _variables(task)
+        data[f"{_plain(task)}.host"] = "\n".join(hosts)
+        data[list_key] = ",".join(hosts)
+        data[count_key] = str(len(hosts))
+    return data
+
+
+def _hosts(job: Job) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": owned_metadata(job, _hosts_name(job)),
+        "data": hosts_data(job),
+    }
+
+
+def _network_policy(job: Job) -> Json:
+    selector = {"matchLabels": _selector(job)}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": owned_metadata(job, job.metadata.name),
+        "spec": {
+            "podSelector": selector,
+            "ingress": [{"from": [{"podSelector": selector}]}],
+            "policyTypes": ["Ingress"],
+        },
+    }
+
+
+def _selector(job: Job) -> dict[str, str]:
+    return {names.JOB_NAME: job.metadata.name, names.JOB_NAMESPACE: job.metadata.namespace}
+
+
+def _hosts_name(job: Job) -> str:
+    return f"{job.metadata.name}-svc"
+
+
+def _volume_name(job: Job) -> str:
+    return _hosts_name(job)
+
+
+def _plain(task: TaskSpec) -> str:
+    return task.name.replace("-", "_")
+
+
+def _variables(task: TaskSpec) -> tuple[str, str]:
+    """Name the variables of a task: its hosts, and how many they are."""
+    name = _plain(task).upper()
+    return f"VC_{name}_HOSTS", f"VC_{name}_NUM"
+
+
+def _from_key(config_map: str, key: str) -> Json:
+    return {"name": key, "valueFrom": {"configMapKeyRef": {"name": config_map, "key": key}}}

@@ -1,0 +1,77 @@
+"""Plugin tensorflow: `TF_CONFIG` tells each process of a cluster who the others are and which it is."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from controllers.jobs.plugins.containers import add_env, containers
+from controllers.jobs.plugins.flags import flag, parse
+from controllers.jobs.plugins.hosts import host_of
+from controllers.jobs.plugins.plugin import Json, Plain, PluginFault
+from controllers.jobs.pods import task_key
+from model.api.batch import Job, TaskSpec
+
+__all__ = ["TensorFlow"]
+
+_IN_CLUSTER: Final = ("ps", "worker", "chief", "evaluator")
+"""Roles as the cluster lists them."""
+_BY_RANK: Final = ("chief", "worker", "ps", "evaluator")
+"""Roles as a process that was named for several takes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorFlowFlags:
+    """Flags of tensorflow."""
+
+    ps: str = flag("ps", "ps")
+    """Task of the parameter servers."""
+    worker: str = flag("worker", "worker")
+    """Task of the workers."""
+    chief: str = flag("chief", "chief")
+    """Task of the chief."""
+    evaluator: str = flag("evaluator", "evaluator")
+    """Task of the evaluator."""
+    port: int = flag("port", 2222)
+    """Port at which processes listen."""
+
+
+class TensorFlow(Plain):
+    """Describes the cluster to each process."""
+
+    name: ClassVar[str] = "tensorflow"
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Read flags."""
+        self.flags, self._faults = parse(TensorFlowFlags, self.name, arguments)
+
+    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
+        """Say which flags could not be read."""
+        return self._faults
+
+    def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
+        """Add `TF_CONFIG` to regular containers; a single process has no cluster to know of."""
+        if len(job.spec.tasks) == 1 and job.spec.tasks[0].replicas == 1:
+            return
+        key = task_key(task)
+        described = {
+            "cluster": self._cluster(job),
+            "task": {"type": self._role(key, _BY_RANK) or key, "index": index},
+        }
+        value = json.dumps(described, separators=(",", ":"))
+        for container in containers(pod):
+            add_env(container, [{"name": "TF_CONFIG", "value": value}])
+
+    def _cluster(self, job: Job) -> dict[str, list[str]]:
+        """Return addresses by role, without roles that nobody has."""
+        addresses = {
+            self._role(task.name, _IN_CLUSTER): [
+                f"{'.'.join(host_of(job, task, index))}:{self.flags.port}" for index in range(task.replicas)
+            ]
+            for task in job.spec.tasks
+        }
+        return {role: found for role in _IN_CLUSTER if (found := addresses.get(role))}
+
+    def _role(self, task: str, order: Sequence[str]) -> str | None:
+        """Return the first role that a task was named for."""
+        return next((role for role in order if getattr(self.flags, role) == task), None)

@@ -1,0 +1,142 @@
+"""Pods of a Job, as they are created: the task's template, and what ties a pod to its Job, queue and pod group.
+
+A pod follows from Job, task and index alone, so that making it twice makes the same pod.
+"""
+
+import copy
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from controllers.kinds import JOBS
+from controllers.operating.writing import owner_reference
+from model.api import names
+from model.api.batch import Job, TaskSpec
+
+__all__ = ["build_pod", "pod_group_name", "pod_name", "task_key"]
+
+_BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_TAIL: Final = 12
+"""Characters behind the Job's name in the name of a volume."""
+_LABEL_LENGTH: Final = 63
+
+
+def pod_name(job: str, task: str, index: int) -> str:
+    """Name a pod: `<job>-<task>-<index>`."""
+    return f"{job}-{task}-{index}"
+
+
+def pod_group_name(job: Job) -> str:
+    """Name the pod group of a Job: `<job>-<uid>`."""
+    return f"{job.metadata.name}-{job.metadata.uid}"
+
+
+def task_key(task: TaskSpec) -> str:
+    """Name a task as its pods carry it."""
+    return task.name or names.DEFAULT_TASK
+
+
+def build_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
+    """Make a pod, before the Job's plugins complete it.
+
+    Args:
+        job: With its volumes' claims named.
+        task: One of its tasks.
+        index: From 0.
+    """
+    template = copy.deepcopy(task.template)
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    _complete(spec, job)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": pod_name(job.metadata.name, task.name, index),
+            "namespace": job.metadata.namespace,
+            "labels": {**(metadata.get("labels") or {}), **_labels(job, task, index)},
+            "annotations": {**(metadata.get("annotations") or {}), **_annotations(job, task, index)},
+            "ownerReferences": [owner_reference(JOBS, job.metadata)],
+        },
+        "spec": spec,
+    }
+
+
+def _complete(spec: dict[str, Any], job: Job) -> None:
+    """Fill what the template leaves to the Job."""
+    if not spec.get("schedulerName"):
+        spec["schedulerName"] = job.spec.scheduler_name or names.DEFAULT_SCHEDULER
+    if not spec.get("priorityClassName") and job.spec.priority_class_name:
+        spec["priorityClassName"] = job.spec.priority_class_name
+    for claim, path in _mounts(job):
+        name = _volume_name(job, claim)
+        volume = {"name": name, "persistentVolumeClaim": {"claimName": claim}}
+        spec["volumes"] = [*(spec.get("volumes") or ()), volume]
+        for container in spec.get("containers") or ():
+            mount = {"name": name, "mountPath": path}
+            container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
+
+
+def _mounts(job: Job) -> Iterator[tuple[str, str]]:
+    """Give claims and where they are mounted; of one claim the first entry counts."""
+    seen = set[str]()
+    for volume in job.spec.volumes:
+        if volume.volume_claim_name not in seen:
+            seen.add(volume.volume_claim_name)
+            yield volume.volume_claim_name, volume.mount_path
+
+
+def _volume_name(job: Job, claim: str) -> str:
+    """Name a volume: Job, and a tail that follows from the claim; always a DNS label."""
+    number = int.from_bytes(hashlib.sha256(f"{job.metadata.uid}/{claim}".encode()).digest())
+    tail = "".join(_BASE36[number // 36**place % 36] for place in range(_TAIL))
+    head = job.metadata.name.replace(".", "-")[: _LABEL_LENGTH - _TAIL - 1]
+    return f"{head}-{tail}"
+
+
+def _labels(job: Job, task: TaskSpec, index: int) -> dict[str, str]:
+    labels = {
+        names.TASK_INDEX: str(index),
+        names.JOB_NAME: job.metadata.name,
+        names.TASK_SPEC: task_key(task),
+        names.JOB_NAMESPACE: job.metadata.namespace,
+        names.QUEUE_NAME: job.spec.queue,
+        **_picked(job.metadata.labels, names.PREEMPTABLE, names.COOLDOWN_TIME),
+        **_forwarding(job),
+    }
+    if task.partition_policy is not None:
+        size = task.partition_policy.partition_size
+        labels[names.PARTITION_ID] = str(index // size if size > 0 else 0)
+    return labels
+
+
+def _annotations(job: Job, task: TaskSpec, index: int) -> dict[str, str]:
+    annotations = {
+        names.TASK_INDEX: str(index),
+        names.TASK_SPEC: task_key(task),
+        names.GROUP_NAME: pod_group_name(job),
+        names.JOB_NAME: job.metadata.name,
+        names.QUEUE_NAME: job.spec.queue,
+        names.JOB_VERSION: str(job.status.version),
+        names.TEMPLATE_UID: f"{job.metadata.name}-{task.name}",
+        names.JOB_RETRY_COUNT: str(job.status.retry_count),
+        **_picked(job.metadata.annotations, names.PREEMPTABLE, names.COOLDOWN_TIME, names.REVOCABLE_ZONE),
+        **_budget(job.metadata.annotations),
+        **_forwarding(job),
+    }
+    if task.topology_policy:
+        annotations[names.NUMA_TOPOLOGY_POLICY] = task.topology_policy
+    return annotations
+
+
+def _budget(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Pass on the disruption budget; the two kinds exclude each other."""
+    return _picked(annotations, names.MIN_AVAILABLE) or _picked(annotations, names.MAX_UNAVAILABLE)
+
+
+def _forwarding(job: Job) -> dict[str, str]:
+    """Pass on that pods may be forwarded to other clusters."""
+    return {names.JOB_FORWARDING: "true"} if job.metadata.annotations.get(names.JOB_FORWARDING) == "true" else {}
+
+
+def _picked(pairs: Mapping[str, str], *keys: str) -> dict[str, str]:
+    return {key: pairs[key] for key in keys if key in pairs}
