@@ -22,7 +22,7 @@ from controllers.operating.writing import Writer
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
-from kube.events import EventRecorder
+from kube.events import EventRecorder, regarding
 from kube.reflector import HasMetadata, Reflector
 from kube.resources import Discovery, Resource
 from model.errors import CacheError
@@ -143,6 +143,10 @@ class Operator:
     def expectations(self) -> Expectations:
         """Return a reconciler's record of its own writes."""
         return Expectations(clock=self.clock)
+
+    def record(self, resource: Resource[T], item: T, type_: str, reason: str, message: str) -> None:
+        """Record an event about an object: `Normal` or `Warning`, a reason in one word, a message for people."""
+        self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
     def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Have something run as long as we work, and again when it ended: what follows a clock, not objects."""

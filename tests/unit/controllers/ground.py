@@ -1,0 +1,91 @@
+"""A server in memory that knows the custom resources, and an operator on it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from controllers.operating.operator import Operator
+from controllers.operating.writing import Writer
+from emulator.run import Emulator
+from kube.client import Client, MediaType
+from kube.configuration import ClusterOptions, connect
+from scheduler.data import custom_resource_definitions
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass
+class Ground:
+    """What a test of a controller stands on."""
+
+    emulator: Emulator
+    client: Client
+    tasks: list["asyncio.Task[Any]"] = field(default_factory=list)
+
+    @property
+    def writer(self) -> Writer:
+        """Writes for the test."""
+        return Writer(self.client)
+
+    def operator(self) -> Operator:
+        """An operator without controllers."""
+        return Operator(self.client, component="test-controllers")
+
+    @asynccontextmanager
+    async def working(self, operator: Operator) -> AsyncIterator[None]:
+        """An operator at work; killed in whatever it does at the end."""
+        task = asyncio.create_task(operator.run())
+        await asyncio.wait_for(operator.synced(), 10)
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def soon(self, is_true: Callable[[], Any], seconds: float = 10.0) -> None:
+        """Wait until something holds."""
+        async with asyncio.timeout(seconds):
+            while True:
+                answer = is_true()
+                if await answer if asyncio.iscoroutine(answer) else answer:
+                    return
+                await asyncio.sleep(0.01)
+
+    async def get(self, path: str) -> Any:
+        """Read what stands at a path."""
+        return await self.client.request_json("GET", path)
+
+    async def names(self, path: str) -> list[str]:
+        """Names in a collection."""
+        listed = await self.get(path)
+        return [item["metadata"]["name"] for item in listed["items"]]
+
+    async def post(self, path: str, body: object) -> Any:
+        """Create something."""
+        return await self.client.request_json("POST", path, body=body)
+
+    async def patch(self, path: str, body: object) -> Any:
+        """Merge something."""
+        return await self.client.request_json("PATCH", path, body=body, media_type=MediaType.MERGE_PATCH)
+
+    async def delete(self, path: str) -> None:
+        """Delete something at once."""
+        await self.client.request("DELETE", path, params={"gracePeriodSeconds": "0"})
+
+
+@asynccontextmanager
+async def ground(folder: Path) -> AsyncIterator[Ground]:
+    """A running server with all definitions."""
+    async with Emulator(port=0) as emulator:
+        cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(folder / "kubeconfig"))))
+        async with Client(cluster, component="tests", timeout=5.0) as client:
+            made = Ground(emulator, client)
+            for definition in custom_resource_definitions():
+                await made.post(DEFINITIONS, definition)
+            yield made
+            for task in made.tasks:
+                task.cancel()
+            await asyncio.gather(*made.tasks, return_exceptions=True)
