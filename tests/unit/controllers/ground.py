@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from emulator.run import Emulator
 from kube.client import Client, MediaType
 from kube.configuration import ClusterOptions, connect
 from scheduler.data import custom_resource_definitions
+
+definitions = cache(custom_resource_definitions)
+"""Read once: their YAML is long."""
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -83,7 +87,7 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
         cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(folder / "kubeconfig"))))
         async with Client(cluster, component="tests", timeout=5.0) as client:
             made = Ground(emulator, client)
-            for definition in custom_resource_definitions():
+            for definition in definitions():
                 await made.post(DEFINITIONS, definition)
             yield made
             for task in made.tasks:
