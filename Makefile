@@ -10,11 +10,13 @@ PACKAGES := model framework plugins actions kube cache scheduler controllers emu
 .DEFAULT_GOAL := help
 
 include tools/kube-apiserver/build.mk
+include tools/helm/build.mk
 
 .PHONY: help
 help:  ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
 	@echo 'kube-apiserver    Build a real control plane for the end-to-end tests (needs Go)'
+	@echo 'helm              Build Helm and promtool for the tests of the chart (needs Go)'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed (PYTHON=...)' >&2; exit 1; }

@@ -1,0 +1,131 @@
+{{/* Names, labels, and what scheduler and controllers have in common. */}}
+
+{{- define "pyroclast.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "pyroclast.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains (include "pyroclast.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "pyroclast.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of a component's objects: (dict "root" . "component" "scheduler") */}}
+{{- define "pyroclast.labels" -}}
+{{ include "pyroclast.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "pyroclast.selector" -}}
+app.kubernetes.io/name: {{ include "pyroclast.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "pyroclast.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* Requests and limits by size; memory is what the benchmarks use at that size, and as much again for lists and
+     reloads. No limit on CPU: a throttled leader would miss its lease. */}}
+{{- define "pyroclast.resources" -}}
+{{- $given := (index .root.Values .component).resources -}}
+{{- if $given -}}
+{{ toYaml $given }}
+{{- else -}}
+{{- $sizes := dict
+      "scheduler" (dict "small" (list "250m" "256Mi" "512Mi") "medium" (list "500m" "512Mi" "1Gi") "large" (list "1500m" "1Gi" "2Gi"))
+      "controllers" (dict "small" (list "100m" "192Mi" "384Mi") "medium" (list "250m" "384Mi" "768Mi") "large" (list "500m" "768Mi" "1536Mi")) -}}
+{{- $size := index $sizes .component .root.Values.size -}}
+requests:
+  cpu: {{ index $size 0 }}
+  memory: {{ index $size 1 }}
+limits:
+  memory: {{ index $size 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* No root, no capabilities, no writing outside /tmp. */}}
+{{- define "pyroclast.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "pyroclast.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* Copies of a component lie on different nodes and in different zones, where there are several. */}}
+{{- define "pyroclast.spread" -}}
+{{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+- maxSkew: 1
+  topologyKey: {{ $key }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "pyroclast.selector" $ | nindent 6 }}
+{{- end }}
+{{- end -}}
+
+{{/* Where a pod may go, and with whose rights: (dict "root" . "component" "scheduler") */}}
+{{- define "pyroclast.placement" -}}
+{{- $own := index .root.Values .component -}}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+serviceAccountName: {{ include "pyroclast.fullname" .root }}-{{ .component }}
+{{- if .root.Values.priorityClassName }}
+priorityClassName: {{ .root.Values.priorityClassName }}
+{{- else if .root.Values.priorityClass.create }}
+priorityClassName: {{ include "pyroclast.fullname" .root }}
+{{- end }}
+securityContext:
+  {{- include "pyroclast.podSecurity" . | nindent 2 }}
+{{- with $own.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $own.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+  {{- include "pyroclast.spread" . | trim | nindent 2 }}
+{{- end -}}
+
+{{/* Probes: alive means that its background work goes on, ready that it has synced and has a configuration. */}}
+{{- define "pyroclast.probes" -}}
+startupProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 2
+  failureThreshold: 150
+readinessProbe:
+  httpGet: {path: /readyz, port: health}
+  periodSeconds: 5
+livenessProbe:
+  httpGet: {path: /livez, port: health}
+  periodSeconds: 10
+  failureThreshold: 6
+{{- end -}}

@@ -1,0 +1,127 @@
+"""The chart, rendered: what every install gets, and what values change."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import pytest
+import yaml
+
+from framework.lint import check
+from scheduler.options import parse_options
+from scheduler.registry import load_registry
+from scheduler.settings import read_configuration
+from tests.chart.helm import CHART, by_kind, helm, rendered
+
+MATRIX = [
+    ["size=small", "size=large"],
+    ["admission.enabled=false", "admission.certManager.enabled=true"],
+    ["controllers.enabled=false", "scheduler.replicas=1"],
+    ["networkPolicy.enabled=true", "networkPolicy.monitoringNamespaces={monitoring}"],
+    ["metrics.serviceMonitor.enabled=true", "metrics.alerts.enabled=true"],
+]
+
+
+def pods_of(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the pod specs of Deployments and bare pods."""
+    for each in objects:
+        if each["kind"] == "Deployment":
+            yield each["spec"]["template"]["spec"]
+        elif each["kind"] == "Pod":
+            yield each["spec"]
+
+
+def test_lint_finds_nothing() -> None:
+    """`helm lint --strict` is content."""
+    assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", "--kube-version", "1.36.1")
+
+
+@pytest.mark.parametrize("sets", list(product(*MATRIX)), ids=",".join)
+def test_values_render_in_all_combinations(sets: tuple[str, ...]) -> None:
+    """Each object has a name and the release's labels; no pod runs as root or may write where it need not."""
+    objects = rendered(*sets)
+
+    for each in objects:
+        assert each["metadata"]["name"]
+        if "helm.sh/hook" not in each["metadata"].get("annotations", {}):
+            assert each["metadata"]["labels"]["app.kubernetes.io/instance"] == "pyro"
+    for pod in pods_of(objects):
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert "memory" in container["resources"]["limits"]
+
+
+def test_the_scheduler_takes_its_flags() -> None:
+    """What the chart writes is read by the scheduler without a complaint, gates and plugins included."""
+    objects = rendered(
+        "scheduler.schedulerNames={volcano,batch}",
+        "scheduler.featureGates.SchedulingGatesQueueAdmission=true",
+        "scheduler.nodeSelectors={pool:batch}",
+        "custom.scheduler_plugins_dir=/plugins",
+        "custom.scheduler_plugins_volume.configMap.name=mine",
+    )
+    pod = by_kind(objects, "Deployment", "-scheduler")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    command, *flags = container["args"]
+    options = parse_options(flags).options
+
+    assert command == "scheduler"
+    assert options.scheduler_name == ("volcano", "batch")
+    assert options.plugins_dir == "/plugins"
+    assert {"name": "plugins", "configMap": {"name": "mine"}} in pod["volumes"]
+
+
+def test_the_shipped_configuration_is_good() -> None:
+    """`config check` finds nothing in the tiers of the ConfigMap."""
+    text = by_kind(rendered(), "ConfigMap", "-scheduler")["data"]["volcano-scheduler.conf"]
+
+    assert list(check(text, partial(read_configuration, registry=load_registry(), strict=True))) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ("size=huge", "size"),
+        ("scheduler.replicas=0", "replicas"),
+        ("scheduler.period=soon", "period"),
+        ("scheduler.nodeSelectors={pool}", "nodeSelectors"),
+        ("schedular.replicas=3", "schedular"),
+        ("image.digest=abc", "digest"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(wrong: str, named: str) -> None:
+    """The schema says which value is wrong, also one that is misspelt."""
+    told = helm("template", "pyro", str(CHART), "--kube-version", "1.36.1", "--set", wrong, is_good=False)
+
+    assert named in told
+
+
+def test_each_value_has_a_description() -> None:
+    """The schema and the values name the same things, and the schema says what each is for."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+
+    def compare(described: dict[str, Any], value: object, path: str) -> None:
+        assert path == "values" or described.get("description"), path
+        properties = described.get("properties")
+        if properties is not None and isinstance(value, dict):
+            assert set(value) <= set(properties), path
+            for name, inner in value.items():
+                compare(properties[name], inner, f"{path}.{name}")
+
+    compare(schema, values, "values")
+
+
+def test_one_replica_has_no_budget() -> None:
+    """A budget over one copy would block every drain."""
+    kinds = [each["kind"] for each in rendered("scheduler.replicas=1", "controllers.replicas=1")]
+
+    assert "PodDisruptionBudget" not in kinds

@@ -1,0 +1,146 @@
+"""The chart on a real API server: installed, upgraded and uninstalled by Helm, the scheduler run as it says.
+
+Nothing starts pods here, so the test takes the part of the kubelet: it reads Deployment and ConfigMap back from the
+server and runs the scheduler with their flags, their files, and the rights of their service account.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.helm import CHART, chart_tool, helm
+from tests.e2e.cluster import Cluster
+from tests.e2e.daemon import Daemon
+from tests.e2e.ground import Ground, standing_on
+
+NAME = "chart"
+SETS = (
+    f"scheduler.schedulerNames={{{NAME}}}",
+    "scheduler.period=100ms",
+    f"scheduler.nodeSelectors={{pyroclast.test/ground:{NAME}}}",
+)
+KINDS = (
+    "deployments,services,serviceaccounts,configmaps,roles,rolebindings,poddisruptionbudgets,"
+    "clusterroles,clusterrolebindings,priorityclasses"
+)
+EVICTING = """actions: "enqueue, allocate, backfill, preempt"
+tiers:
+  - plugins: [{name: priority}, {name: gang}, {name: conformance}]
+  - plugins: [{name: predicates}, {name: proportion}, {name: nodeorder}]
+"""
+
+
+@pytest.fixture(scope="module")
+def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """Four nodes of eight CPUs."""
+    if cluster_with_crds.kind == "emulator":
+        pytest.skip("only the real API server checks rights")
+    chart_tool("helm")
+    with standing_on(cluster_with_crds, NAME, folder=tmp_path_factory.mktemp(NAME)) as ground:
+        ground.client.create_priority_class(f"{NAME}-high", 1000)
+        yield ground
+
+
+@contextmanager
+def installed(ground: Ground) -> Iterator[None]:
+    """Install the chart for the length of a block."""
+    run(ground, "install")
+    try:
+        yield
+    finally:
+        helm("uninstall", NAME, "--namespace", NAME, kubeconfig=ground.cluster.kubeconfig)
+
+
+def run(ground: Ground, verb: str, *flags: str) -> None:
+    """Install or upgrade the release."""
+    sets = [word for each in SETS for word in ("--set", each)]
+    helm(verb, NAME, str(CHART), "--namespace", NAME, *sets, *flags, kubeconfig=ground.cluster.kubeconfig)
+
+
+def read(ground: Ground, kind: str, name: str) -> dict[str, Any]:
+    """Read an object as the server has it."""
+    found: dict[str, Any] = json.loads(ground.kubectl("get", kind, name, "-o", "json"))
+    return found
+
+
+def mount(ground: Ground, folder: Path) -> None:
+    """Write the ConfigMap's files, as the kubelet would."""
+    for name, text in read(ground, "configmap", f"{NAME}-pyroclast-scheduler")["data"].items():
+        fresh = folder / f".{name}"
+        fresh.write_text(text)
+        fresh.replace(folder / name)
+
+
+def as_account(ground: Ground, name: str, folder: Path) -> Cluster:
+    """Return the cluster as a service account sees it."""
+    config = yaml.safe_load(ground.cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": ground.kubectl("create", "token", name).strip()}
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(config))
+    return replace(ground.cluster, kubeconfig=kubeconfig)
+
+
+@contextmanager
+def scheduling(ground: Ground, folder: Path) -> Iterator[Daemon]:
+    """Run the scheduler as the Deployment says."""
+    mount(ground, folder)
+    pod = read(ground, "deployment", f"{NAME}-pyroclast-scheduler")["spec"]["template"]["spec"]
+    command, *flags = pod["containers"][0]["args"]
+    assert command == "scheduler"
+    flags = [each.replace("/etc/pyroclast", str(folder)) for each in flags]
+    daemon = Daemon(as_account(ground, pod["serviceAccountName"], folder), folder, *flags)
+    try:
+        daemon.wait_ready()
+        yield daemon
+    finally:
+        daemon.process.stop()
+
+
+def refused(daemon: Daemon) -> list[str]:
+    """Return what the server forbade."""
+    lines = daemon.get("/metrics").splitlines()
+    return [line for line in lines if line.startswith("rest_client_requests_total") and 'code="403"' in line]
+
+
+def test_an_install_schedules_with_its_own_rights_and_is_upgraded_without_a_stop(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Gangs run, victims leave, an upgrade's configuration is in force in the same process; nothing is forbidden."""
+    with installed(ground), scheduling(ground, tmp_path) as daemon:
+        ground.group("old", 1)
+        for number in range(4):
+            ground.pod(f"old-{number}", "8", group="old")
+        daemon.wait_for(lambda: ground.phases_of("old") == ["Running"] * 4)
+        assert daemon.metric("pyroclast_leader") == 1
+
+        values = tmp_path / "values.yaml"
+        values.write_text(yaml.safe_dump({"scheduler": {"config": EVICTING}}))
+        run(ground, "upgrade", "--values", str(values))
+        mount(ground, tmp_path)
+        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_generation") == 2)
+        assert ground.phases_of("old") == ["Running"] * 4
+
+        ground.group("urgent", 1, priorityClassName=f"{NAME}-high")
+        ground.pod("urgent-0", "8", group="urgent", priorityClassName=f"{NAME}-high")
+        daemon.wait_for(lambda: ground.is_placed("urgent"))
+        daemon.wait_for(lambda: bool(ground.events_of("urgent-0")))
+        assert refused(daemon) == []
+
+
+def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground) -> None:
+    """Nothing of the release stays; what users made does."""
+    with installed(ground):
+        ground.gang("work", 2)
+        mine = ("get", KINDS, "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
+        assert len(ground.kubectl(*mine).split()) >= 8
+
+    assert ground.kubectl(*mine).split() == []
+    assert ground.kubectl("get", "crd", "queues.scheduling.volcano.sh", "-o", "name")
+    assert ground.kubectl("get", "queue", NAME, "-o", "name")
+    assert len(ground.pods("work")) == 2

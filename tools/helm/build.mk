@@ -1,0 +1,24 @@
+# Helm and promtool for the tests of the chart, built from their Go modules. The top-level Makefile includes this file.
+#
+#   make helm     build both into the cache; nothing when built
+#
+# Recipes that need them depend on `helm` and put $(chart_tools) first on the PATH.
+
+HELM_VERSION := v3.22.0
+PROMTOOL_VERSION := v0.316.0
+chart_tools := $(or $(PYROCLAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pyroclast)/helm/$(HELM_VERSION)
+
+# Without these Helm believes to speak to a Kubernetes of long ago.
+helm_link := -s -w \
+	-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
+	-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36 \
+	-X helm.sh/helm/v3/internal/version.version=$(HELM_VERSION)
+
+.PHONY: helm
+helm: $(chart_tools)/helm $(chart_tools)/promtool
+
+$(chart_tools)/helm:
+	GOBIN='$(@D)' CGO_ENABLED=0 go install -trimpath -ldflags '$(helm_link)' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+
+$(chart_tools)/promtool:
+	GOBIN='$(@D)' CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' github.com/prometheus/prometheus/cmd/promtool@$(PROMTOOL_VERSION)
