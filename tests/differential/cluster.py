@@ -6,6 +6,7 @@ Amounts are whole numbers: cpu in thousandths, memory in bytes, pods in pods, ev
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +50,10 @@ class Pod:
     priority: int
     terminating: bool
     created: str
+    preemptable: bool
+    """Whether it may be evicted at all."""
+    started: float
+    """When it started, seconds since 1970; one that has not, last of all."""
 
     @property
     def best_effort(self) -> bool:
@@ -86,6 +91,8 @@ class Group:
     priority: int
     waits: float | None
     policies: list[Mapping[str, Any]]
+    preemptable: bool
+    """Whether its owner lets whole gangs take its room."""
     pods: list[Pod] = field(default_factory=list)
     nowhere: set[str] = field(default_factory=set)
     """Best-effort pods that no node takes."""
@@ -127,6 +134,8 @@ class Queue:
     created: str
     capability: Amounts
     guarantee: Amounts
+    deserved: Amounts
+    reclaimable: bool
 
 
 class Cluster:
@@ -151,6 +160,8 @@ class Cluster:
                 self.groups[pod.group].pods.append(pod)
         known = {node.name for node in self.nodes}
         self.placed = [pod for pod in self.pods if pod.node in known and pod.status not in ("Succeeded", "Failed")]
+        self.evicted: list[Pod] = []
+        """Pods that this cycle evicted: they use their nodes until they are gone, and no rule sees them any more."""
         self.total: Amounts = {}
         for node in self.nodes:
             for name, number in node.offers.items():
@@ -172,6 +183,7 @@ class Cluster:
                 total[name] = total.get(name, 0) + number
         namespace, annotations = metadata["namespace"], metadata["annotations"]
         group = annotations.get("scheduling.k8s.io/group-name", "")
+        started = each["status"].get("startTime")
         self.pods.append(
             Pod(
                 key=f"{namespace}/{metadata['name']}",
@@ -192,6 +204,8 @@ class Cluster:
                 priority=spec["priority"],
                 terminating="deletionTimestamp" in metadata,
                 created=metadata["creationTimestamp"],
+                preemptable=annotations.get("volcano.sh/preemptable") != "false",
+                started=datetime.fromisoformat(started).timestamp() if started else math.inf,
             )
         )
 
@@ -210,6 +224,7 @@ class Cluster:
             priority=spec["priorityClassName"],
             waits=None if waits is None else float(waits.removesuffix("s")),
             policies=spec.get("subGroupPolicy", []),
+            preemptable=metadata["annotations"].get("volcano.sh/preemptable") != "false",
         )
 
     def _queue(self, each: Mapping[str, Any]) -> None:
@@ -222,6 +237,8 @@ class Cluster:
             created=metadata["creationTimestamp"],
             capability=amounts(spec["capability"]),
             guarantee=amounts(spec.get("guarantee", {}).get("resource")),
+            deserved=amounts(spec["deserved"]),
+            reclaimable=spec["reclaimable"],
         )
 
 

@@ -108,6 +108,10 @@ class Filters:
         """The pods on a node."""
         return [pod for pod in self.cluster.placed if pod.node == node.name]
 
+    def evicted_from(self, node: Node) -> list[Pod]:
+        """The pods on a node that have been evicted."""
+        return [pod for pod in self.cluster.evicted if pod.node == node.name]
+
     def beside(self, node: Node, key: str) -> list[Pod]:
         """The pods in the domain of a node."""
         if key not in node.labels:
@@ -119,13 +123,17 @@ class Filters:
         """Ask every filter."""
         if node.offers["pods"] <= len(self.on(node)):
             return False
-        if node.unschedulable and not tolerates(pod, CORDONED):
-            return False
-        if not (wants(pod, node) and tolerated(pod, node)):
+        if not self.permit_by_facts(pod, node):
             return False
         if any(collide(mine, theirs) for mine in ports(pod) for other in self.on(node) for theirs in ports(other)):
             return False
         return self.affine(pod, node) and self.spread(pod, node)
+
+    def permit_by_facts(self, pod: Pod, node: Node) -> bool:
+        """Ask the filters that look at the node alone."""
+        if node.unschedulable and not tolerates(pod, CORDONED):
+            return False
+        return wants(pod, node) and tolerated(pod, node)
 
     def affine(self, pod: Pod, node: Node) -> bool:
         """Required affinity and anti-affinity, of the pod and against it."""

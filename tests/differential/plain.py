@@ -306,7 +306,7 @@ class Plain:
             part.failed.clear()  # every attempt at a part begins without memories
         while part.left:
             pod = part.left.pop(0)
-            if self.has("proportion") and not self.shares.allocatable(part.group.queue, pod):
+            if not self.allocatable(part.group, pod):
                 continue
             if pod.role and any(other.role == pod.role and other.key in part.failed for other in part.members):
                 part.failed.add(pod.key)
@@ -326,6 +326,10 @@ class Plain:
             return True
         self.undo(placed, begun)
         return False
+
+    def allocatable(self, group: Group, pod: Pod) -> bool:
+        """Whether a queue may have one pod more."""
+        return not self.has("proportion") or self.shares.takes(group.queue, pod.request)
 
     def goes_on(self, part: Part) -> bool:
         """Whether placing more pods can make sense after one found no node."""
@@ -355,15 +359,19 @@ class Plain:
 
     def fits(self, pod: Pod, node: Node, *, later: bool) -> bool:
         """Whether a pod fits free room, or the room that will be free."""
-        for name in {"cpu", "memory", "pods"} | set(pod.request):
-            room = node.offers.get(name, 0) - used(self.filters, node, name, viewed=False)
-            if later:
-                there = self.filters.on(node)
-                room += sum(other.request.get(name, 0) for other in there if other.status == "Releasing")
-                room -= sum(other.request.get(name, 0) for other in there if other.status == "Pipelined")
-            if pod.request.get(name, 0) > room:
-                return False
-        return True
+        return all(
+            pod.request.get(name, 0) <= self.room(node, name, later=later)
+            for name in {"cpu", "memory", "pods"} | set(pod.request)
+        )
+
+    def room(self, node: Node, name: str, *, later: bool) -> int:
+        """What a node has left, or will have when all that leaves is gone and all that waits is there."""
+        left = node.offers.get(name, 0) - used(self.filters, node, name, viewed=False)
+        if later:
+            there = self.filters.on(node) + self.filters.evicted_from(node)
+            left += sum(other.request.get(name, 0) for other in there if other.status == "Releasing")
+            left -= sum(other.request.get(name, 0) for other in there if other.status == "Pipelined")
+        return left
 
     def takes_a_pod(self, node: Node) -> bool:
         """Whether a node takes one pod more, whoever else counts them."""

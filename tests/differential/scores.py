@@ -12,7 +12,10 @@ HOSTNAME = "kubernetes.io/hostname"
 
 def used(filters: Filters, node: Node, name: str, *, viewed: bool) -> int:
     """What pods take of a node: with those that wait there as filters see it, without as the room is counted."""
-    return sum(pod.request.get(name, 0) for pod in filters.on(node) if viewed or pod.status != "Pipelined")
+    there = filters.on(node)
+    if not viewed:
+        there = [pod for pod in there if pod.status != "Pipelined"] + filters.evicted_from(node)
+    return sum(pod.request.get(name, 0) for pod in there)
 
 
 def nodeorder(filters: Filters, pod: Pod, nodes: Sequence[Node]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tests.differential.cluster import ALLOCATED, Amounts, Cluster, Group, Pod
+from tests.differential.cluster import ALLOCATED, Amounts, Cluster, Group
 
 NEVER = float("inf")
 
@@ -115,12 +115,12 @@ class Shares:
         mine = self.allocated(queue)
         return all(number <= mine[name] for name, number in self.deserved[queue].items())
 
-    def allocatable(self, queue: str, pod: Pod) -> bool:
-        """Whether a pod fits what its queue deserves."""
+    def takes(self, queue: str, request: Amounts) -> bool:
+        """Whether a request fits what a queue deserves."""
         mine = self.allocated(queue)
         return self.cluster.queues[queue].state == "Open" and all(
             mine[name] + number <= self.deserved[queue][name]
-            for name, number in pod.request.items()
+            for name, number in request.items()
             if number and name != "pods"
         )
 

@@ -1,0 +1,480 @@
+"""The plain scheduler evicts: preempt, reclaim, gangpreempt and gangreclaim as their pages say, pod by pod.
+
+No arrays, nothing remembered from one attempt to the next, no bound that spares a look: every node is tried, every
+victim evicted for a try, and everything is put back by copies of the whole cluster.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.differential.cluster import Group, Node, Pod
+from tests.differential.plain import Part
+from tests.differential.scores import SCORES
+from tests.differential.vetoes import ACTIVE, Vetoes
+
+Unit = list[Pod]
+PATIENCE = 4
+
+
+@dataclass
+class Who:
+    """What tells the actions apart."""
+
+    action: str
+    point: str
+    statuses: tuple[str, ...]
+    same_queue: bool
+    may_go: Callable[[Group, Group], bool]
+    by_harm: bool = False
+    by_score: bool = False
+    inside: bool = False
+
+
+@dataclass
+class Draft:
+    """A plan in the making."""
+
+    group: Group
+    who: Who
+    whole: bool
+    units: list[Unit] = field(default_factory=list)
+    places: list[tuple[Pod, Node]] = field(default_factory=list)
+
+
+class Evicting(Vetoes):
+    """One cycle with actions that evict."""
+
+    def __init__(self, *arguments: Any, least_harm: bool = False, whole: bool = True) -> None:
+        super().__init__(*arguments)
+        self.least_harm = least_harm
+        self.modes = (False, True) if whole else (False,)
+        self.evicting: list[dict[str, Any]] = []
+        """Plans that evict: whom, and where pods wait for the room."""
+        self.began_waiting = {group.key for group in self.cluster.groups.values() if group.count("Pending")}
+        """Groups with pods that waited when the cycle began."""
+        self.following: Sequence[str] = ()
+        """The action at work and those after it."""
+
+    def run(self, actions: Sequence[str]) -> None:
+        """Run actions in order."""
+        for number, action in enumerate(actions):
+            self.following = actions[number:]
+            getattr(self, action)(actions)
+
+    # Putting back
+
+    def picture(self) -> Any:
+        """Copy all that an attempt can change."""
+        pods = [(pod, pod.status, pod.node) for pod in self.cluster.pods]
+        return pods, list(self.cluster.placed), list(self.cluster.evicted)
+
+    def put_back(self, picture: Any) -> None:
+        """Make everything as it was."""
+        pods, placed, evicted = picture
+        for pod, status, node in pods:
+            pod.status, pod.node = status, node
+        self.cluster.placed[:], self.cluster.evicted[:] = placed, evicted
+
+    # Preempt
+
+    def preempt(self, _: Sequence[str]) -> None:
+        """Queue by queue, job by job; then inside each job."""
+
+        def who(*, inside: bool) -> Who:
+            return Who(
+                action="preempt",
+                point="preemptable",
+                statuses=("Running", "Bound"),
+                same_queue=True,
+                may_go=lambda mine, other: (mine is other) is inside,
+                by_harm=self.least_harm,
+                by_score=not self.least_harm,
+                inside=inside,
+            )
+
+        starving = [group for group in self.waiting_groups() if self.starving(group)]
+        work = self.by_queue(starving)
+        while work:
+            name = min(work, key=self.queue_key)
+            for _key, group in work.pop(name):
+                self.plan(group, self.eligible(group), who(inside=False), goes_on=self.starving, enough=self.pipelined)
+            for group in starving:
+                if group.queue == name:
+                    self.rearrange(group, who(inside=True))
+
+    def rearrange(self, group: Group, who: Who) -> None:
+        """Let pods take the places of less important ones of their own job."""
+        for pod in self.eligible(group):
+            if not self.plan(group, [pod], who, goes_on=lambda _: True, enough=lambda _: True):
+                return
+
+    # Reclaim
+
+    def reclaim(self, _: Sequence[str]) -> None:
+        """Queues take turns, one job a turn."""
+        who = Who(
+            action="reclaim",
+            point="reclaimable",
+            statuses=("Running",),
+            same_queue=False,
+            may_go=lambda _, other: self.cluster.queues[other.queue].reclaimable,
+        )
+        work = self.by_queue(group for group in self.waiting_groups() if self.starving(group))
+        while work:
+            name = min(work, key=self.queue_key)
+            if not work[name] or self.overused(work[name][0][1]):
+                del work[name]
+                continue
+            _key, group = work[name].pop(0)
+            self.plan(
+                group,
+                self.eligible(group),
+                who,
+                goes_on=self.starving,
+                enough=self.pipelined,
+                permits=lambda pod, group=group: self.preemptive(group, [pod]),  # type: ignore[misc]
+            )
+
+    # Whole gangs
+
+    def gangpreempt(self, _: Sequence[str]) -> None:
+        """Queue by queue, gang by gang."""
+        who = Who(
+            action="gangpreempt",
+            point="gang preemptable",
+            statuses=("Running", "Bound"),
+            same_queue=True,
+            may_go=lambda mine, other: mine is not other and other.preemptable and other.priority < mine.priority,
+        )
+        for group in self.in_turn():
+            self.plan_for_gang(group, who)
+
+    def gangreclaim(self, _: Sequence[str]) -> None:
+        """Queue by queue, gang by gang, where the queue may take room."""
+        who = Who(
+            action="gangreclaim",
+            point="gang reclaimable",
+            statuses=("Running",),
+            same_queue=False,
+            may_go=lambda _, other: other.preemptable and self.cluster.queues[other.queue].reclaimable,
+        )
+        for group in self.in_turn():
+            if not self.overused(group) and self.preemptive(group, self.worth_placing(group)):
+                self.plan_for_gang(group, who)
+
+    def in_turn(self) -> Iterator[Group]:
+        """Starving groups: each queue has one turn."""
+        work = self.by_queue(group for group in self.waiting_groups() if self.starving(group))
+        while work:
+            name = min(work, key=self.queue_key)
+            yield from (group for _key, group in work.pop(name))
+
+    def worth_placing(self, group: Group) -> list[Pod]:
+        """The pods of a gang that need room."""
+        return [pod for pod in self.eligible(group) if not pod.best_effort]
+
+    def plan_for_gang(self, group: Group, who: Who) -> None:
+        """Evict over all nodes until the minimum has its places, or change nothing."""
+        pods = self.worth_placing(group)
+        for whole in self.modes if pods else ():
+            before = self.picture()
+            draft = Draft(group, who, whole)
+            if self.make_room(draft, pods):
+                self.finish(draft, before)
+                return
+            self.put_back(before)
+
+    def make_room(self, draft: Draft, pods: Sequence[Pod]) -> bool:
+        """Evict one after the other; try whenever amounts could suffice, after a failure a quarter more."""
+        if self.place_all(draft, pods):
+            return True
+        untried = 0
+        freed: list[Pod] = []
+        everybody = [pod for node in self.cluster.nodes for pod in self.filters.on(node)]
+        lacking = self.lacking(draft.group, pods)
+        for victim in self.victims(draft, pods[0], everybody):
+            unit = self.unit(draft, pods[0], victim)
+            if unit is None:
+                continue
+            self.evict(unit)
+            draft.units.append(unit)
+            freed += unit
+            untried += 1
+            suffices = all(sum(pod.request.get(name, 0) for pod in freed) >= lack for name, lack in lacking.items())
+            if suffices and untried * PATIENCE >= len(draft.units):
+                if self.place_all(draft, pods):
+                    return True
+                untried = 0
+        return untried > 0 and self.place_all(draft, pods)
+
+    def lacking(self, group: Group, pods: Sequence[Pod]) -> Mapping[str, int]:
+        """What the smallest choice of pods lacks on all nodes together."""
+        needed = min(len(pods), max(group.minimum - group.ready - group.light, 1))
+        lacking = {}
+        for name in {name for node in self.cluster.nodes for name in node.offers} | {
+            n for pod in pods for n in pod.request
+        }:
+            asked = sorted(pod.request.get(name, 0) for pod in pods)[:needed]
+            lacking[name] = sum(asked) - sum(max(0, self.room(node, name, later=True)) for node in self.cluster.nodes)
+        return lacking
+
+    def place_all(self, draft: Draft, pods: Sequence[Pod]) -> bool:
+        """Place pods until the minimum is reached: each part's own first, then what the whole still lacks."""
+        before, places = self.picture(), len(draft.places)
+        group = draft.group
+        parts = sorted(self.parts(group), key=lambda part: self.part_key(part)[1:])
+        for only_minimums in (True, False):
+            for part in parts:
+                if not self.pipelined(group):
+                    self.place_part(draft, part, pods, only_minimums=only_minimums)
+        if draft.places and self.pipelined(group) and self.completes(draft):
+            return True
+        self.put_back(before)
+        del draft.places[places:]
+        return False
+
+    def place_part(self, draft: Draft, part: Part, pods: Sequence[Pod], *, only_minimums: bool) -> None:
+        """Place pods of a part; a part of several that does not reach its minimum gets nothing."""
+        before, places = self.picture(), len(draft.places)
+
+        def stands() -> bool:
+            return self.part_pipelined(part) if part.group.policies else self.pipelined(part.group)
+
+        for pod in pods:
+            if pod not in part.members or pod.status != "Pending":
+                continue
+            if self.pipelined(part.group) or (only_minimums and stands()):
+                break
+            self.place_free(draft, pod)
+        if not stands() and part.group.policies:
+            self.put_back(before)
+            del draft.places[places:]
+
+    # Plans
+
+    def waiting_groups(self) -> list[Group]:
+        """Groups past the gate with pods that wait, and waited when the cycle began, that can have their minimum."""
+        return [
+            group
+            for group in self.cluster.groups.values()
+            if group.phase not in ("", "Pending") and group.key in self.began_waiting and self.valid(group)
+        ]
+
+    def starving(self, group: Group) -> bool:
+        """Whether evictions may be made for a job: all plugins of the first tier that has a say agree."""
+        placed = group.ready + group.count("Pipelined")
+        says = {"priority": placed < len(group.pods), "gang": placed < group.minimum}
+        for tier in self.tiers:
+            answers = [says[plugin] for plugin in tier if plugin in says]
+            if answers:
+                return all(answers)
+        return False
+
+    def eligible(self, group: Group) -> list[Pod]:
+        """Pods for which others may be evicted, first to be placed first."""
+        pods = [
+            pod
+            for pod in group.pods
+            if pod.status == "Pending" and not pod.gated and pod.spec.get("preemptionPolicy") != "Never"
+        ]
+        return sorted(pods, key=self.turn_key)
+
+    def plan(
+        self,
+        group: Group,
+        pods: Sequence[Pod],
+        who: Who,
+        *,
+        goes_on: Callable[[Group], bool],
+        enough: Callable[[Group], bool],
+        permits: Callable[[Pod], bool] = lambda _: True,
+    ) -> bool:
+        """Place pods one by one; first without taking gangs whole."""
+        for whole in (False, True):
+            before = self.picture()
+            draft = Draft(group, who, whole)
+            for pod in pods:
+                if not goes_on(group):
+                    break
+                if permits(pod):
+                    self.find_place(draft, pod)
+            if draft.places and enough(group) and (who.inside or self.completes(draft)):
+                self.finish(draft, before)
+                return True
+            self.put_back(before)
+        return False
+
+    def find_place(self, draft: Draft, pod: Pod) -> bool:
+        """Place a pod where there is room, else where evictions make some."""
+        if not draft.who.inside and self.place_free(draft, pod):
+            return True
+        return any(self.evict_on(draft, pod, node) for node in self.in_order(draft, pod))
+
+    def place_free(self, draft: Draft, pod: Pod) -> bool:
+        """Place a pod where room is free or being released."""
+        if not self.allocatable(draft.group, pod):
+            return False
+        choice = self.choose(pod)
+        if choice is None:
+            return False
+        self.settle(draft, pod, choice[0])
+        return True
+
+    def settle(self, draft: Draft, pod: Pod, node: Node) -> None:
+        """Let a pod wait on a node."""
+        self.put(pod, node, "Pipelined")
+        draft.places.append((pod, node))
+
+    def in_order(self, draft: Draft, pod: Pod) -> Iterable[Node]:
+        """Nodes in the order in which they are tried."""
+        if draft.who.by_harm:
+            return self.least_harm_first(draft, pod)
+        if not draft.who.by_score:
+            return self.cluster.nodes
+        nodes = [node for node in self.cluster.nodes if self.always_permits(pod, node)]
+        total = dict.fromkeys((node.name for node in nodes), 0.0)
+        for plugin, scores in SCORES.items():
+            if self.has(plugin):
+                for name, score in scores(self.filters, pod, nodes).items():
+                    total[name] += score
+        return sorted(nodes, key=lambda node: -total[node.name])
+
+    def always_permits(self, pod: Pod, node: Node) -> bool:
+        """Whether nothing about a node but pods on it keeps a pod away."""
+        return not self.has("predicates") or self.filters.permit_by_facts(pod, node)
+
+    def least_harm_first(self, draft: Draft, pod: Pod) -> list[Node]:
+        """Try all nodes, and rank them by their victims."""
+        tried = []
+        for number, node in enumerate(self.cluster.nodes):
+            before = self.picture()
+            trial = Draft(draft.group, draft.who, draft.whole)
+            if self.evict_on(trial, pod, node):
+                self.thin_out(trial, before)
+                tried.append((self.harm([pod for unit in trial.units for pod in unit]), number, node))
+            self.put_back(before)
+        return [node for *_, node in sorted(tried, key=lambda each: each[:2])]
+
+    @staticmethod
+    def harm(victims: Sequence[Pod]) -> tuple[Any, ...]:
+        """The highest priority; the sum, each from the lowest possible; the number; when the most important started."""
+        highest = max(pod.priority for pod in victims)
+        started = min(pod.started for pod in victims if pod.priority == highest)
+        return highest, sum(pod.priority + 2**31 for pod in victims), len(victims), -started
+
+    def evict_on(self, draft: Draft, pod: Pod, node: Node) -> bool:
+        """Evict from a node, first victim first, until it takes the pod."""
+        before = self.picture()
+        units = []
+        for victim in self.victims(draft, pod, self.filters.on(node)):
+            unit = self.unit(draft, pod, victim)
+            if unit is None:
+                continue
+            self.evict(unit)
+            units.append(unit)
+            if self.takes(draft.group, pod, node):
+                self.settle(draft, pod, node)
+                draft.units += units
+                return True
+        self.put_back(before)
+        return False
+
+    def takes(self, group: Group, pod: Pod, node: Node) -> bool:
+        """Whether node and queue take a pod, on room that will be free."""
+        return self.fits(pod, node, later=True) and self.permits(pod, node) and self.allocatable(group, pod)
+
+    def victims(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
+        """Which of some pods may go for another, first to go first."""
+        considered = [each for each in pods if self.considers(draft, pod, each)]
+        return self.permitted(draft.who.point, pod, self.leave_first(considered)) if considered else []
+
+    def considers(self, draft: Draft, pod: Pod, victim: Pod) -> bool:
+        """Whether a pod may be proposed as a victim."""
+        who, other = draft.who, self.cluster.groups.get(victim.group)
+        if other is None or victim.status not in who.statuses or not victim.preemptable:
+            return False
+        if (other.queue == draft.group.queue) is not who.same_queue:
+            return False
+        if pod.best_effort and not victim.best_effort and who.same_queue:
+            return False
+        return who.may_go(draft.group, other)
+
+    def unit(self, draft: Draft, pod: Pod, victim: Pod) -> Unit | None:
+        """What goes with a victim: itself where its gang can spare it, else the whole gang where that may be."""
+        if victim.status not in draft.who.statuses:
+            return None
+        group = self.group_of(victim)
+        if group is draft.group or self.can_spare(group, victim):
+            return [victim]
+        if not draft.whole:
+            return None
+        gang = self.leave_first([each for each in group.pods if each.status in ACTIVE])
+        if not all(self.considers(draft, pod, each) for each in gang):
+            return None
+        point = draft.who.point
+        if draft.who.same_queue and group.priority >= draft.group.priority:
+            return gang if len(self.permitted(point, pod, gang)) == len(gang) else None
+        return gang if all(self.permitted(point, pod, [each]) for each in gang) else None
+
+    def evict(self, unit: Unit) -> None:
+        """Let pods leave."""
+        for pod in unit:
+            pod.status = "Releasing"
+            self.cluster.placed.remove(pod)
+            self.cluster.evicted.append(pod)
+
+    def completes(self, draft: Draft) -> bool:
+        """Place pods that ask for nothing where the minimum needs them; whether it has all of them."""
+        group = draft.group
+        for pod in sorted((each for each in group.pods if each.status == "Pending"), key=self.turn_key):
+            if not self.waits_for_light(group):
+                break
+            if group.counts(pod) and not pod.gated:
+                self.place_free(draft, pod)
+        return not self.waits_for_light(group)
+
+    def waits_for_light(self, group: Group) -> bool:
+        """Whether a minimum counts on pods that ask for nothing and have no place yet."""
+        if not group.light:
+            return False
+        placed = [pod for pod in group.pods if pod.status in (*ACTIVE, "Succeeded", "Pipelined")]
+        checks = group.minimum >= sum(group.by_role.values())
+        lacks = checks and any(
+            sum(pod.role == role for pod in placed) < least for role, least in group.by_role.items() if least > 0
+        )
+        return len(placed) < group.minimum or lacks
+
+    def finish(self, draft: Draft, before: Any) -> None:
+        """Give back victims that are not needed, and carry the plan out; without victims allocate does better."""
+        self.thin_out(draft, before)
+        if draft.units:
+            evicted = [pod.key for unit in draft.units for pod in unit]
+            self.evicting.append({"evicted": evicted, "for": [(pod.key, node.name) for pod, node in draft.places]})
+        elif "allocate" in self.following:
+            self.put_back(before)
+
+    def thin_out(self, draft: Draft, before: Any) -> None:
+        """Try for each unit, last one first, whether everything keeps its place without it."""
+        for unit in reversed(list(draft.units)):
+            now = self.picture()
+            kept = [each for each in draft.units if each is not unit]
+            self.put_back(before)
+            if self.holds_with(draft, kept):
+                draft.units = kept
+            else:
+                self.put_back(now)
+
+    def holds_with(self, draft: Draft, units: Sequence[Unit]) -> bool:
+        """Evict units, and place all pods where they were."""
+        for unit in units:
+            self.evict(unit)
+        lost = [pod for unit in units for pod in unit]
+        for group in {self.group_of(pod).key: self.group_of(pod) for pod in lost}.values():
+            if group is not draft.group and not self.is_intact(group, [pod for pod in lost if pod.group == group.key]):
+                return False
+        for pod, node in draft.places:
+            if not self.takes(draft.group, pod, node):
+                return False
+            self.put(pod, node, "Pipelined")
+        return True

@@ -1,0 +1,66 @@
+"""The product and a plain, slow search for victims evict alike, on crowded clusters by chance."""
+
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scheduler.simulate.case import moment_after
+from tests.differential.crowded import Crowded, crowded
+from tests.differential.evicting import Evicting
+
+ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SEEDS = st.integers(0, 2**32)
+
+
+def plainly(each: Crowded) -> dict[str, Any]:
+    """Decide as the rules are written."""
+    objects = each.scenario.objects
+    plain = Evicting(objects, each.tiers, moment_after(objects), least_harm=each.least_harm, whole=each.whole)
+    plain.run(each.actions)
+    return {"plans": plain.plans, "evicting": plain.evicting, "held": plain.held}
+
+
+def by_the_product(each: Crowded) -> dict[str, Any]:
+    """Decide as the product does."""
+    outcome = each.scenario.run(
+        *each.actions, plugins=each.tiers, arguments=each.arguments, now=moment_after(each.scenario.objects)
+    )
+    assert outcome.failed_plugins == []
+    assert outcome.warnings == ()
+    names = outcome.rounds[0].pod_names
+    plans = outcome.report.plans
+    return {
+        "plans": [[(names[bind.task], bind.node) for bind in plan.binds] for plan in plans if plan.binds],
+        "evicting": [
+            {
+                "evicted": [names[eviction.task] for eviction in plan.evictions],
+                "for": [(names[place.task], place.node) for place in plan.nominations],
+            }
+            for plan in plans
+            if plan.evictions
+        ],
+        "held": {names[task]: node for places in outcome.report.pipelined.values() for task, node in places.items()},
+    }
+
+
+@ALIKE
+@given(SEEDS)
+def test_same_evictions_for_the_same_pods(seed: int) -> None:
+    """Preempt, reclaim, gangpreempt, gangreclaim: whom each plan evicts, in order, and where whose pods wait."""
+    each = crowded(Random(seed))
+
+    assert by_the_product(each) == plainly(each)
+
+
+def test_the_clusters_are_worth_it() -> None:
+    """Of a hundred clusters at least a third see evictions, by each action."""
+    seen: dict[str, int] = {}
+    for seed in range(100):
+        each = crowded(Random(seed))
+        if plainly(each)["evicting"]:
+            for action in each.actions:
+                seen[action] = seen.get(action, 0) + 1
+    assert seen["allocate"] >= 33
+    assert all(seen.get(action, 0) >= 5 for action in ("preempt", "reclaim", "gangpreempt", "gangreclaim")), seen
