@@ -350,6 +350,16 @@ class Candidates:
             return None
         return self._pick(task, columns)
 
+    def ranked(self, task: Task, mask: BoolArray) -> IntArray:
+        """Return some nodes, best score first, room and shard apart; ties by name."""
+        self.refresh(task)
+        columns = np.flatnonzero(mask)
+        if not columns.size:
+            return columns
+        scores = ScoredNodes(self._session, self, task, columns, self._normalised).scores
+        order: IntArray = columns[np.argsort(-scores, kind="stable")]
+        return order
+
     def asked_anew(self, task: Task) -> BoolArray | None:
         """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""
         beyond = self._session.beyond(task)

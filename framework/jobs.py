@@ -134,7 +134,7 @@ class SessionJob:
     @property
     def pending_best_effort(self) -> int:
         """Pending tasks that ask for nothing and are not known to fit nowhere: they count as good as placed."""
-        return self._pending_best_effort - len(self.unplaceable)
+        return self._pending_best_effort - sum(self._is_unplaceable(task_id) for task_id in self.unplaceable)
 
     @property
     def valid_count(self) -> int:
@@ -221,9 +221,13 @@ class SessionJob:
         roles = self._roles
         count = sum(roles[role, status, light] for status in statuses for light in (False, True))
         if count_best_effort:
-            unplaceable = sum(self._tasks[task_id].role == role for task_id in self.unplaceable)
-            count += roles[role, _PENDING, True] - unplaceable
+            unplaceable = (each for each in self.unplaceable if self._is_unplaceable(each))
+            count += roles[role, _PENDING, True] - sum(self._tasks[each].role == role for each in unplaceable)
         return count
+
+    def _is_unplaceable(self, task: TaskId) -> bool:
+        """Whether a task known to fit nowhere still waits: evictions may have made a place for it since."""
+        return self._tasks[task].status is _PENDING
 
     def counts_as_placed(self, task: Task) -> bool:
         """Whether a pending task counts as good as placed, because it asks for nothing."""

@@ -5,6 +5,7 @@ a gang. A job whose minimum is one task is no gang; any of its tasks can go.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from framework.jobs import SessionJob, SubJob
@@ -76,15 +77,26 @@ def can_spare(job: SessionJob, task: Task) -> bool:
 
 def might_spare(job: SessionJob) -> bool:
     """Tell whether some task of a job could be spared; a yes stays one while tasks of the job are evicted or return."""
-    active = active_count(job) + job.counts[TaskStatus.RELEASING]
-    return active == 1 or job.ready_count + job.counts[TaskStatus.RELEASING] > job.min_available
+    # who was leaving before the session began is not one of the evicted, so the last of a gang may have company there
+    return active_count(job) <= 1 or job.ready_count + job.counts[TaskStatus.RELEASING] > job.min_available
 
 
-def is_intact(job: SessionJob) -> bool:
-    """Tell whether a job that lost tasks has its minimums still, or has lost all."""
+def is_intact(job: SessionJob, lost: Sequence[Task] | None = None) -> bool:
+    """Tell whether a job has its minimums, or nothing on nodes any more.
+
+    Args:
+        job: The job, after it lost tasks.
+        lost: Which ones: minimums of roles and groups of which nothing was taken may have been missed before, and do
+            not count. Where None, all count.
+    """
+    lost = list(job.tasks.values()) if lost is None else lost
     if not active_count(job):
         return True
-    return job.ready_count >= job.min_available and job.roles_ready() and _groups_ready(job)
+    if job.ready_count < job.min_available:
+        return False
+    minimums = job.job.min_by_role if job.checks_roles else {}
+    roles = {task.role for task in lost if task.role in minimums}
+    return all(job.role_count(role) >= minimums[role] for role in roles) and _groups_stand(job, lost)
 
 
 def whole_gang(job: SessionJob) -> list[Task]:
@@ -97,12 +109,16 @@ def active_count(job: SessionJob) -> int:
     return sum(job.counts[status] for status in ACTIVE_STATUSES)
 
 
-def _groups_ready(job: SessionJob) -> bool:
+def _groups_stand(job: SessionJob, lost: Sequence[Task]) -> bool:
+    """Tell whether enough sub-jobs are ready of each group in which some are not because of what they lost."""
     minimums = job.min_sub_jobs
     if not minimums:
         return True
+    taken = Counter(part.id for task in lost if (part := job.part_of(task)) is not None)
+    parts = job.sub_jobs
+    broken = {parts[each].group for each, count in taken.items() if 0 < parts[each].missing <= count}
     ready = _ready_by_group(job)
-    return all(ready[group] >= minimum for group, minimum in minimums.items())
+    return all(ready[group] >= minimums.get(group, 0) for group in broken)
 
 
 def _ready_by_group(job: SessionJob) -> Counter[str]:

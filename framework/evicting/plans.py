@@ -22,6 +22,7 @@ from framework.ledgers import Verb
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
+from model.ids import JobId
 from model.refusals import NO_PLAN, Refusal
 from model.tasks import Task
 from model.wire import unix_seconds
@@ -208,19 +209,17 @@ class Planner:
         needs = session.nodes.needs(task.template)
         future = session.nodes.columns().future_idle
         possible = np.logical_and.reduce(needs.thresholds <= future + freed, axis=0)
-        possible &= candidates.permitted_by_facts & freed.any(axis=0)
-        if attempt.domain is not None:
-            possible &= attempt.domain
+        possible &= freed.any(axis=0)
         if rule.within_job:
             possible &= self._nodes_of(attempt.job)
-        for group in session.shard_groups(possible):
-            if rule.looks_first is not Looks.BEST_SCORE:
-                yield from np.flatnonzero(group).tolist()
-                continue
-            left = group.copy()
-            while (column := candidates.best_among(task, left)) is not None:
-                left[column] = False
-                yield column
+        permitted = candidates.permitted_by_facts
+        if attempt.domain is not None:
+            permitted = permitted & attempt.domain
+        for group in session.shard_groups(permitted):
+            # scores are compared among all nodes that evictions could ever help, whoever might go on them now
+            by_score = rule.looks_first is Looks.BEST_SCORE and (group & possible).any()
+            columns = candidates.ranked(task, group) if by_score else np.flatnonzero(group)
+            yield from columns[possible[columns]].tolist()
 
     def _nodes_of(self, job: SessionJob) -> BoolArray:
         nodes = self._session.nodes
@@ -364,16 +363,19 @@ class Planner:
             if not _evict(session, statement, unit, self._rule.action):
                 return False
         # a gang that goes whole in two units must not lose one of them alone
-        if not all(self._is_intact(attempt, task) for unit in units for task in unit):
+        if not self._are_intact(attempt, units):
             return False
         return all(
             self._fits(attempt.job, task, column) and statement.pipeline(attempt.job, [task], [column]) is None
             for task, column in attempt.places
         )
 
-    def _is_intact(self, attempt: Attempt, victim: Task) -> bool:
-        job = self._session.job_of(victim)
-        return job is attempt.job or (job is not None and is_intact(job))
+    def _are_intact(self, attempt: Attempt, units: Sequence[Unit]) -> bool:
+        lost: dict[JobId | None, list[Task]] = {}
+        for unit in units:
+            lost.setdefault(unit[0].job, []).extend(unit)
+        jobs = ((self._session.job_of(tasks[0]), tasks) for tasks in lost.values())
+        return all(job is attempt.job or (job is not None and is_intact(job, tasks)) for job, tasks in jobs)
 
     def refusal(self, job: SessionJob) -> Refusal:
         """Say that no evictions help a job."""
