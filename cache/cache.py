@@ -184,7 +184,7 @@ class SchedulerCache:
 
     def dump(self) -> Dump:
         """Note the objects of this moment; `Dump.encode` makes a file of them for `pyroclast simulate`."""
-        return take_dump(self.books)
+        return take_dump(self.books, self._clock.wall())
 
     async def audit(self) -> list[str]:
         """Rebuild the books from their objects, in another thread, and name what differs from the running ones."""

@@ -1,4 +1,8 @@
-"""Dump: the cluster as a List that `pyroclast simulate` reads, decisions not echoed yet included."""
+"""Dump: the cluster as a List that `pyroclast simulate` reads.
+
+It has what decisions depend on beside the configuration: objects, decisions that are not echoed yet, measurements of
+usage, and the moment.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -7,6 +11,7 @@ import msgspec
 
 from cache.assumptions import Assumption
 from cache.books import Books
+from cache.measurements import MEASURED, measured_objects
 from cache.objects import KINDS
 from kube import resources
 from model import wire
@@ -20,6 +25,7 @@ _HEADS: Final = {
     for each in resources.ALL
     if each.kind in KINDS
 }
+_HEADS[MEASURED] = _ENCODER.encode({"kind": MEASURED})[:-1]
 _BEGUN_DELETION: Final = "1970-01-01T00:00:00Z"
 """Stands for a deletion that the server has not dated yet."""
 
@@ -27,25 +33,26 @@ _BEGUN_DELETION: Final = "1970-01-01T00:00:00Z"
 class Dump:
     """Objects of one moment; encoding them may happen in another thread."""
 
-    def __init__(self, objects: list[tuple[str, Any]]) -> None:
-        """Hold objects with their kinds."""
-        self._objects = objects
+    def __init__(self, objects: list[tuple[str, Any]], now: float) -> None:
+        """Hold objects with their kinds, and the moment, seconds since 1970."""
+        self._objects, self._now = objects, now
 
     def encode(self) -> bytes:
         """Return the List as JSON, an object a line."""
-        return b'{"apiVersion":"v1","kind":"List","items":[\n' + b",\n".join(self._lines()) + b"\n]}\n"
+        moment = _ENCODER.encode(self._now)
+        return b'{"apiVersion":"v1","kind":"List","now":%b,"items":[\n%b\n]}\n' % (moment, b",\n".join(self._lines()))
 
     def _lines(self) -> Iterator[bytes]:
         for kind, each in self._objects:
             yield _HEADS[kind] + b"," + _ENCODER.encode(each)[1:]
 
 
-def take_dump(books: Books) -> Dump:
-    """Note all objects as they are now."""
+def take_dump(books: Books, now: float) -> Dump:
+    """Note everything as it is now, seconds since 1970."""
     assumed = books.assumed()
     objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in books.stored(kind).values()]
     objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in books.stored("Pod").items()]
-    return Dump(objects)
+    return Dump([*objects, *measured_objects(books.usage)], now)
 
 
 def _with_assumption(pod: wire.Pod, assumption: Assumption | None) -> wire.Pod:

@@ -2,7 +2,7 @@
 
 Objects are Kubernetes dictionaries with `apiVersion` and `kind`, Lists are unfolded. What a server would have filled in
 is filled in here: namespaces, UIDs, the phase of a new pod. A broken object is reported and left out, and kinds that
-play no part are noted.
+play no part are noted. Measurements of usage may stand among them (`cache.measurements`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from cache.books import Books
 from cache.lookups import LOOKUP_KINDS
+from cache.measurements import MEASURED, Measured, measurements
 from cache.options import BooksOptions
 from model import wire
 from model.errors import ObjectError
@@ -71,9 +72,10 @@ _NAMESPACED: Final = frozenset({
     "ResourceClaim",
 })  # fmt: skip
 _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
-    kind: wire.Decoder(kind, struct) for kind, struct in _STRUCTS.items()
+    **{kind: wire.Decoder(kind, struct) for kind, struct in _STRUCTS.items()},
+    MEASURED: wire.Decoder(MEASURED, Measured),
 }
-_ORDER: Final = {kind: position for position, kind in enumerate(_STRUCTS)}
+_ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
 
 
 def decoder_of(kind: str) -> wire.Decoder[Any]:
@@ -97,8 +99,10 @@ def books_from_objects(
         note: Is told of each kind that plays no part, once.
     """
     books = Books(options, report)
-    for kind, each in decoded(objects, report=report, note=note):
+    found = decoded(objects, report=report, note=note)
+    for kind, each in found:
         books.apply(kind, each)
+    books.measure(measurements(found, report))
     return books
 
 
@@ -154,7 +158,7 @@ def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
 
 def _kind(each: Mapping[str, Any]) -> str | None:
     kind = each.get("kind")
-    if not isinstance(kind, str) or kind not in _STRUCTS:
+    if not isinstance(kind, str) or kind not in _DECODERS:
         return None
     group = _GROUPS.get(kind)
     version = each.get("apiVersion", "")

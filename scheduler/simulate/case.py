@@ -5,10 +5,11 @@ objects by kind, or one list of objects that name their kinds), `hyperNodes`, `s
 `recreateEvicted`, `seed`, `now`. Fields that speak of expected outcomes are not looked at.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from cache.measurements import MEASURED
 from cache.objects import KINDS, unfolded
 from cache.options import BooksOptions
 from framework.nearest import did_you_mean
@@ -16,7 +17,7 @@ from model.errors import PyroclastError
 from model.wire import unix_seconds
 from scheduler.simulate.hyper_nodes import hyper_nodes
 
-__all__ = ["Case", "CaseError", "moment_after", "read_case", "read_moment"]
+__all__ = ["Case", "CaseError", "moment_after", "moment_of_dump", "read_case", "read_moment"]
 
 YEAR_SECONDS: Final = 365 * 24 * 3600
 WITHOUT_TIMES: Final = unix_seconds("2027-01-01T00:00:00Z")
@@ -97,8 +98,20 @@ def read_moment(value: Any) -> float:
         raise CaseError(f"now: {value!r} is no time: {error}") from None
 
 
+def moment_of_dump(objects: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the moment of the newest dump among objects; None where there is none.
+
+    Raises:
+        CaseError: What should be a moment is none.
+    """
+    return max((read_moment(each["now"]) for each in objects if each.get("now") is not None), default=None)
+
+
 def moment_after(objects: Sequence[Mapping[str, Any]]) -> float:
-    """Return a moment when all these objects have long existed: one year after the newest creation time."""
+    """Return the moment of a dump; else one when all objects have long existed: a year after the newest was made."""
+    dumped = moment_of_dump(objects)
+    if dumped is not None:
+        return dumped
     newest = max(map(_created, unfolded(objects)), default=0.0)
     return newest + YEAR_SECONDS if newest else WITHOUT_TIMES
 
@@ -123,7 +136,7 @@ def _plural(kind: str) -> str:
     return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
 
 
-_KINDS: Final = {_plural(kind): kind for kind in KINDS}
+_KINDS: Final = {_plural(kind): kind for kind in (*KINDS, MEASURED)}
 """Kinds by the lower-case name of their lists."""
 
 

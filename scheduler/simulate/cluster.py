@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 
 from cache.books import Books
+from cache.measurements import MEASURED, measurements
 from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
 from model import wire
@@ -52,7 +53,11 @@ class SimulatedCluster:
         """By kind, then by UID for pods and by key for others."""
         self._first_pods: dict[str, wire.Pod] = {}
         """Pods as they were given, by key: what they are made anew from."""
-        for kind, each in decoded(_within_bounds(objects, report), report=report, note=note):
+        found = decoded(_within_bounds(objects, report), report=report, note=note)
+        self._books.measure(measurements(found, report))
+        for kind, each in found:
+            if kind == MEASURED:
+                continue
             self._set(kind, each)
             if kind == "Pod":
                 self._first_pods[each.metadata.key] = each

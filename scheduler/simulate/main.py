@@ -18,7 +18,7 @@ from scheduler.data import default_configuration
 from scheduler.registry import load_registry
 from scheduler.simulate.answer import told
 from scheduler.simulate.batch import Simulation, answer_lines, simulate
-from scheduler.simulate.case import Case, read_moment
+from scheduler.simulate.case import Case, moment_of_dump, read_moment
 from scheduler.simulate.default_queues import with_default_queues
 from scheduler.simulate.reading import STANDARD_INPUT, read_objects, read_text
 from scheduler.simulate.table import table
@@ -69,15 +69,17 @@ def _case(given: Any, config: str) -> Case:
     options = BooksOptions(
         scheduler_names=frozenset(given.scheduler_name or ["volcano"]), ungrouped_pods=given.ungrouped_pods
     )
+    objects = read_objects(given.filename)
+    dumped = moment_of_dump(objects)
     return Case(
         id=None,
         config=config,
-        objects=with_default_queues(read_objects(given.filename), options.default_queue),
+        objects=with_default_queues(objects, options.default_queue),
         books=options,
         rounds=given.rounds,
         recreate_evicted=given.recreate_evicted,
         seed=given.seed,
-        now=time.time() if given.now is None else read_moment(given.now),
+        now=read_moment(given.now) if given.now is not None else time.time() if dumped is None else dumped,
     )
 
 
@@ -121,7 +123,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=positive, default=1, metavar="N", help="number of cycles, one second apart")
     add("--recreate-evicted", action="store_true", help="evicted pods are made anew, pending, under their old names")
     add("--seed", type=int, default=0, metavar="N", help="of everything that is chosen by chance")
-    add("--now", metavar="TIME", help="moment of the first cycle, RFC 3339 or seconds since 1970; without it, now")
+    add(
+        "--now",
+        metavar="TIME",
+        help="moment of the first cycle, RFC 3339 or seconds since 1970; without it, that of a dump, else now",
+    )
     add("-o", "--output", choices=("table", "json"), default="table", help="how files' outcome is told")
     add("--scheduler-name", action="append", metavar="NAME", help="whose pods are placed; repeatable; volcano if none")
     add(

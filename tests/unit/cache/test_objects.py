@@ -10,7 +10,9 @@ from cache.objects import books_from_objects
 from cache.options import BooksOptions
 from model import wire
 from model.errors import ObjectError
+from model.ids import NodeName
 from model.tasks import TaskStatus
+from model.usage import NodeUsage
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
 
 POD = {
@@ -110,7 +112,7 @@ def everything() -> Books:
 def test_a_dump_is_read_back_as_the_same_cluster() -> None:
     """Decisions that had no echo yet are in it as if they had."""
     books = everything()
-    dumped: dict[str, Any] = json.loads(take_dump(books).encode())
+    dumped: dict[str, Any] = json.loads(take_dump(books, 1e9).encode())
 
     again = books_from_objects([dumped], books.options)
 
@@ -126,6 +128,31 @@ def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
     books = Books()
     filled(books, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
 
-    again = books_from_objects([json.loads(take_dump(books).encode())])
+    again = books_from_objects([json.loads(take_dump(books, 1e9).encode())])
 
     assert differences(books.snapshot(), again.snapshot()) == []
+
+
+def test_a_dump_holds_what_was_measured_and_the_moment() -> None:
+    """To the last bit, since a load stands or falls with its threshold."""
+    books = Books()
+    filled(books, node())
+    usage = {NodeName("n1"): NodeUsage(cpu_percent=80.00000000000001, memory_percent=1 / 3, measured=1_799_999_999.25)}
+    books.measure(usage)
+
+    dumped = json.loads(take_dump(books, 1_800_000_000.5).encode())
+
+    assert dumped["now"] == 1_800_000_000.5
+    assert books_from_objects([dumped]).snapshot().usage == usage
+
+
+def test_measurements_are_written_by_hand_too() -> None:
+    """With a time as people write it; one that cannot be read is left out and told."""
+    measured = {"kind": "NodeUsage", "metadata": {"name": "n1"}, "cpuPercent": 50, "memoryPercent": 40}
+    faults: list[ObjectError] = []
+
+    read = books_from_objects([{**measured, "measured": "2027-01-15T08:00:00Z"}]).usage
+    assert read == {"n1": NodeUsage(cpu_percent=50, memory_percent=40, measured=1_800_000_000)}
+    for broken in ({**measured, "measured": "today"}, measured):
+        assert books_from_objects([broken], report=faults.append).usage == {}
+    assert [(fault.kind, fault.name) for fault in faults] == [("NodeUsage", "n1")] * 2

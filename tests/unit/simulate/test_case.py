@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from scheduler.simulate.case import WITHOUT_TIMES, YEAR_SECONDS, CaseError, read_case, read_moment
+from tests.unit.simulate.builders import node
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,23 @@ def test_shard_becomes_an_object() -> None:
     assert (case.books.shard_mode, case.books.shard_name) == ("soft", "mine")
     assert case.objects[0]["spec"] == {"nodesDesired": ["n1"]}
     assert case.objects[0]["metadata"] == {"name": "mine"}
+
+
+def test_the_moment_of_a_dump_holds() -> None:
+    """Unless the case names one."""
+    dump = {"kind": "List", "now": 1_800_000_000.5, "items": [{"kind": "Node", **node("n1")}]}
+
+    assert read_case({"objects": dump}).now == 1_800_000_000.5
+    assert read_case({"objects": dump, "now": 5}).now == 5.0
+    with pytest.raises(CaseError, match="now: 'noon' is no time"):
+        read_case({"objects": {**dump, "now": "noon"}})
+
+
+def test_measurements_are_objects_of_a_case() -> None:
+    """By the name of their list."""
+    measured = {"metadata": {"name": "n1"}, "cpuPercent": 1, "memoryPercent": 1, "measured": 5}
+
+    made = read_case({"objects": {"nodeUsages": [measured]}})
+
+    assert made.objects == ({"kind": "NodeUsage", **measured},)
+    assert made.warnings == ()

@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cache.dump import take_dump
+from cache.objects import books_from_objects
+from model.ids import NodeName
+from model.usage import NodeUsage
 from scheduler.cli import main
 from tests.unit.simulate.builders import case, group, node, pod
 
@@ -145,3 +149,35 @@ def test_a_command_line_that_cannot_be_read(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["simulate", *arguments])
     assert left.value.code == 2
+
+
+def test_a_dump_replays_a_decision_about_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The busy node takes nobody at the moment of the dump; later what was measured is too old to count."""
+    gang = group()
+    gang["spec"]["queue"] = "default"
+    objects = [
+        *({"kind": "Node", **node(name)} for name in ("busy", "idle")),
+        {"kind": "PodGroup", **gang},
+        {"kind": "Pod", **pod("a", schedulerName="volcano")},
+    ]
+    books = books_from_objects(objects)
+    loads = {"busy": 81.0, "idle": 80.0}
+    books.measure(
+        {
+            NodeName(name): NodeUsage(cpu_percent=cpu, memory_percent=1, measured=1_800_000_000)
+            for name, cpu in loads.items()
+        }
+    )
+    (tmp_path / "seen.json").write_bytes(take_dump(books, 1_800_000_299.0).encode())
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "actions: enqueue, allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: usage}]}]"
+    )
+    command = ["simulate", "-f", str(tmp_path / "seen.json"), "--config", str(config), "-o", "json"]
+
+    placed = []
+    for options in ([], ["--now", "1800000301"]):
+        assert main([*command, *options]) == 0
+        placed.append(json.loads(capsys.readouterr().out)["rounds"][0]["binds"])
+
+    assert placed == [{"ns/a": "idle"}, {"ns/a": "busy"}]
