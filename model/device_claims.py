@@ -1,7 +1,8 @@
 """Device claims: what a pod's resource claims ask for, as quotas of queues count it.
 
 Amounts go by the names that queues use: `deviceclass/<class>` counts devices, `<dimension>.deviceclass/<class>` adds up
-capacity. A request for all devices, or with alternatives, asks for nothing that could be counted before it is served.
+capacity. A request for all devices, or with alternatives, asks for nothing that could be counted before it is served:
+`uncounted` names such requests.
 
 Example: a request for 2 devices of class `gpu` with 8Gi of memory each makes `deviceclass/gpu: 2` and
 `memory.deviceclass/gpu: 16Gi`.
@@ -14,7 +15,16 @@ from model import wire
 from model.quantity import QuantityError, millis
 from model.resources import MILLI, Amounts
 
-__all__ = ["CLASS_PREFIX", "ClaimCount", "Demand", "claim_demand", "device_claim_keys", "is_made_for", "pod_demand"]
+__all__ = [
+    "CLASS_PREFIX",
+    "ClaimCount",
+    "Demand",
+    "claim_demand",
+    "device_claim_keys",
+    "is_made_for",
+    "pod_demand",
+    "uncounted",
+]
 
 CLASS_PREFIX: Final = "deviceclass/"
 _ALL_DEVICES: Final = "All"
@@ -51,6 +61,18 @@ def claim_demand(claim: wire.ResourceClaim) -> Amounts:
         for name, amount in _asked(request):
             amounts[name] = amounts.get(name, 0) + amount
     return amounts
+
+
+def uncounted(claim: wire.ResourceClaim) -> list[str]:
+    """Name what a claim asks for that is not counted, each by its path and why."""
+    found = []
+    for number, request in enumerate(claim.spec.devices.requests):
+        path, exactly = f"spec.devices.requests[{number}]", request.exactly
+        if request.first_available:
+            found.append(f"{path}.firstAvailable: alternatives")
+        elif exactly is not None and exactly.allocation_mode == _ALL_DEVICES:
+            found.append(f"{path}.exactly.allocationMode: {_ALL_DEVICES}")
+    return found
 
 
 def _asked(request: wire.DeviceRequest) -> Iterator[tuple[str, int]]:

@@ -151,6 +151,9 @@ OURS: Final[Mapping[str, Shape]] = {
         "gauge", ("resource",), "Time since a watch last brought something, bookmarks included."
     ),
     "pyroclast_broken_fields_total": Shape("counter", ("kind",), "Fields of objects that could not be read."),
+    "pyroclast_uncounted_claims_total": Shape(
+        "counter", ("queue_name",), "Resource claims in queues with quotas of devices that quotas do not count."
+    ),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
     "pyroclast_usage_failures_total": Shape(
         "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."

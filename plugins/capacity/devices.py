@@ -12,8 +12,8 @@ from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.session import Session
 from model import wire
-from model.device_claims import CLASS_PREFIX, ClaimCount, Demand, is_made_for
-from model.ids import QueueName
+from model.device_claims import CLASS_PREFIX, ClaimCount, Demand, device_claim_keys, is_made_for, uncounted
+from model.ids import JobId, QueueName
 from model.quantity import QuantityError, millis
 from model.queues import Queue
 from model.resources import MILLI, Amounts
@@ -45,6 +45,25 @@ class DeviceQuotas:
     def claims_of(self, queue: QueueName) -> dict[str, int]:
         """Return what claims take in a queue with a quota, thousandths by name."""
         return dict(self._placed[queue].totals)
+
+    def newly_uncounted(self) -> dict[QueueName, list[str]]:
+        """Name by queue the claims that quotas hold for and do not count, each with the reason, and each once.
+
+        A claim that several jobs share belongs to the first of them.
+        """
+        session, claims = self._session, self._session.snapshot.objects.resource_claims
+        first_user: dict[str, JobId] = {}
+        for task in session.snapshot.tasks_with_claims if self._quotas else ():
+            job = None if task.job is None else session.snapshot.jobs.get(task.job)
+            if job is not None and any(True for _ in self._limited(job.queue)):
+                for key in device_claim_keys(task.pod):
+                    first_user[key] = min(job.id, first_user.get(key, job.id))
+        found: dict[QueueName, list[str]] = {}
+        for key, job_id in sorted(first_user.items()):
+            why = uncounted(claims[key]) if key in claims else []
+            if why and session.is_news(f"ResourceClaim/{key}/{claims[key].metadata.uid}", why[0], job=job_id):
+                found.setdefault(session.snapshot.jobs[job_id].queue, []).append(f"{key} ({why[0]})")
+        return found
 
     def concern(self, job: SessionJob) -> bool:
         """Tell whether some task of a job must be looked at by itself."""

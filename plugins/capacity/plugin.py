@@ -36,6 +36,8 @@ from plugins.capacity.tree import Tree, flat, grow
 
 __all__ = ["Capacity", "CapacityArgs"]
 
+MOST_NAMED: Final = 5
+"""Claims that one event names."""
 MOST: Final = 1 << 30
 
 
@@ -67,7 +69,7 @@ class Capacity:
         session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
         session.register(points.PREEMPTIVE, self.name, holding.preemptive)
         session.register(points.RECLAIMABLE, self.name, holding.reclaimable, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable, alike=True, in_turn=True)
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
         if in_tree:
@@ -304,6 +306,18 @@ class Holding:
             odd[name] = ("QueuesBelowExceed", excess)
         notes = (queue_note(session, session.queues[name], *what) for name, what in odd.items())
         session.events.extend(note for note in notes if note is not None)
+        if self.devices is not None:
+            self._tell_uncounted(self.devices)
+
+    def _tell_uncounted(self, devices: DeviceQuotas) -> None:
+        """Tell who limits devices which claims escape that, and count them."""
+        for name, claims in devices.newly_uncounted().items():
+            more = f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""
+            message = f"not counted against quotas of devices: claims {', '.join(claims[:MOST_NAMED])}{more}"
+            note = queue_note(self._session, self._session.queues[name], "ClaimsNotCounted", message)
+            if note is not None:
+                self._session.events.append(note)
+            self._session.sample("uncounted_claims_total", len(claims), "counter", queue_name=name)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 

@@ -234,3 +234,58 @@ def test_what_a_quota_is() -> None:
         "deviceclass/gpu.com": 2000,
         "driver.com/memory.deviceclass/gpu.com": 2**30 * 1000,
     }
+
+
+def greedy(name: str, **request: Any) -> wire.ResourceClaim:
+    """A claim whose second request cannot be counted."""
+    plain = claim(name)
+    devices = wire.DeviceClaim(requests=(*plain.spec.devices.requests, wire.DeviceRequest(name="s", **request)))
+    return wire.ResourceClaim(metadata=plain.metadata, spec=wire.ResourceClaimSpec(devices=devices))
+
+
+ALL = {"exactly": wire.ExactDeviceRequest(device_class_name="gpu.com", allocation_mode="All")}
+EITHER = {"first_available": (wire.ExactDeviceRequest(name="a", device_class_name="gpu.com"),)}
+
+
+def told(there: World) -> list[str]:
+    """What owners of queues hear."""
+    return [event.message for event in there.session.events if event.reason == "ClaimsNotCounted"]
+
+
+def counted(there: World) -> float:
+    """By how much the metric rises."""
+    return sum(sample.value for sample in there.session.samples if sample.metric == "uncounted_claims_total")
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"), [(ALL, "exactly.allocationMode: All"), (EITHER, "firstAvailable: alternatives")]
+)
+def test_claims_that_quotas_do_not_count_are_told(request_: dict[str, Any], why: str) -> None:
+    """By name, with the path; what else the claim asks for counts."""
+    there = world(limited(gpu="1"), greedy("c", **request_), group("a", queue="q"), using("a", "c"))
+
+    assert told(there) == [f"not counted against quotas of devices: claims ns/c (spec.devices.requests[1].{why})"]
+    assert counted(there) == 1
+    assert refused(there, "a") == ""
+
+
+def test_each_claim_that_is_not_counted_is_told_once() -> None:
+    """Also when two jobs share it, and not again in the next cycle; where nothing is limited it is nobody's concern."""
+    jobs = [each for name in ("a", "b") for each in (group(name, queue="q"), using(name, "c"))]
+    there = world(limited(gpu="1"), greedy("c", **ALL), *jobs)
+
+    assert counted(there) == 1
+    holding(there).tell()
+    assert (counted(there), len(told(there))) == (1, 1)
+    assert told(world(queue("q"), greedy("c", **ALL), *jobs)) == []
+
+
+def test_of_many_claims_that_are_not_counted_some_are_named() -> None:
+    """An event has its length; the metric counts all."""
+    names = [f"c{number}" for number in range(7)]
+    there = world(limited(gpu="1"), *(greedy(name, **ALL) for name in names), group("a", queue="q"), using("a", *names))
+
+    (message,) = told(there)
+    assert message.count("allocationMode") == 5
+    assert message.endswith(" and 2 more")
+    assert counted(there) == 7
