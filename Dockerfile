@@ -1,7 +1,10 @@
 # Pyroclast in a container: `docker build -t pyroclast .`, then `docker run pyroclast scheduler --help`.
 
-# The first stage has a compiler and pip; nothing of them is in the image that ships.
-FROM python:3.11-slim AS build
+# A release is pinned to the last digit; give a digest for bit-for-bit builds: --build-arg PYTHON_IMAGE=python@sha256:…
+ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
+
+# The first stage has pip; nothing of it is in the image that ships.
+FROM ${PYTHON_IMAGE} AS build
 
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
@@ -27,8 +30,15 @@ RUN /opt/pyroclast/bin/pip install --constraint requirements.lock '.[emulator]' 
     # Compiled here, since the file system of a running container is read-only.
     && /opt/pyroclast/bin/python -m compileall -q /opt/pyroclast/lib
 
+# What is in the image, in CycloneDX's form, for those who audit it.
+RUN python -m venv /opt/sbom \
+    && /opt/sbom/bin/pip install cyclonedx-bom==7.5.0 \
+    && /opt/sbom/bin/cyclonedx-py environment --output-reproducible --of JSON -o /opt/pyroclast/sbom.cdx.json \
+        /opt/pyroclast/bin/python \
+    && /opt/pyroclast/bin/pip uninstall --yes pip
 
-FROM python:3.11-slim
+
+FROM ${PYTHON_IMAGE}
 
 LABEL org.opencontainers.image.title="Pyroclast" \
       org.opencontainers.image.description="A batch scheduler for Kubernetes: gangs, queues and fair shares" \
@@ -48,7 +58,11 @@ USER 65532:65532
 WORKDIR /
 
 # /metrics, and the probes. The dump of SIGUSR1 and the verbosity socket need a writable /tmp; nothing else is written.
-EXPOSE 8080 11251
+EXPOSE 8080 8443 11251
+
+# For those who run it without Kubernetes; there, the chart's probes ask the same.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=120s \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:11251/livez', timeout=4)"]
 
 ENTRYPOINT ["pyroclast"]
-CMD ["scheduler"]
+CMD ["scheduler", "--enable-healthz", "--enable-metrics"]
