@@ -54,10 +54,8 @@ class CustomStrategy(Strategy):
         schema = self._schemas.get(context.call.resource.version)
         if schema is None:
             return []
-        errors = schema.validate(new)
-        if context.call.subresource == "status":
-            errors = [error for error in errors if error.field.startswith("status")]
-        return [error.cause() for error in errors]
+        is_status = context.call.subresource == "status"
+        return [error.cause() for error in (schema.validate_status(new) if is_status else schema.validate(new))]
 
 
 class DefinitionStrategy(Strategy):

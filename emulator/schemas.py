@@ -1,14 +1,15 @@
 """Structural schemas of custom resources: defaults, pruning, validation.
 
 A schema is compiled once per served version. What the API server does with an object of it, in this order: `default`,
-`prune`, `validate`. Rules in CEL (`x-kubernetes-validations`) are kept in the schema but not evaluated.
+`prune`, `validate`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from emulator.fielderrors import FieldError
 from emulator.schemachecks import Check, compile_check, list_type_faults
+from emulator.schemarules import Rules, compile_rules, rule_faults
 from emulator.shapes import Shape, shape_of
 from emulator.trees import copy_tree
 
@@ -26,6 +27,9 @@ class CompiledSchema:
     source: Json
     """The schema as it was given."""
     check: Check
+    check_status: Check
+    rules: Rules | None
+    """Its rules in CEL, if it has any."""
 
     def default(self, obj: Json) -> None:
         """Fill in defaults; nulls that a field may not hold give way to its default, or fall away."""
@@ -47,13 +51,32 @@ class CompiledSchema:
 
     def validate(self, obj: Json) -> list[FieldError]:
         """Name every fault of the object; none when it is sound."""
-        return self.check(obj, "") + list_type_faults(obj, self.source, "")
+        faults = self.check(obj, "") + list_type_faults(obj, self.source, "")
+        return faults + rule_faults(self.rules, obj, faults)
+
+    def validate_status(self, obj: Json) -> list[FieldError]:
+        """Name every fault of the status alone, as a write to its subresource does: values are placed inside it."""
+        status, part = obj.get("status"), _properties(self.source).get("status")
+        faults = [] if status is None else [_under("status", fault) for fault in self.check_status(status, "")]
+        faults += list_type_faults(status, part, "status")
+        broken = rule_faults(self.rules, obj, faults)
+        return faults + [fault for fault in broken if fault.field.startswith(("status", "<nil>"))]
+
+
+def _under(path: str, fault: FieldError) -> FieldError:
+    """Place a fault below a path; its words stay as they are."""
+    return replace(fault, field=path if fault.field == "<nil>" else f"{path}.{fault.field}")
 
 
 def compile_schema(open_api_schema: Json) -> CompiledSchema:
     """Compile an `openAPIV3Schema`; parts that are no schemas allow everything."""
     source = copy_tree(open_api_schema)
-    return CompiledSchema(source=source, check=compile_check(source))
+    return CompiledSchema(
+        source=source,
+        check=compile_check(source),
+        check_status=compile_check(_properties(source).get("status")),
+        rules=compile_rules(source),
+    )
 
 
 # --- walking ---------------------------------------------------------------------------------------------------------

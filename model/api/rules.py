@@ -23,10 +23,20 @@ __all__ = [
     "ObjectName",
     "Rules",
     "Time",
+    "Validation",
 ]
 
 Json = dict[str, Any]
 """What is kept as it was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """A rule in CEL."""
+
+    rule: str
+    message: str
+    """What the user hears of an object that breaks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +60,8 @@ class Rules:
     """Fields that the schema does not know are kept."""
     list_type: str | None = None
     """How lists are merged by server-side apply."""
-    one_of: tuple[str, ...] = field(default=())
-    """Exactly one of these members must be there."""
+    validations: tuple[Validation, ...] = field(default=())
+    """Rules that the keywords above cannot say."""
     shape: type | None = None
     """The struct that describes what is kept as plain JSON."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from model.api import names
 from model.api.definitions import AGE, Column, Definition, KubernetesObject
 from model.api.meta import Condition, LabelSelector
-from model.api.rules import Int64, ObjectName, Rules
+from model.api.rules import Int64, ObjectName, Rules, Validation
 from model.wire.base import Wire
 
 __all__ = [
@@ -46,6 +46,18 @@ class MemberSelector(Wire, frozen=True, kw_only=True):
     """Nodes with these labels; for members of type Node."""
 
 
+_ONE_MATCH = (
+    Validation(
+        rule="has(self.exactMatch) || has(self.regexMatch) || has(self.labelMatch)",
+        message="one of exactMatch, regexMatch and labelMatch must be given",
+    ),
+    Validation(
+        rule="(has(self.exactMatch) ? 1 : 0) + (has(self.regexMatch) ? 1 : 0) + (has(self.labelMatch) ? 1 : 0) <= 1",
+        message="only one of exactMatch, regexMatch and labelMatch may be given",
+    ),
+)
+
+
 class MemberType(StrEnum):
     """What a member is."""
 
@@ -58,7 +70,7 @@ class MemberSpec(Wire, frozen=True, kw_only=True):
 
     type: Annotated[str, Rules(enum=MemberType)]
     """Whether the members are nodes or HyperNodes."""
-    selector: Annotated[MemberSelector, Rules(one_of=("exactMatch", "regexMatch", "labelMatch"))] = MemberSelector()
+    selector: Annotated[MemberSelector, Rules(validations=_ONE_MATCH)] = MemberSelector()
     """How members are found; exactly one of the matches is given."""
 
 

@@ -54,7 +54,17 @@ ADDITIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("CronJob", "status.active[]"): WHOLE,
     ("HyperNode", "spec.members"): {"minItems": 1},
     ("HyperNode", "spec.members[].selector"): {
-        "oneOf": [{"required": ["exactMatch"]}, {"required": ["regexMatch"]}, {"required": ["labelMatch"]}]
+        "x-kubernetes-validations": [
+            {
+                "rule": "has(self.exactMatch) || has(self.regexMatch) || has(self.labelMatch)",
+                "message": "one of exactMatch, regexMatch and labelMatch must be given",
+            },
+            {
+                "rule": "(has(self.exactMatch) ? 1 : 0) + (has(self.regexMatch) ? 1 : 0)"
+                " + (has(self.labelMatch) ? 1 : 0) <= 1",
+                "message": "only one of exactMatch, regexMatch and labelMatch may be given",
+            },
+        ]
     },
     ("HyperNode", "spec.members[].selector.exactMatch.name"): {"minLength": 1},
     ("HyperNode", "spec.members[].selector.regexMatch.pattern"): {"minLength": 1},

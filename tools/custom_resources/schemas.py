@@ -5,6 +5,7 @@ the same names. A field without default is required.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -22,7 +23,6 @@ _ORDER = (
     "description",
     "type",
     "anyOf",
-    "oneOf",
     "x-kubernetes-int-or-string",
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-list-type",
@@ -36,6 +36,7 @@ _ORDER = (
     "maxLength",
     "pattern",
     "minItems",
+    "x-kubernetes-validations",
     "required",
     "properties",
     "additionalProperties",
@@ -121,7 +122,6 @@ def _keywords(rules: Rules) -> Schema:
     """Spell rules as a schema does; what is not said is None."""
     said: Schema = {
         "anyOf": [{"type": "integer"}, {"type": "string"}] if rules.is_quantity else None,
-        "oneOf": [{"required": [member]} for member in rules.one_of] or None,
         "x-kubernetes-int-or-string": rules.is_quantity or None,
         "x-kubernetes-preserve-unknown-fields": rules.is_kept_as_written or None,
         "x-kubernetes-list-type": rules.list_type,
@@ -133,6 +133,7 @@ def _keywords(rules: Rules) -> Schema:
         "maxLength": rules.max_length,
         "pattern": rules.pattern,
         "minItems": rules.min_items,
+        "x-kubernetes-validations": [asdict(validation) for validation in rules.validations] or None,
     }
     return {keyword: value for keyword, value in said.items() if value is not None}
 
