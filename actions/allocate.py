@@ -14,7 +14,7 @@ from typing import ClassVar
 from actions.allocating_in_domains import DomainSearch, goes_by_domains
 from actions.allocating_parts import place_part, place_parts
 from actions.arguments import PlacingArgs
-from framework.domains import hard_without_plugin
+from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import Worksheet, complete_deferred, place_tasks
@@ -70,16 +70,6 @@ def workable_jobs(session: Session) -> Iterator[SessionJob]:
             yield job
         else:
             job.refuse(refusal)
-
-
-def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
-    """Refuse a job with a hard topology that nobody would keep to, or that names a tier which there is not."""
-    if session.serves_topology:
-        return session.domains.unknown_tier(job)
-    if not hard_without_plugin(job):
-        return None
-    message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
-    return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
 
 
 def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from actions.topology import unserved_topology
 from framework.domains import EVICT
 from framework.evicting.gang_plans import Domain
 from framework.jobs import SessionJob
@@ -26,8 +27,8 @@ RUNNING_OR_BOUND: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 
 
 def is_starving(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job."""
-    return session.job_valid(job) is None and session.job_starving(job)
+    """Tell whether evictions may be made for a job; not where nobody would keep to the topology that it requires."""
+    return session.job_valid(job) is None and session.job_starving(job) and unserved_topology(session, job) is None
 
 
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:

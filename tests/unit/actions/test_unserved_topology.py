@@ -1,0 +1,22 @@
+"""A hard topology that no plugin serves: whoever has it waits, and nobody is evicted for it."""
+
+import pytest
+
+from pyroclast.testing import Scenario
+
+PLUGINS = (("priority", "gang", "conformance"), ("predicates", "proportion", "nodeorder"))
+HARD = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangpreempt", "gangreclaim"])
+def test_nobody_is_evicted_for_a_job_that_could_lie_anywhere(action: str) -> None:
+    """Two nodes full of less important work of both queues; the job is told which plugin it needs."""
+    scenario = Scenario().priority_class("high", 9).queue("q1").queue("q2").node("n1", cpu=2).node("n2", cpu=2)
+    scenario = scenario.running("own", on=["n1"], queue="q1", min_available=0).running(
+        "other", on=["n1", "n2", "n2"], queue="q2", min_available=0
+    )
+    scenario = scenario.job("far", tasks=2, queue="q1", priority_class="high", group=HARD)
+    outcome = scenario.run("enqueue", "allocate", action, plugins=PLUGINS, cycles=2)
+
+    assert outcome.evictions == []
+    assert "needs the plugin network-topology-aware" in outcome.why("far")
