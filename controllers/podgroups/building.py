@@ -1,0 +1,175 @@
+"""What the group of a pod looks like: a pure function of the pod, its owners' annotations and its namespace.
+
+The tables stand in docs/controllers/podgroup.md.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from controllers.operating.pods import Pod
+from model.api import names
+from model.api.meta import ObjectMeta, OwnerReference
+from model.api.scheduling import (
+    NetworkTopologyMode,
+    NetworkTopologySpec,
+    PodGroup,
+    PodGroupPhase,
+    PodGroupSpec,
+    PodGroupStatus,
+)
+from model.quantity import QuantityError, parse
+from model.quota_usage import add_usages, quota_usage, usage_text
+from model.wire.base import ResourceList
+
+__all__ = ["build_group", "differs", "generated_name", "is_alive", "needs_group", "owner_uid"]
+
+PREFIX: Final = "podgroup-"
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_LARGEST: Final = 2**31 - 1
+
+COPIED_ANNOTATIONS: Final = (names.PREEMPTABLE, names.COOLDOWN_TIME, names.REVOCABLE_ZONE)
+COPIED_LABELS: Final = (names.PREEMPTABLE, names.COOLDOWN_TIME)
+BUDGETS: Final = (names.MIN_AVAILABLE, names.MAX_UNAVAILABLE)
+"""The first that a pod has is copied, since a group may have one alone."""
+
+
+def owner_uid(pod: Pod) -> str:
+    """Return the UID of what a pod shares its group with: its controller, or the pod alone."""
+    controller = pod.metadata.controller
+    return controller.uid if controller is not None else pod.metadata.uid
+
+
+def generated_name(pod: Pod) -> str:
+    """Return the name of the group that is made for a pod."""
+    return PREFIX + owner_uid(pod)
+
+
+def is_alive(pod: Pod) -> bool:
+    """Tell whether a pod is neither at its end nor on its way out."""
+    return not pod.metadata.deletion_timestamp and pod.status.phase not in _ENDED
+
+
+def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
+    """Tell whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here."""
+    if pod.spec.scheduler_name not in scheduler_names or not is_alive(pod):
+        return False
+    return pod.metadata.annotations.get(names.GROUP_NAME, "") in {"", generated_name(pod)}
+
+
+def build_group(
+    pod: Pod, *, owner_annotations: Mapping[str, str], namespace_queue: str = "", inherits: bool = True
+) -> PodGroup:
+    """Return the group of a pod.
+
+    Args:
+        pod: One of the pods that share the group.
+        owner_annotations: Annotations of its owners, the first owner's before others'.
+        namespace_queue: Queue that its namespace names; empty for none.
+        inherits: Whether owners' annotations count.
+
+    Raises:
+        ObjectError: An amount of the pod is no quantity.
+    """
+    inherited = owner_annotations if inherits else {}
+    minimum = min_member(inherited)
+    annotations = pod.metadata.annotations
+    return PodGroup(
+        metadata=ObjectMeta(
+            namespace=pod.metadata.namespace,
+            name=generated_name(pod),
+            owner_references=_owner_references(pod),
+            annotations={
+                **{key: value for key, value in sorted(inherited.items()) if key.startswith(names.INHERITED_PREFIX)},
+                **_copied(annotations, COPIED_ANNOTATIONS),
+                **dict(list(_copied(annotations, BUDGETS).items())[:1]),
+            },
+            labels=_copied(pod.metadata.labels, COPIED_LABELS),
+        ),
+        spec=PodGroupSpec(
+            min_member=minimum,
+            queue=annotations.get(names.POD_QUEUE_NAME, "") or namespace_queue or names.DEFAULT_QUEUE,
+            priority_class_name=pod.spec.priority_class_name,
+            min_resources=usage_text(add_usages((quota_usage(pod.spec), minimum))),
+            network_topology=network_topology(annotations),
+        ),
+        status=PodGroupStatus(phase=PodGroupPhase.PENDING),
+    )
+
+
+def min_member(owner_annotations: Mapping[str, str]) -> int:
+    """Return the gang size that owners ask for; what is no number, or a negative one, counts as 1."""
+    wanted = _whole(owner_annotations.get(names.GROUP_MIN_MEMBER, ""))
+    return wanted if wanted is not None and 0 <= wanted <= _LARGEST else 1
+
+
+def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | None:
+    """Return the topology that a pod asks for; what cannot be read is left out, and an unknown mode is hard."""
+    mode = annotations.get(names.NETWORK_TOPOLOGY_MODE)
+    tier = annotations.get(names.NETWORK_TOPOLOGY_HIGHEST_TIER)
+    if mode is None and tier is None:
+        return None
+    known = {each.value for each in NetworkTopologyMode}
+    highest = _whole(tier or "")
+    return NetworkTopologySpec(
+        mode=mode.lower() if mode is not None and mode.lower() in known else NetworkTopologyMode.HARD.value,
+        highest_tier_allowed=highest if highest is not None and highest >= 0 else None,
+    )
+
+
+def differs(wanted: PodGroup, there: PodGroup) -> bool:
+    """Tell whether a group that is there must be changed to be as wanted; keys that others added do not count."""
+    removable = {*COPIED_ANNOTATIONS, *BUDGETS} - wanted.metadata.annotations.keys()
+    return (
+        not _is_same_spec(wanted.spec, there.spec)
+        or not wanted.metadata.annotations.items() <= there.metadata.annotations.items()
+        or not wanted.metadata.labels.items() <= there.metadata.labels.items()
+        or any(key in there.metadata.annotations for key in removable)
+        or any(key in there.metadata.labels for key in set(COPIED_LABELS) - wanted.metadata.labels.keys())
+    )
+
+
+def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
+    """Return the pod's own owners when one of them manages it, else the pod."""
+    if pod.metadata.controller is not None:
+        return pod.metadata.owner_references
+    return (
+        OwnerReference(
+            api_version="v1",
+            kind="Pod",
+            name=pod.metadata.name,
+            uid=pod.metadata.uid,
+            controller=True,
+            block_owner_deletion=True,
+        ),
+    )
+
+
+def _copied(values: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
+    return {key: values[key] for key in keys if key in values}
+
+
+def _is_same_spec(one: PodGroupSpec, other: PodGroupSpec) -> bool:
+    """Compare what is built; amounts by value, however they are written."""
+    return (
+        (one.min_member, one.queue, one.priority_class_name, one.network_topology)
+        == (other.min_member, other.queue, other.priority_class_name, other.network_topology)
+        and not other.min_task_member
+        and not other.sub_group_policy
+        and _amounts(one.min_resources) == _amounts(other.min_resources)
+    )
+
+
+def _amounts(resources: ResourceList | None) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, text in (resources or {}).items():
+        try:
+            found[name] = parse(text)
+        except QuantityError:
+            found[name] = text
+    return found
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if _WHOLE_NUMBER.fullmatch(text) else None

@@ -1,0 +1,75 @@
+"""Owners of pods, read from the server when a group is made: what they ask for, and whether they are still there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controllers.operating.pods import Pod
+from kube.client import Client
+from kube.errors import ApiError
+from model.api.meta import OwnerReference
+
+__all__ = ["CONTROLLER_REVISION", "Owners", "read_owners"]
+
+CONTROLLER_REVISION: Final = "controller-revision-hash"
+"""Label of a pod: revision of the stateful set that it was made by."""
+
+_PLURALS: Final[Mapping[tuple[str, str], str]] = {
+    ("apps/v1", "ReplicaSet"): "replicasets",
+    ("apps/v1", "StatefulSet"): "statefulsets",
+    ("apps/v1", "DaemonSet"): "daemonsets",
+    ("batch/v1", "Job"): "jobs",
+}
+"""Kinds whose annotations count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owners:
+    """What the owners of a pod say."""
+
+    annotations: Mapping[str, str]
+    """Of several owners the first counts."""
+    is_controller_gone: bool = False
+    """The controller was deleted, so the pod goes too."""
+    is_of_old_revision: bool = False
+    """The pod is not what its stateful set makes now."""
+
+
+async def read_owners(client: Client, pod: Pod) -> Owners:
+    """Read the owners of a pod.
+
+    Raises:
+        ApiError: The server could not say; to go on without would make a wrong group.
+    """
+    annotations: dict[str, str] = {}
+    is_gone = is_old = False
+    for reference in pod.metadata.owner_references:
+        plural = _PLURALS.get((reference.api_version, reference.kind))
+        if plural is None:
+            continue
+        owner = await _read(client, reference, plural, pod.metadata.namespace)
+        if owner is None:
+            is_gone = is_gone or reference.controller
+            continue
+        for key, value in (owner["metadata"].get("annotations") or {}).items():
+            annotations.setdefault(key, value)
+        revision = (owner.get("status") or {}).get("updateRevision", "")
+        is_old = is_old or bool(
+            revision
+            and revision != pod.metadata.labels.get(CONTROLLER_REVISION, "")
+            and reference.kind == "StatefulSet"
+        )
+    return Owners(annotations=annotations, is_controller_gone=is_gone, is_of_old_revision=is_old)
+
+
+async def _read(client: Client, reference: OwnerReference, plural: str, namespace: str) -> dict[str, Any] | None:
+    """Return an owner, or None when it is gone and perhaps another has its name."""
+    try:
+        owner: dict[str, Any] = await client.request_json(
+            "GET", f"/apis/{reference.api_version}/namespaces/{namespace}/{plural}/{reference.name}"
+        )
+    except ApiError as error:
+        if error.is_not_found:
+            return None
+        raise
+    return owner if owner["metadata"].get("uid") == reference.uid else None

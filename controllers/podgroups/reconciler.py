@@ -1,0 +1,240 @@
+"""Carries out what pods without a group need, and takes away groups of workloads that run nothing.
+
+    pod, alive, ours ──no group──▶ make the group, or bring it up to date ──▶ annotate the pod ──▶ done
+    group made here  ──its replica set or stateful set wants no pods──▶ delete it
+
+Each step may have been taken already: names follow from UIDs, and the annotation comes last.
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from controllers.kinds import POD_GROUPS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.pods import PODS, Pod
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.operating.writing import means_another
+from controllers.podgroups.building import (
+    BUDGETS,
+    COPIED_ANNOTATIONS,
+    COPIED_LABELS,
+    PREFIX,
+    build_group,
+    differs,
+    generated_name,
+    needs_group,
+)
+from controllers.podgroups.owners import read_owners
+from kube.errors import ApiError
+from kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
+from model import wire
+from model.api import names
+from model.api.scheduling import PodGroup
+from model.errors import ObjectError
+
+__all__ = ["GroupCleaner", "GroupMaker", "build"]
+
+_BY_GROUP: Final = "podgroups:group-name"
+_WORKLOADS: Final[dict[str, Resource[Any]]] = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS}
+
+Workload = wire.ReplicaSet | wire.StatefulSet
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controller in."""
+    GroupMaker(operator, options)
+    if options.follows_workloads:
+        GroupCleaner(operator, options)
+
+
+class GroupMaker:
+    """Sees to it that each pod of ours has a group. Its keys are pods."""
+
+    name: ClassVar[str] = "podgroup"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow pods, groups and namespaces."""
+        self._operator, self._options = operator, options
+        self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
+        self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
+        self._namespaces: Store[wire.Namespace] = operator.store(NAMESPACES)
+        self._workloads = (
+            {kind: operator.store(resource) for kind, resource in _WORKLOADS.items()}
+            if options.follows_workloads
+            else {}
+        )
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=PODS, keys=self._keys_of_pod),
+                Watch(resource=POD_GROUPS, keys=self._keys_of_group),
+                *(Watch(resource=_WORKLOADS[kind], keys=self._keys_of_workload) for kind in self._workloads),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Give a pod its group.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        pod = self._pods.get(*key)
+        if pod is None or not needs_group(pod, self._options.scheduler_names):
+            return None
+        is_grouped = bool(_group_of(pod))
+        there = self._groups.get(pod.metadata.namespace, generated_name(pod))
+        if is_grouped and (there is not None or self._is_at_rest(pod)):
+            return None
+        try:
+            has_group = await self._ensure_group(pod, there)
+        except (ApiError, ObjectError) as error:
+            if not isinstance(error, ApiError) or not error.is_temporary:
+                self._operator.record(PODS, pod, "Warning", "FailedCreatePodGroup", str(error))
+            raise
+        if has_group and not is_grouped:
+            await self._annotate(pod)
+        return None
+
+    async def _ensure_group(self, pod: Pod, there: PodGroup | None) -> bool:
+        """Make a pod's group, or bring it up to date; tell whether there is one."""
+        owners = await read_owners(self._operator.client, pod)
+        if owners.is_controller_gone:
+            return False  # the pod is about to be collected, and so would be the group
+        wanted = build_group(
+            pod,
+            owner_annotations=owners.annotations,
+            namespace_queue=self._queue_of_namespace(pod.metadata.namespace),
+            inherits=self._options.inherits_owner_annotations,
+        )
+        if there is None:
+            await self._operator.writer.create(POD_GROUPS, wanted.as_json())
+        elif self._follows(pod) and not owners.is_of_old_revision and differs(wanted, there):
+            await self._renew(wanted, there)
+        return True
+
+    async def _renew(self, wanted: PodGroup, there: PodGroup) -> None:
+        """Bring the group of a workload up to date with its newest pod."""
+        operations = [{"op": "add", "path": "/spec", "value": msgspec.to_builtins(wanted.spec)}]
+        await self._operator.writer.edit(POD_GROUPS, there.metadata, operations)
+        metadata = {
+            "annotations": _changed(wanted.metadata.annotations, (*COPIED_ANNOTATIONS, *BUDGETS)),
+            "labels": _changed(wanted.metadata.labels, COPIED_LABELS),
+        }
+        await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
+
+    async def _annotate(self, pod: Pod) -> None:
+        """Write the group's name on the pod, unless somebody was faster."""
+        change = {"metadata": {"annotations": {names.GROUP_NAME: generated_name(pod)}}}
+        try:
+            # Of this version: an annotation that another controller wrote meanwhile must stand.
+            await self._operator.writer.merge(PODS, pod.metadata, change, is_of_version=True)
+        except ApiError as error:
+            if not means_another(error):
+                raise
+
+    def _follows(self, pod: Pod) -> bool:
+        """Tell whether a pod's group follows its workload's changes."""
+        controller = pod.metadata.controller
+        return controller is not None and controller.kind in self._workloads
+
+    def _is_at_rest(self, pod: Pod) -> bool:
+        """Tell whether a pod's workload wants no pods, so that its group is meant to be away."""
+        controller = pod.metadata.controller
+        if controller is None or controller.kind not in self._workloads:
+            return False
+        workload = self._workloads[controller.kind].get(pod.metadata.namespace, controller.name)
+        return workload is not None and workload.metadata.uid == controller.uid and wants_no_pods(workload)
+
+    def _queue_of_namespace(self, name: str) -> str:
+        namespace = self._namespaces.get("", name)
+        return namespace.metadata.annotations.get(names.POD_QUEUE_NAME, "") if namespace else ""
+
+    def _keys_of_pod(self, _: Pod | None, new: Pod | None) -> Iterable[Key]:
+        if new is None or not needs_group(new, self._options.scheduler_names):
+            return ()
+        group = _group_of(new)
+        is_settled = bool(group) and self._groups.get(new.metadata.namespace, group[0]) is not None
+        return () if is_settled else (key_of(new),)
+
+    def _keys_of_group(self, old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
+        """A group that somebody deleted is needed while its pods live."""
+        if new is not None or old is None or not old.metadata.name.startswith(PREFIX):
+            return ()
+        return self._members(*key_of(old))
+
+    def _keys_of_workload(self, _: Workload | None, new: Workload | None) -> Iterable[Key]:
+        """A workload that wants pods again may have some whose group went when it wanted none."""
+        if new is None or wants_no_pods(new):
+            return ()
+        group = (new.metadata.namespace, PREFIX + new.metadata.uid)
+        return () if self._groups.get(*group) is not None else self._members(*group)
+
+    def _members(self, namespace: str, group: str) -> list[Key]:
+        return [key_of(pod) for pod in self._pods.by(_BY_GROUP, group) if pod.metadata.namespace == namespace]
+
+
+class GroupCleaner:
+    """Deletes the groups of workloads that were scaled to nothing. Its keys are groups."""
+
+    name: ClassVar[str] = "podgroup-cleaner"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow groups and workloads."""
+        self._operator = operator
+        self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
+        self._workloads: dict[str, Store[Any]] = {
+            kind: operator.store(resource) for kind, resource in _WORKLOADS.items()
+        }
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=POD_GROUPS, keys=_own_key),
+                *(Watch(resource=resource, keys=_key_of_workload) for resource in _WORKLOADS.values()),
+            ],
+            workers=options.workers_of(GroupMaker.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Delete a group whose workload wants no pods.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        group = self._groups.get(*key)
+        controller = group.metadata.controller if group is not None else None
+        if group is None or controller is None or controller.kind not in self._workloads:
+            return None
+        workload = self._workloads[controller.kind].get(group.metadata.namespace, controller.name)
+        if workload is None or group.metadata.name != PREFIX + workload.metadata.uid:
+            return None
+        if wants_no_pods(workload) and not group.metadata.deletion_timestamp:
+            await self._operator.writer.delete(POD_GROUPS, group.metadata)
+        return None
+
+
+def wants_no_pods(workload: Workload) -> bool:
+    """Tell whether a workload was scaled to nothing; one that says nothing wants one."""
+    return workload.spec.replicas == 0
+
+
+def _group_of(pod: Pod) -> tuple[str, ...]:
+    group = pod.metadata.annotations.get(names.GROUP_NAME, "")
+    return (group,) if group else ()
+
+
+def _own_key(_: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
+    return (key_of(new),) if new is not None else ()
+
+
+def _key_of_workload(_: Workload | None, new: Workload | None) -> Iterable[Key]:
+    return ((new.metadata.namespace, PREFIX + new.metadata.uid),) if new is not None else ()
+
+
+def _changed(wanted: Any, ours: Iterable[str]) -> dict[str, str | None]:
+    """Return a merge patch of labels or annotations: what is wanted, and without those of ours that are not."""
+    return {**dict.fromkeys(ours), **wanted}
