@@ -1,0 +1,81 @@
+"""Volume claims of a Job: those it makes, and those it waits for.
+
+A claim that the Job makes has a name that follows from the Job and the entry, so that making it twice makes one.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from controllers.kinds import JOBS
+from controllers.operating.writing import owner_reference
+from kube.resources import PERSISTENT_VOLUME_CLAIMS
+from model.api.batch import Job
+
+__all__ = ["RECORD", "ClaimPlan", "claim_name", "claims_of", "without_made_names"]
+
+RECORD: Final = "volume-pvc-"
+"""Prefix of the entries of `status.controlledResources` that name claims."""
+_BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_TAIL: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPlan:
+    """One claim of a Job."""
+
+    entry: int
+    """Place in `spec.volumes`."""
+    name: str
+    manifest: dict[str, Any] | None = None
+    """The claim to make; None for one that must be there."""
+    is_named: bool = True
+    """The entry has the name already."""
+
+
+def claim_name(job: Job, entry: int) -> str:
+    """Name the claim that a Job makes for one of its volumes."""
+    number = int.from_bytes(hashlib.sha256(f"{job.metadata.uid}/{entry}".encode()).digest())
+    return f"{job.metadata.name}-pvc-{''.join(_BASE36[number // 36**place % 36] for place in range(_TAIL))}"
+
+
+def claims_of(job: Job) -> Iterator[ClaimPlan]:
+    """Give the claims of a Job; an entry that names none and describes none is admission's to refuse."""
+    for entry, volume in enumerate(job.spec.volumes):
+        made = claim_name(job, entry)
+        if volume.volume_claim is not None and volume.volume_claim_name in {"", made}:
+            yield ClaimPlan(
+                entry=entry,
+                name=made,
+                manifest=_manifest(job, made, volume.volume_claim),
+                is_named=bool(volume.volume_claim_name),
+            )
+        elif volume.volume_claim_name:
+            yield ClaimPlan(entry=entry, name=volume.volume_claim_name)
+
+
+def without_made_names(job: Job) -> Job:
+    """Return the Job as its user wrote it: without the names of claims that we made for it."""
+    volumes = tuple(
+        msgspec.structs.replace(volume, volume_claim_name="")
+        if volume.volume_claim is not None and volume.volume_claim_name == claim_name(job, entry)
+        else volume
+        for entry, volume in enumerate(job.spec.volumes)
+    )
+    return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, volumes=volumes))
+
+
+def _manifest(job: Job, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": PERSISTENT_VOLUME_CLAIMS.api_version,
+        "kind": PERSISTENT_VOLUME_CLAIMS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": job.metadata.namespace,
+            "ownerReferences": [owner_reference(JOBS, job.metadata)],
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,65 @@
+"""Counting: how many pods of a Job are in which phase, in all and by task."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from controllers.jobs.observed import Observed, is_leaving
+from controllers.operating.pods import Pod
+from model.api import names
+from model.api.batch import TaskState
+
+__all__ = ["Counts", "count"]
+
+_PHASES = ("Pending", "Running", "Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Pods of a Job by what became of them."""
+
+    pending: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    unknown: int = 0
+    terminating: int = 0
+    by_task: dict[str, TaskState] = field(default_factory=dict)
+
+    @property
+    def alive(self) -> int:
+        """Pods that have not ended yet."""
+        return self.pending + self.running + self.terminating
+
+    def succeeded_of(self, task: str) -> int | None:
+        """Pods of a task that succeeded; None when none of its pods is counted."""
+        state = self.by_task.get(task)
+        return None if state is None else state.phase.get("Succeeded", 0)
+
+
+def count(seen: Observed, killed: Iterable[Pod] = ()) -> Counts:
+    """Count the pods of a Job.
+
+    Args:
+        seen: The Job.
+        killed: Pods that are being deleted, although they do not show it yet.
+    """
+    going = {pod.metadata.uid for pod in killed}
+    totals: Counter[str] = Counter()
+    tasks: dict[str, Counter[str]] = {}
+    for pod in seen.pods.values():
+        if is_leaving(pod) or pod.metadata.uid in going:
+            totals["Terminating"] += 1
+            continue
+        phase = pod.status.phase if pod.status.phase in _PHASES else "Unknown"
+        totals[phase] += 1
+        tasks.setdefault(pod.metadata.annotations[names.TASK_SPEC], Counter())[phase] += 1
+    return Counts(
+        pending=totals["Pending"],
+        running=totals["Running"],
+        succeeded=totals["Succeeded"],
+        failed=totals["Failed"],
+        unknown=totals["Unknown"],
+        terminating=totals["Terminating"],
+        by_task={task: TaskState(phase=dict(sorted(phases.items()))) for task, phases in sorted(tasks.items())},
+    )

@@ -1,0 +1,57 @@
+"""Decision: what is to be done about a Job, as a value.
+
+The order of the fields is the order in which they are carried out, but that objects of plugins go first. The status
+says what is going to happen before it happens, so that whoever is killed in between is followed by one who sees what was
+begun. All else may be done twice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from controllers.jobs.claims import ClaimPlan
+from controllers.jobs.observed import Place
+from controllers.operating.pods import Pod
+from model.api.batch import JobStatus
+from model.api.bus import Command
+from model.api.scheduling import PodGroup
+
+__all__ = ["Decision", "Told"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An event on the Job."""
+
+    reason: str
+    message: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The next step of a Job."""
+
+    is_forwarded: bool = False
+    """The Job must be marked as one that other clusters may run; nothing else is done before."""
+    status: JobStatus | None = None
+    """The status to write; None when it stays."""
+    events: tuple[Told, ...] = ()
+    kills: tuple[Pod, ...] = ()
+    """Pods to give up: marked, then deleted."""
+    deletes: tuple[Pod, ...] = ()
+    """Pods that have no place any more."""
+    group_delete: PodGroup | None = None
+    claims: tuple[ClaimPlan, ...] = ()
+    """Volume claims to make or to name."""
+    group_create: Mapping[str, Any] | None = None
+    group_change: Mapping[str, Any] | None = None
+    """A merge patch of the pod group."""
+    objects: Literal["there", "gone", "as they are"] = "as they are"
+    """What is to become of the objects of plugins; `gone` is done before the status forgets them."""
+    creates: tuple[Place, ...] = ()
+    """Pods to make."""
+    command: Command | None = None
+    """Command to delete: it was carried out, or can have no effect."""
+    again_in: float | None = None
+    """Seconds until something is due."""

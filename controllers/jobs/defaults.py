@@ -1,0 +1,19 @@
+"""Defaults: a Job as admission would have completed it, where no webhook did."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["filled_in"]
+
+
+def filled_in(job: Mapping[str, Any], patches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Apply patches that add members, which is all that defaults do."""
+    whole: dict[str, Any] = copy.deepcopy(dict(job))
+    for patch in patches:
+        *path, last = (step.replace("~1", "/").replace("~0", "~") for step in patch["path"].split("/")[1:])
+        target: Any = whole
+        for step in path:
+            target = target[int(step)] if isinstance(target, Sequence) else target[step]
+        target[last] = patch["value"]
+    return whole

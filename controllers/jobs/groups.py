@@ -1,0 +1,187 @@
+"""The pod group of a Job: the gang as the scheduler sees it.
+
+Its minimum resources are those of the pods that must run together: tasks of the highest priority first. When the Job
+needs fewer pods than its tasks' minimums add up to, its first pods count; otherwise each task's minimum, filled up to
+the Job's from what the tasks have beyond. Tasks of equal priority stay in the order of the Job.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from controllers.jobs.patches import difference
+from controllers.jobs.pods import pod_group_name, task_key
+from controllers.jobs.states import least_of_tasks
+from controllers.kinds import JOBS, POD_GROUPS
+from controllers.operating.writing import owner_reference
+from model.api import names
+from model.api.batch import Job, TaskSpec
+from model.api.scheduling import NetworkTopologySpec, PodGroup
+from model.quantity import QuantityError, parse
+from model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
+
+__all__ = ["group_change", "group_manifest", "minimum_resources", "task_minimum"]
+
+_ADJUSTED: Final = ("priorityClassName", "minMember", "minResources", "minTaskMember", "subGroupPolicy")
+"""Fields that follow the Job after the group was made; the others are the Job's when it was."""
+
+
+def group_manifest(job: Job, priorities: Mapping[str, int]) -> dict[str, Any]:
+    """Return the pod group of a Job.
+
+    Args:
+        job: The Job.
+        priorities: Values of priority classes by name.
+
+    Raises:
+        ObjectError: A template asks for amounts that are no quantities.
+    """
+    spec: dict[str, Any] = {
+        **_adjusted(job, priorities),
+        "queue": job.spec.queue,
+        **({"networkTopology": _topology(job.spec.network_topology)} if job.spec.network_topology else {}),
+    }
+    return {
+        "apiVersion": POD_GROUPS.api_version,
+        "kind": POD_GROUPS.kind,
+        "metadata": {
+            "name": pod_group_name(job),
+            "namespace": job.metadata.namespace,
+            "annotations": dict(job.metadata.annotations),
+            "labels": dict(job.metadata.labels),
+            "ownerReferences": [owner_reference(JOBS, job.metadata)],
+        },
+        "spec": spec,
+    }
+
+
+def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> dict[str, Any] | None:
+    """Return the merge patch that brings a pod group up to its Job, None when it is.
+
+    Minimums of tasks that are gone are taken out.
+
+    Raises:
+        ObjectError: A template asks for amounts that are no quantities.
+    """
+    wanted = _adjusted(job, priorities)
+    as_is = msgspec.to_builtins(group.spec)
+    seen = {name: as_is.get(name, _empty(wanted[name])) for name in _ADJUSTED}
+    if _equal_amounts(seen["minResources"], wanted["minResources"]):
+        seen["minResources"] = wanted["minResources"]
+    if not job.spec.priority_class_name and not seen["priorityClassName"]:
+        seen["priorityClassName"] = wanted["priorityClassName"]
+    if _normal(seen["subGroupPolicy"]) == _normal(wanted["subGroupPolicy"]):
+        seen["subGroupPolicy"] = wanted["subGroupPolicy"]
+    change = difference(seen, wanted)
+    return {"spec": change} if change else None
+
+
+def task_minimum(task: TaskSpec) -> int:
+    """Pods of a task that must run together."""
+    if task.min_available is not None:
+        return task.min_available
+    partitions = task.partition_policy
+    if partitions is not None and partitions.min_partitions and partitions.partition_size:
+        return partitions.min_partitions * partitions.partition_size
+    return task.replicas
+
+
+def minimum_resources(job: Job, priorities: Mapping[str, int]) -> dict[str, str]:
+    """Return what the pods that must run together count for, as quantities.
+
+    Raises:
+        ObjectError: A template asks for amounts that are no quantities.
+    """
+    ranked = sorted(job.spec.tasks, key=lambda task: -_priority(task, priorities))
+    counts = _first_pods if job.spec.min_available < least_of_tasks(ranked) else _minimums
+    usages = (
+        (quota_usage(pod_needs(task.template.get("spec") or {})), number)
+        for task, number in counts(ranked, job.spec.min_available)
+    )
+    return usage_text(add_usages(*usages))
+
+
+def _first_pods(tasks: Sequence[TaskSpec], needed: int) -> Iterator[tuple[TaskSpec, int]]:
+    """Count the Job's first pods."""
+    for task in tasks:
+        taken = min(needed, task.replicas)
+        needed -= taken
+        yield task, taken
+
+
+def _minimums(tasks: Sequence[TaskSpec], needed: int) -> Iterator[tuple[TaskSpec, int]]:
+    """Count each task's minimum, then what it has beyond, while any are needed."""
+    for task in tasks:
+        taken = min(needed, task.min_available or 0)
+        needed -= taken
+        yield task, taken
+    for task in tasks:
+        taken = min(needed, max(0, task.replicas - (task.min_available or 0)))
+        needed -= taken
+        yield task, taken
+
+
+def _priority(task: TaskSpec, priorities: Mapping[str, int]) -> int:
+    spec = task.template.get("spec") or {}
+    return priorities.get(spec.get("priorityClassName") or "", 0)
+
+
+def _adjusted(job: Job, priorities: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "priorityClassName": job.spec.priority_class_name,
+        "minMember": job.spec.min_available,
+        "minTaskMember": {task_key(task): task_minimum(task) for task in job.spec.tasks},
+        "minResources": minimum_resources(job, priorities),
+        "subGroupPolicy": [_sub_group(task) for task in job.spec.tasks if task.partition_policy is not None],
+    }
+
+
+def _sub_group(task: TaskSpec) -> dict[str, Any]:
+    """Make the partitions of a task sub-groups."""
+    policy = task.partition_policy
+    assert policy is not None
+    return {
+        "name": task.name,
+        "subGroupSize": policy.partition_size,
+        "minSubGroups": policy.min_partitions,
+        "labelSelector": {"matchLabels": {names.TASK_SPEC: task_key(task)}},
+        "matchLabelKeys": [names.PARTITION_ID],
+        **({"networkTopology": _topology(policy.network_topology)} if policy.network_topology else {}),
+    }
+
+
+def _topology(topology: NetworkTopologySpec) -> dict[str, Any]:
+    """Write a topology; of the two ways to name a tier, the number comes first."""
+    written: dict[str, Any] = {"mode": topology.mode}
+    if topology.highest_tier_allowed is not None:
+        written["highestTierAllowed"] = topology.highest_tier_allowed
+    elif topology.highest_tier_name:
+        written["highestTierName"] = topology.highest_tier_name
+    return written
+
+
+def _empty(like: object) -> object:
+    """What a field that is not written means."""
+    return type(like)()
+
+
+def _normal(policies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what stands at its default, as servers and structs do."""
+    defaults = {"subGroupSize": 1, "minSubGroups": 0}
+    return [
+        {
+            name: {"mode": "hard", **value} if name == "networkTopology" else value
+            for name, value in policy.items()
+            if defaults.get(name) != value
+        }
+        for policy in policies
+    ]
+
+
+def _equal_amounts(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether two lists of resources mean the same: 1000m is 1."""
+    try:
+        return one.keys() == other.keys() and all(parse(one[name]) == parse(other[name]) for name in one)
+    except QuantityError:
+        return False

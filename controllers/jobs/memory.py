@@ -1,0 +1,108 @@
+"""Memory: what a Job's status must remember so that a new process knows what the one before did.
+
+It stands in `status.controlledResources`, the one free mapping of the status, because it must be written in the same
+instant as phase, version and retry count: an action is either counted and remembered, or neither.
+
+| key | value | meaning |
+|---|---|---|
+| `pods-<task>` | `0-2,5` | pods of this version that were seen; one that is gone and was not given up was evicted |
+| `evicted-<task>` | `3@1767225600` | evictions whose policy waits, and since when |
+| `restarting` | `all`, `unfinished`, `task/worker`, `pod/worker/3`, `partition/worker/1` | what Restarting kills |
+| `command` | a UID | the Command that was carried out last; it is deleted after that was written |
+
+All other keys (`plugin-<name>`, `volume-pvc-<name>`) are Volcano's own, and kept.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from controllers.jobs.observed import Place
+from controllers.jobs.targets import Target, targets_in
+
+__all__ = ["Memory"]
+
+_PODS: Final = "pods-"
+_EVICTED: Final = "evicted-"
+_RESTARTING: Final = "restarting"
+_COMMAND: Final = "command"
+
+_MOST_INDEXES: Final = 1_000_000
+"""A range beyond this was not written by us."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a status remembers, read."""
+
+    known: frozenset[Place] = frozenset()
+    """Pods of the current version that were seen and not given up."""
+    evicted: Mapping[Place, float] = field(default_factory=dict)
+    """When pods were missed first, of those whose policy waits."""
+    restarting: tuple[Target, ...] = ()
+    command: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """Entries that are not ours."""
+
+    @classmethod
+    def read(cls, resources: Mapping[str, str]) -> "Memory":
+        """Read `status.controlledResources`; what cannot be read was not written by us and is dropped."""
+        known: set[Place] = set()
+        evicted: dict[Place, float] = {}
+        others: dict[str, str] = {}
+        for key, value in resources.items():
+            if key.startswith(_PODS):
+                known.update(Place(key.removeprefix(_PODS), index) for index in _indexes(value))
+            elif key.startswith(_EVICTED):
+                evicted.update((Place(key.removeprefix(_EVICTED), index), at) for index, at in _moments(value))
+            elif key not in {_RESTARTING, _COMMAND}:
+                others[key] = value
+        return cls(
+            known=frozenset(known),
+            evicted=evicted,
+            restarting=tuple(targets_in(resources.get(_RESTARTING, ""))),
+            command=resources.get(_COMMAND, ""),
+            others=others,
+        )
+
+    def write(self) -> dict[str, str]:
+        """Return it as `status.controlledResources`."""
+        written = dict(self.others)
+        by_task: dict[str, list[int]] = {}
+        for place in sorted(self.known):
+            by_task.setdefault(place.task, []).append(place.index)
+        written.update((_PODS + task, _ranges(indexes)) for task, indexes in by_task.items())
+        moments: dict[str, list[str]] = {}
+        for place, at in sorted(self.evicted.items()):
+            moments.setdefault(place.task, []).append(f"{place.index}@{int(at)}")
+        written.update((_EVICTED + task, ",".join(texts)) for task, texts in moments.items())
+        if self.restarting:
+            written[_RESTARTING] = ",".join(str(target) for target in sorted(self.restarting))
+        if self.command:
+            written[_COMMAND] = self.command
+        return dict(sorted(written.items()))
+
+
+def _ranges(indexes: Iterable[int]) -> str:
+    """Write indexes that ascend: 0, 1, 2, 5 is `0-2,5`."""
+    ranges: list[list[int]] = []
+    for index in indexes:
+        if ranges and ranges[-1][1] == index - 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _indexes(text: str) -> Iterator[int]:
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (last or first).isdecimal() and int(last or first) < _MOST_INDEXES:
+            yield from range(int(first), int(last or first) + 1)
+
+
+def _moments(text: str) -> Iterator[tuple[int, float]]:
+    for part in text.split(","):
+        index, _, at = part.partition("@")
+        if index.isdecimal() and at.isdecimal():
+            yield int(index), float(at)

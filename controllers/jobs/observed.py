@@ -1,0 +1,116 @@
+"""What is seen of one Job: everything that its next step follows from, as values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from controllers.jobs.pods import pod_name, task_key
+from controllers.jobs.reasons import INVALID
+from controllers.operating.pods import Pod
+from model.api import names
+from model.api.batch import Job, JobPhase, TaskSpec
+from model.api.bus import Command
+from model.api.scheduling import PodGroup, Queue
+
+__all__ = ["ENDED", "Observed", "Place", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
+
+ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that have ended; soft kills keep these."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where a pod belongs inside its Job."""
+
+    task: str
+    index: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """One Job and what belongs to it, at one moment."""
+
+    job: Job
+    """With the defaults that admission would have filled in."""
+    now: float
+    """Seconds since 1970."""
+    pods: Mapping[str, Pod] = field(default_factory=dict)
+    """Pods of this Job by name, whatever their version."""
+    pod_group: PodGroup | None = None
+    queue: Queue | None = None
+    commands: tuple[Command, ...] = ()
+    """Requests by hand, the oldest first."""
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    """Values of priority classes by name."""
+    claims: frozenset[str] = frozenset()
+    """Volume claims that are there, by name, among those that the Job names."""
+    refusal: str = ""
+    """What admission would say against the Job, or what its plugins miss; empty when it is sound."""
+    cautions: tuple[str, ...] = ()
+    """What is odd about its plugins, and does not stop it."""
+
+    @cached_property
+    def tasks(self) -> Mapping[str, TaskSpec]:
+        """Tasks by the name that their pods carry."""
+        return {task_key(task): task for task in self.job.spec.tasks}
+
+    @cached_property
+    def places(self) -> Mapping[Place, str]:
+        """Every place of the Job with the name of its pod, in order of tasks and indexes."""
+        job = self.job.metadata.name
+        return {
+            Place(key, index): pod_name(job, task.name, index)
+            for key, task in self.tasks.items()
+            for index in range(task.replicas)
+        }
+
+    @cached_property
+    def members(self) -> Mapping[Place, Pod]:
+        """Pods that stand in a place of the Job."""
+        return {place: self.pods[name] for place, name in self.places.items() if name in self.pods}
+
+    @cached_property
+    def surplus(self) -> tuple[Pod, ...]:
+        """Pods without a place: of tasks that are gone, or with an index beyond the replicas."""
+        placed = {pod.metadata.name for pod in self.members.values()}
+        return tuple(pod for name, pod in sorted(self.pods.items()) if name not in placed)
+
+    @property
+    def replicas(self) -> int:
+        """Pods that the Job asks for."""
+        return len(self.places)
+
+
+def members_of(job: Job, pods: Iterable[Pod]) -> dict[str, Pod]:
+    """Pick the pods that a Job made: controlled by it, and marked with its name, a version and a task."""
+    return {
+        pod.metadata.name: pod
+        for pod in pods
+        if pod.metadata.controller is not None
+        and pod.metadata.controller.uid == job.metadata.uid
+        and pod.metadata.annotations.get(names.JOB_NAME) == job.metadata.name
+        and pod.metadata.annotations.get(names.TASK_SPEC)
+        and member_version(pod) is not None
+    }
+
+
+def member_version(pod: Pod) -> int | None:
+    """Version of the Job when it made a pod; None for what carries no number."""
+    text = pod.metadata.annotations.get(names.JOB_VERSION, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else None
+
+
+def is_given_up(pod: Pod) -> bool:
+    """Tell whether the Job itself is restarting a pod: what happens to it means nothing any more."""
+    return pod.metadata.annotations.get(names.OUT_OF_SYNC) == "true"
+
+
+def is_leaving(pod: Pod) -> bool:
+    """Tell whether a pod is being deleted."""
+    return bool(pod.metadata.deletion_timestamp)
+
+
+def is_new(job: Job) -> bool:
+    """Tell whether a Job has not begun: new, or refused when it was."""
+    state = job.status.state
+    return not state.phase or (state.phase == JobPhase.PENDING and state.reason == INVALID)

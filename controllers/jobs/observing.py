@@ -1,0 +1,112 @@
+"""Observing: what the stores show of one Job, with the defaults and the faults that admission would have told."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from controllers.admission.faults import told
+from controllers.admission.lookups import QueuesByName
+from controllers.admission.rules.jobs import defaulted, faults_of
+from controllers.jobs.claims import without_made_names
+from controllers.jobs.defaults import filled_in
+from controllers.jobs.observed import Observed, is_new, members_of
+from controllers.jobs.plugins.registry import plugin_faults
+from controllers.jobs.pods import pod_group_name
+from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, QUEUE_PARENT, Stores, place_of
+from controllers.operating.store import Key, key_of
+from model.api.batch import Job, JobSpec
+from model.api.scheduling import PodGroup
+
+__all__ = ["Observer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """What follows from the spec of a Job alone."""
+
+    uid: str
+    generation: int
+    spec: JobSpec
+    refusal: str
+    cautions: tuple[str, ...]
+
+
+class Observer:
+    """Puts together what there is of a Job; what follows from its spec alone is kept while the spec is the same."""
+
+    def __init__(self, stores: Stores, *, scheduler_name: str) -> None:
+        """Read from `stores`; `scheduler_name` is that of Jobs that name nobody."""
+        self._stores, self._scheduler_name = stores, scheduler_name
+        self._read: dict[Key, _Read] = {}
+
+    def forget(self, key: Key) -> None:
+        """Drop what is kept of a Job that is gone."""
+        self._read.pop(key, None)
+
+    def observe(self, job: Job, now: float) -> Observed:
+        """Return what is seen of a Job at a moment, seconds since 1970."""
+        read = self._known(job)
+        whole = msgspec.structs.replace(job, spec=read.spec)
+        namespace, stores = job.metadata.namespace, self._stores
+        claims = {volume.volume_claim_name for volume in read.spec.volumes if volume.volume_claim_name}
+        return Observed(
+            job=whole,
+            now=now,
+            pods=members_of(job, stores.pods.by(POD_OWNER, job.metadata.uid)),
+            pod_group=self._group(job),
+            queue=stores.queues.get("", read.spec.queue),
+            commands=tuple(
+                sorted(
+                    stores.commands.by(COMMAND_JOB, place_of(*key_of(job))),
+                    key=lambda command: (command.metadata.creation_timestamp, command.metadata.name),
+                )
+            ),
+            priorities=self._priorities(read.spec),
+            claims=frozenset(name for name in claims if stores.claims.get(namespace, name) is not None),
+            refusal=self._queue_refusal(whole) or read.refusal if is_new(job) else read.refusal,
+            cautions=read.cautions,
+        )
+
+    def _known(self, job: Job) -> _Read:
+        key = key_of(job)
+        read = self._read.get(key)
+        if read is None or (read.uid, read.generation) != (job.metadata.uid, job.metadata.generation):
+            read = self._read[key] = self._read_anew(job)
+        return read
+
+    def _read_anew(self, job: Job) -> _Read:
+        plain = job.as_json()
+        spec = msgspec.convert(filled_in(plain, defaulted(plain, scheduler_name=self._scheduler_name))["spec"], JobSpec)
+        whole = msgspec.structs.replace(job, spec=spec)
+        faults = plugin_faults(whole)
+        refusal = told(faults_of(without_made_names(whole)))
+        fatal = [fault.message for fault in faults if fault.is_fatal]
+        return _Read(
+            uid=job.metadata.uid,
+            generation=job.metadata.generation,
+            spec=spec,
+            refusal=refusal or "; ".join(fatal),
+            cautions=tuple(fault.message for fault in faults if not fault.is_fatal),
+        )
+
+    def _queue_refusal(self, job: Job) -> str:
+        """Say why the queue takes no new Job."""
+        queue = self._stores.queues.get("", job.spec.queue)
+        children = self._stores.queues.by(QUEUE_PARENT, job.spec.queue)
+        lookups = QueuesByName([*([queue] if queue is not None else ()), *children])
+        return told(faults_of(without_made_names(job), lookups=lookups))
+
+    def _group(self, job: Job) -> PodGroup | None:
+        """Return the pod group of a Job; that of a Job from before Volcano 1.5 has its name alone."""
+        namespace = job.metadata.namespace
+        group = self._stores.pod_groups.get(namespace, pod_group_name(job))
+        if group is not None:
+            return group
+        legacy = self._stores.pod_groups.get(namespace, job.metadata.name)
+        owner = legacy.metadata.controller if legacy is not None else None
+        return legacy if owner is not None and owner.uid == job.metadata.uid else None
+
+    def _priorities(self, spec: JobSpec) -> dict[str, int]:
+        wanted = {(task.template.get("spec") or {}).get("priorityClassName") for task in spec.tasks}
+        found = ((name, self._stores.priority_classes.get("", name)) for name in sorted(filter(None, wanted)))
+        return {name: known.value for name, known in found if known is not None}

@@ -1,0 +1,21 @@
+"""Merge patches (RFC 7396): what changes one JSON object into another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["difference"]
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the merge patch from `old` to `new`: members that go are null, lists are written whole."""
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if name not in old:
+            patch[name] = value
+        elif isinstance(value, Mapping) and isinstance(before, Mapping):
+            if inner := difference(before, value):
+                patch[name] = inner
+        elif before != value:
+            patch[name] = value
+    return patch

@@ -1,0 +1,129 @@
+"""The objects that plugins need beside the pods: made before pods, kept true while the Job lives, gone when it is over.
+
+They are looked at when pods are to be made, and once for each spec; watching every Secret of a cluster for the sake of
+ours would be a great right for little use.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from controllers.jobs.patches import difference
+from controllers.jobs.plugins.plugin import Owned, OwnedKey
+from controllers.jobs.plugins.registry import plugins_of
+from controllers.operating.writing import Writer, controlled_by
+from kube.errors import ApiError
+from kube.resources import Resource
+from model.api.batch import Job
+from model.api.meta import ObjectMeta
+from model.errors import PyroclastError
+from model.wire.base import Wire
+
+__all__ = ["NameTakenError", "PluginObjects", "check_owner"]
+
+
+class NameTakenError(PyroclastError):
+    """An object that a Job needs cannot be made, since another has its name; remedy: delete or rename that one."""
+
+
+class _Any(Wire, frozen=True, kw_only=True):
+    """An object of which only the identity matters."""
+
+    metadata: ObjectMeta
+
+
+def _plain(plural: str, kind: str, group: str = "") -> Resource[_Any]:
+    return Resource(group=group, version="v1", plural=plural, kind=kind, struct=_Any, is_namespaced=True)
+
+
+KINDS: Final = {
+    "ConfigMap": _plain("configmaps", "ConfigMap"),
+    "NetworkPolicy": _plain("networkpolicies", "NetworkPolicy", "networking.k8s.io"),
+    "Secret": _plain("secrets", "Secret"),
+    "Service": _plain("services", "Service"),
+}
+"""What plugins own."""
+
+
+class PluginObjects:
+    """Makes, mends and removes them."""
+
+    def __init__(self, writer: Writer) -> None:
+        """Write through `writer`."""
+        self._writer = writer
+        self._ensured: dict[str, int] = {}
+        """Generation of each Job, by UID, that the objects were seen to be true for."""
+
+    async def ensure(self, job: Job, *, is_certain: bool) -> None:
+        """Have the objects there.
+
+        Args:
+            job: Whose.
+            is_certain: Look, although they were there when this process looked last.
+
+        Raises:
+            PyroclastError: One could not be made.
+        """
+        if not is_certain and self._ensured.get(job.metadata.uid) == job.metadata.generation:
+            return
+        for plugin in plugins_of(job):
+            existing = await self._existing(job, plugin.keys(job))
+            for owned in plugin.objects(job, existing):
+                await self._make_true(job, owned, existing.get(owned.key))
+        self._ensured[job.metadata.uid] = job.metadata.generation
+
+    async def remove(self, job: Job) -> None:
+        """Have them gone.
+
+        Raises:
+            ApiError: One could not be deleted.
+        """
+        for plugin in plugins_of(job):
+            existing = await self._existing(job, plugin.keys(job))
+            for key, found in existing.items():
+                if controlled_by(found, job.metadata.uid):
+                    await self._writer.delete(KINDS[key.kind], _metadata(found))
+        self.forget(job)
+
+    def forget(self, job: Job) -> None:
+        """Remember nothing of a Job."""
+        self._ensured.pop(job.metadata.uid, None)
+
+    async def _existing(self, job: Job, keys: Sequence[OwnedKey]) -> dict[OwnedKey, dict[str, Any]]:
+        existing: dict[OwnedKey, dict[str, Any]] = {}
+        for key in keys:
+            try:
+                existing[key] = await self._writer.read(KINDS[key.kind], job.metadata.namespace, key.name)
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+        return existing
+
+    async def _make_true(self, job: Job, owned: Owned, found: dict[str, Any] | None) -> None:
+        kind = KINDS[owned.key.kind]
+        if found is None:
+            found = (await self._writer.create(kind, owned.manifest)).object
+        check_owner(job, found)
+        change = difference(found.get("data") or {}, owned.manifest.get("data") or {})
+        if owned.is_kept_true and change:
+            await self._writer.merge(kind, _metadata(found), {"data": change})
+
+
+def check_owner(job: Job, made: Mapping[str, Any]) -> None:
+    """Make sure that an object is the Job's.
+
+    Raises:
+        NameTakenError: It is another's.
+    """
+    if not controlled_by(made, job.metadata.uid):
+        what, name = made.get("kind", "object"), made["metadata"]["name"]
+        raise NameTakenError(f"{what} {name} is there already, and is not of this Job")
+
+
+def _metadata(found: Mapping[str, Any]) -> ObjectMeta:
+    metadata = found["metadata"]
+    return ObjectMeta(
+        name=metadata["name"],
+        namespace=metadata.get("namespace", ""),
+        uid=metadata.get("uid", ""),
+        resource_version=metadata.get("resourceVersion", ""),
+    )

@@ -1,0 +1,77 @@
+"""Policies: which action answers an occurrence, and when.
+
+Policies of the task come before those of the Job, each list in its order; the first that matches answers, however
+special a later one may be. What matches none is answered by bringing the Job to what its spec says.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from controllers.jobs.durations import seconds_of
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import Observed, Place
+from controllers.jobs.occurrences import Occurrence, occurrences
+from controllers.jobs.targets import Target, partition_of
+from model.api.batch import LifecyclePolicy
+from model.api.bus import Action, Event
+
+__all__ = ["TARGETED", "WHOLE", "Answer", "answers", "target_of"]
+
+WHOLE: Final = frozenset(
+    {Action.ABORT_JOB, Action.RESTART_JOB, Action.TERMINATE_JOB, Action.COMPLETE_JOB, Action.RESUME_JOB}
+)
+"""Actions on the Job as a whole."""
+TARGETED: Final = frozenset({Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
+"""Actions on some of its pods."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a policy wants done about an occurrence."""
+
+    occurrence: Occurrence
+    action: Action
+    due: float
+    """When, seconds since 1970."""
+
+
+def answers(seen: Observed, memory: Memory) -> tuple[Answer, ...]:
+    """Return what policies want done, in the order in which it happened; what none wants is left out."""
+    return tuple(
+        answer for occurrence in occurrences(seen, memory) if (answer := _answer(seen, occurrence)) is not None
+    )
+
+
+def target_of(seen: Observed, action: Action, place: Place) -> Target | None:
+    """Return what a targeted action kills when it answers what happened to a pod; None without such a thing."""
+    if action is Action.RESTART_TASK:
+        return Target("task", place.task)
+    if action is Action.RESTART_POD:
+        return Target("pod", place.task, place.index)
+    partition = partition_of(seen, place)
+    return None if partition is None else Target("partition", place.task, partition)
+
+
+def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
+    own = seen.tasks[occurrence.place.task].policies if occurrence.place else ()
+    policy = _first(own, occurrence) or _first(seen.job.spec.policies, occurrence)
+    if policy is None or policy.action not in WHOLE | TARGETED:
+        return None
+    action = Action(policy.action)
+    if action in TARGETED and (occurrence.place is None or target_of(seen, action, occurrence.place) is None):
+        return None  # no task, pod or partition is meant: by an Unknown pod group, or in a task without partitions
+    delay = (seconds_of(policy.timeout) or 0.0) if policy.timeout else 0.0
+    return Answer(occurrence=occurrence, action=action, due=occurrence.at + delay)
+
+
+def _first(policies: Iterable[LifecyclePolicy], occurrence: Occurrence) -> LifecyclePolicy | None:
+    return next((policy for policy in policies if _matches(policy, occurrence)), None)
+
+
+def _matches(policy: LifecyclePolicy, occurrence: Occurrence) -> bool:
+    events = {policy.event, *policy.events} - {""}
+    if occurrence.event in events or Event.ANY in events:
+        # Every pod is pending for a moment: only to be so for too long is an event.
+        return occurrence.event is not Event.POD_PENDING or seconds_of(policy.timeout) is not None
+    return bool(policy.exit_code) and policy.exit_code == occurrence.exit_code

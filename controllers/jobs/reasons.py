@@ -1,0 +1,28 @@
+"""Reasons of the events that the Job controller records; all but `INVALID` are Volcano's."""
+
+from typing import Final
+
+__all__ = [
+    "COMMAND_ISSUED",
+    "EXECUTE_ACTION",
+    "FAILED_CREATE",
+    "FAILED_DELETE",
+    "INVALID",
+    "JOB_STATUS_ERROR",
+    "PLUGIN_ERROR",
+    "POD_GROUP_ERROR",
+    "POD_GROUP_PENDING",
+    "PVC_ERROR",
+]
+
+COMMAND_ISSUED: Final = "CommandIssued"
+EXECUTE_ACTION: Final = "ExecuteAction"
+FAILED_CREATE: Final = "FailedCreate"
+FAILED_DELETE: Final = "FailedDelete"
+INVALID: Final = "Invalid"
+"""The Job would not have passed admission; also the reason in its state."""
+JOB_STATUS_ERROR: Final = "JobStatusError"
+PLUGIN_ERROR: Final = "PluginError"
+POD_GROUP_ERROR: Final = "PodGroupError"
+POD_GROUP_PENDING: Final = "PodGroupPending"
+PVC_ERROR: Final = "PVCError"

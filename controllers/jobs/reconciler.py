@@ -1,0 +1,340 @@
+"""The reconciler of Jobs: sees what there is, asks `decide`, and carries it out."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ClassVar, Final, Protocol
+
+import msgspec
+
+from controllers.jobs import metrics
+from controllers.jobs.claims import ClaimPlan
+from controllers.jobs.decide import decide
+from controllers.jobs.decision import Decision, Told
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
+from controllers.jobs.observing import Observer
+from controllers.jobs.patches import difference
+from controllers.jobs.plugin_objects import PluginObjects, check_owner
+from controllers.jobs.plugins.registry import plugins_of
+from controllers.jobs.pods import build_pod
+from controllers.jobs.reasons import (
+    FAILED_CREATE,
+    FAILED_DELETE,
+    JOB_STATUS_ERROR,
+    PLUGIN_ERROR,
+    POD_GROUP_ERROR,
+    PVC_ERROR,
+)
+from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
+from controllers.jobs.watches import watches_of
+from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
+from controllers.operating.expectations import Expectations
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.pods import PODS, Pod
+from controllers.operating.store import Key
+from controllers.operating.writing import Writer, controlled_by, means_another
+from kube.clock import Clock
+from kube.errors import ApiConflictError, ApiError
+from kube.events import Regarding, regarding
+from kube.resources import PERSISTENT_VOLUME_CLAIMS
+from model.api import names
+from model.api.batch import Job, JobPhase, JobStatus, TaskSpec
+from model.errors import PyroclastError
+from model.wire.times import unix_seconds
+
+__all__ = ["JobReconciler", "Recorder", "build"]
+
+_AT_A_TIME: Final = 16
+"""Pods of one Job that are made or deleted at a time."""
+_TOLD: Final = 4096
+"""Events remembered as told, so that what stays true is not told at each look."""
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
+        """Note an event of type `Normal` or `Warning`."""
+        ...
+
+
+class JobReconciler:
+    """Takes the next step of a Job; what it remembers itself is only what it need not say or look up again."""
+
+    name: ClassVar[str] = "job"
+
+    def __init__(
+        self,
+        *,
+        stores: Stores,
+        writer: Writer,
+        events: Recorder,
+        expectations: Expectations,
+        clock: Clock,
+        scheduler_name: str = names.DEFAULT_SCHEDULER,
+    ) -> None:
+        """Take what it reads from and writes through.
+
+        Args:
+            stores: What there is.
+            writer: Changes it.
+            events: Tells users.
+            expectations: Own writes that the stores do not show yet.
+            clock: For times in statuses and for what is due.
+            scheduler_name: Who schedules Jobs that name nobody.
+        """
+        self._stores, self._writer, self._events = stores, writer, events
+        self._expectations, self._clock = expectations, clock
+        self._observer = Observer(stores, scheduler_name=scheduler_name)
+        self._objects = PluginObjects(writer)
+        self._told: OrderedDict[tuple[str, Told], None] = OrderedDict()
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Take the next step of a Job."""
+        job = self._stores.jobs.get(*key)
+        if job is None:
+            await self._clean_up(key)
+            return None
+        if job.metadata.deletion_timestamp:
+            self._objects.forget(job)
+            return None
+        wait = self._expectations.wait(key)
+        if wait is not None:
+            return wait
+        seen = self._observer.observe(job, self._clock.wall())
+        if not await self._is_true(seen):
+            return 1.0
+        decision = decide(seen)
+        await self._carry_out(key, seen, decision)
+        return decision.again_in
+
+    async def _is_true(self, seen: Observed) -> bool:
+        """Tell whether pods that are missed are really gone; a store of a new leader may lag behind the last one's."""
+        known = Memory.read(seen.job.status.controlled_resources).known
+        missed = [name for place, name in seen.places.items() if place in known and name not in seen.pods]
+        for name in missed:
+            try:
+                pod = await self._writer.read(PODS, seen.job.metadata.namespace, name)
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+            else:
+                if controlled_by(pod, seen.job.metadata.uid):
+                    return False
+        return True
+
+    async def _clean_up(self, key: Key) -> None:
+        """Drop what a Job left that is gone: Commands for it, and its series of metrics."""
+        self._expectations.forget(key)
+        self._observer.forget(key)
+        commands = self._stores.commands.by(COMMAND_JOB, place_of(*key))
+        if commands:
+            try:
+                await self._writer.read(JOBS, *key)
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+            else:
+                return  # it is there, its own store does not show it yet
+        for command in commands:
+            await self._writer.delete(COMMANDS, command.metadata)
+
+    # --- carrying out ------------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, key: Key, seen: Observed, decision: Decision) -> None:
+        job = seen.job
+        if decision.is_forwarded:
+            change = {"metadata": {"annotations": {names.JOB_FORWARDING: "true"}}}
+            self._expectations.wrote(key, self._stores.jobs, await self._writer.merge(JOBS, job.metadata, change))
+            return
+        if decision.objects == "gone":
+            # Before the status, which forgets them.
+            await self._guarded(job, PLUGIN_ERROR, self._objects.remove(job))
+        if decision.status is not None:
+            job = await self._write_status(key, job, decision.status)
+        for told in decision.events:
+            self._tell(job, told)
+        await self._delete_pods(key, job, decision)
+        if decision.group_delete is not None:
+            await self._writer.delete(POD_GROUPS, decision.group_delete.metadata)
+            self._expectations.deleted(key, self._stores.pod_groups, decision.group_delete)
+        for claim in decision.claims:
+            await self._guarded(job, PVC_ERROR, self._make_claim(key, job, claim))
+        if decision.group_create is not None or decision.group_change is not None:
+            await self._guarded(job, POD_GROUP_ERROR, self._write_group(key, seen, decision))
+        if decision.objects == "there":
+            await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=bool(decision.creates)))
+        if decision.creates:
+            await self._create_pods(key, seen, decision.creates)
+        if decision.command is not None:
+            await self._writer.delete(COMMANDS, decision.command.metadata)
+            self._expectations.deleted(key, self._stores.commands, decision.command)
+
+    async def _write_status(self, key: Key, job: Job, status: JobStatus) -> Job:
+        """Write the status, provided that nobody changed the Job since it was seen."""
+        change = difference(msgspec.to_builtins(job.status), msgspec.to_builtins(status))
+        try:
+            answer = await self._writer.merge(
+                JOBS, job.metadata, {"status": change}, subresource="status", is_of_version=True
+            )
+        except ApiConflictError:
+            raise
+        except ApiError as error:
+            if not means_another(error):
+                self._tell(job, Told(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
+            raise
+        self._expectations.wrote(key, self._stores.jobs, answer)
+        _count_phase(job, status)
+        version = answer["metadata"]["resourceVersion"]
+        metadata = msgspec.structs.replace(job.metadata, resource_version=version)
+        return msgspec.structs.replace(job, metadata=metadata, status=status)
+
+    async def _make_claim(self, key: Key, job: Job, claim: ClaimPlan) -> None:
+        if claim.manifest is not None:
+            made = await self._writer.create(PERSISTENT_VOLUME_CLAIMS, claim.manifest)
+            check_owner(job, made.object)
+            self._expectations.wrote(key, self._stores.claims, made.object)
+        if not claim.is_named:
+            path = f"/spec/volumes/{claim.entry}"
+            answer = await self._writer.edit(
+                JOBS,
+                job.metadata,
+                [
+                    {"op": "test", "path": f"{path}/mountPath", "value": job.spec.volumes[claim.entry].mount_path},
+                    {"op": "add", "path": f"{path}/volumeClaimName", "value": claim.name},
+                ],
+            )
+            self._expectations.wrote(key, self._stores.jobs, answer)
+
+    async def _write_group(self, key: Key, seen: Observed, decision: Decision) -> None:
+        if decision.group_create is not None:
+            made = await self._writer.create(POD_GROUPS, decision.group_create)
+            check_owner(seen.job, made.object)
+            self._expectations.wrote(key, self._stores.pod_groups, made.object)
+        elif decision.group_change is not None and seen.pod_group is not None:
+            answer = await self._writer.merge(POD_GROUPS, seen.pod_group.metadata, decision.group_change)
+            self._expectations.wrote(key, self._stores.pod_groups, answer)
+
+    # --- pods --------------------------------------------------------------------------------------------------------
+
+    async def _create_pods(self, key: Key, seen: Observed, places: Sequence[Place]) -> None:
+        # Built from the Job as it was seen: its version is that of the status which was just written.
+        tasks = seen.tasks
+
+        async def create(place: Place) -> None:
+            pod = _complete_pod(seen.job, tasks[place.task], place.index)
+            made = await self._writer.create(PODS, pod)
+            check_owner(seen.job, made.object)
+            self._expectations.wrote(key, self._stores.pods, made.object)
+            if made.is_new:
+                _observe_latency(seen.job, made.object)
+
+        await self._all(seen.job, FAILED_CREATE, create, places)
+
+    async def _delete_pods(self, key: Key, job: Job, decision: Decision) -> None:
+        async def kill(pod: Pod) -> None:
+            if not is_given_up(pod) and not await self._give_up(pod):
+                return
+            if not is_leaving(pod):
+                await delete(pod)
+
+        async def delete(pod: Pod) -> None:
+            await self._writer.delete(PODS, pod.metadata)
+            self._expectations.deleted(key, self._stores.pods, pod)
+
+        await self._all(job, FAILED_DELETE, kill, decision.kills)
+        await self._all(job, FAILED_DELETE, delete, decision.deletes)
+
+    async def _give_up(self, pod: Pod) -> bool:
+        """Mark a pod as one whose end means nothing; tell whether it was still there."""
+        change = {"metadata": {"annotations": {names.OUT_OF_SYNC: "true"}}}
+        try:
+            await self._writer.merge(PODS, pod.metadata, change)
+        except ApiError as error:
+            if means_another(error):
+                return False
+            raise
+        return True
+
+    async def _all(self, job: Job, reason: str, work: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> None:
+        """Do the same to many, some at a time; when any fails, all others are tried before it is told."""
+        room = asyncio.Semaphore(_AT_A_TIME)
+
+        async def one(item: Any) -> PyroclastError | None:
+            async with room:
+                try:
+                    await work(item)
+                except PyroclastError as error:
+                    return error
+            return None
+
+        errors = [error for error in await asyncio.gather(*map(one, items)) if error is not None]
+        if errors:
+            message = f"{len(errors)} of {len(items)} pods: {errors[0]}"
+            self._tell(job, Told(reason=reason, message=message, is_warning=True))
+            raise errors[0]
+
+    # --- telling -----------------------------------------------------------------------------------------------------
+
+    async def _guarded(self, job: Job, reason: str, work: Awaitable[None]) -> None:
+        """Tell the Job's owner when something fails, then fail."""
+        try:
+            await work
+        except ApiConflictError:
+            raise
+        except PyroclastError as error:
+            self._tell(job, Told(reason=reason, message=str(error), is_warning=True))
+            raise
+
+    def _tell(self, job: Job, told: Told) -> None:
+        """Record an event, once for each version of the Job: what stays true is seen at each look."""
+        said = (f"{job.metadata.uid}/{job.status.version}", told)
+        if said in self._told:
+            self._told.move_to_end(said)
+            return
+        self._told[said] = None
+        if len(self._told) > _TOLD:
+            self._told.popitem(last=False)
+        about = regarding(JOBS, job.metadata)
+        self._events.record(about, "Warning" if told.is_warning else "Normal", told.reason, told.message)
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Add the Job controller to an operator."""
+    stores = Stores.of(operator)
+    reconciler = JobReconciler(
+        stores=stores,
+        writer=operator.writer,
+        events=operator.events,
+        expectations=operator.expectations(),
+        clock=operator.clock,
+        scheduler_name=options.scheduler_names[0],
+    )
+    operator.reconciler(reconciler, watches=watches_of(stores), workers=options.workers_of(reconciler.name))
+
+
+def _complete_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
+    pod = build_pod(job, task, index)
+    for plugin in plugins_of(job):
+        plugin.on_pod(job, task, index, pod)
+    return pod
+
+
+def _count_phase(job: Job, status: JobStatus) -> None:
+    """Count a Job that has completed or failed."""
+    if status.state.phase != job.status.state.phase:
+        name, queue = f"{job.metadata.namespace}/{job.metadata.name}", job.spec.queue
+        if status.state.phase == JobPhase.COMPLETED:
+            metrics.JOBS_COMPLETED.labels(name, queue).inc()
+        elif status.state.phase == JobPhase.FAILED:
+            metrics.JOBS_FAILED.labels(name, queue).inc()
+
+
+def _observe_latency(job: Job, pod: dict[str, Any]) -> None:
+    try:
+        made, asked = unix_seconds(pod["metadata"]["creationTimestamp"]), unix_seconds(job.metadata.creation_timestamp)
+    except (KeyError, ValueError):
+        return
+    metrics.POD_CREATION_LATENCY.observe(max(0.0, made - asked) * 1000)

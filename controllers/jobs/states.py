@@ -1,0 +1,133 @@
+"""The state machine of Jobs.
+
+    (new) ──▶ Pending ◀────────────┬──────────────┐
+                │  ▲               │ enough places │
+        enough  ▼  │ too many      │ are free      │
+     are there Running ──restart──▶ Restarting ────┘──retries used up──▶ Failed
+                │ │ └──abort──▶ Aborting ──none alive──▶ Aborted ──resume──▶ Restarting
+                │ └──complete──▶ Completing ──▶ Completed
+                ├──terminate──▶ Terminating ──▶ Terminated
+                └──all ended──▶ Completed or Failed
+
+Pending, Running and Restarting obey the same actions. Aborting and Aborted obey ResumeJob alone; the phases that end a
+Job obey nothing. Always holds: a phase that kills never makes pods.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from controllers.jobs.counting import Counts
+from controllers.jobs.policies import TARGETED
+from model.api.batch import JobPhase, JobSpec, TaskSpec
+from model.api.bus import Action
+
+__all__ = [
+    "ENDING",
+    "FINISHED",
+    "RESTS",
+    "Transition",
+    "after_ending",
+    "after_restart",
+    "least_of_tasks",
+    "transition",
+    "while_pending",
+    "while_running",
+]
+
+FINISHED: Final = frozenset({JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED})
+ENDING: Final = {
+    JobPhase.ABORTING: JobPhase.ABORTED,
+    JobPhase.COMPLETING: JobPhase.COMPLETED,
+    JobPhase.TERMINATING: JobPhase.TERMINATED,
+}
+"""Phases that wait for the last pod to end, and what comes then."""
+RESTS: Final = frozenset({JobPhase.ABORTED, *ENDING, *FINISHED})
+"""Phases in which nothing is to run."""
+
+_STOPS: Final = {
+    Action.ABORT_JOB: JobPhase.ABORTING,
+    Action.COMPLETE_JOB: JobPhase.COMPLETING,
+    Action.TERMINATE_JOB: JobPhase.TERMINATING,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """What an action does to a Job."""
+
+    phase: JobPhase
+    is_whole: bool = True
+    """All pods are killed and the version grows; otherwise only the pods that the action is about."""
+    keeps_ended: bool = True
+    """Pods that ended stay."""
+    is_retry: bool = False
+    """It counts against the retries."""
+
+
+def transition(phase: str, action: Action, *, retry_count: int, max_retry: int) -> Transition | None:
+    """Return what an action does in a phase; None when nothing."""
+    if phase in {JobPhase.ABORTING, JobPhase.ABORTED}:
+        is_obeyed = action is Action.RESUME_JOB
+        return Transition(phase=JobPhase.RESTARTING, is_retry=True) if is_obeyed else None
+    if phase in RESTS:
+        return None
+    if action in _STOPS:
+        return Transition(phase=_STOPS[action])
+    is_retry = phase != JobPhase.RESTARTING
+    if action is Action.RESTART_JOB:
+        # The last attempt's pods stay, for whoever looks into why it failed.
+        is_last = retry_count >= max_retry - 1
+        return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)
+    if action in TARGETED:
+        return Transition(phase=JobPhase.RESTARTING, is_whole=False, is_retry=is_retry)
+    return None
+
+
+def after_restart(*, retry_count: int, max_retry: int, replicas: int, terminating: int, min_available: int) -> JobPhase:
+    """Return the phase once everything that was to be killed is being deleted."""
+    if retry_count >= max_retry:
+        return JobPhase.FAILED
+    return JobPhase.PENDING if replicas - terminating >= min_available else JobPhase.RESTARTING
+
+
+def after_ending(phase: str, counts: Counts) -> JobPhase:
+    """Return the phase while, and once, the pods of a Job that is being stopped end."""
+    return JobPhase(phase) if counts.alive else ENDING.get(JobPhase(phase), JobPhase(phase))
+
+
+def while_pending(spec: JobSpec, counts: Counts) -> JobPhase:
+    """Return the phase of a Job that waits for its minimum."""
+    are_enough = spec.min_available <= counts.running + counts.succeeded + counts.failed
+    return JobPhase.RUNNING if are_enough else JobPhase.PENDING
+
+
+def while_running(spec: JobSpec, counts: Counts) -> JobPhase:
+    """Return the phase of a Job that runs."""
+    replicas = sum(task.replicas for task in spec.tasks)
+    if not replicas:
+        return JobPhase.RUNNING
+    if spec.min_success is not None and counts.succeeded >= spec.min_success:
+        return JobPhase.COMPLETED
+    if counts.succeeded + counts.failed == replicas:
+        return _when_all_ended(spec, counts)
+    return JobPhase.PENDING if counts.pending > replicas - spec.min_available else JobPhase.RUNNING
+
+
+def least_of_tasks(tasks: Sequence[TaskSpec]) -> int:
+    """Sum up the minimums of tasks; one without a minimum needs all its replicas."""
+    return sum(task.replicas if task.min_available is None else task.min_available for task in tasks)
+
+
+def _when_all_ended(spec: JobSpec, counts: Counts) -> JobPhase:
+    if spec.min_available >= least_of_tasks(spec.tasks) and any(_fell_short(task, counts) for task in spec.tasks):
+        return JobPhase.FAILED
+    if spec.min_success is not None:
+        return JobPhase.FAILED  # enough successes would have completed it already
+    return JobPhase.COMPLETED if counts.succeeded >= spec.min_available else JobPhase.FAILED
+
+
+def _fell_short(task: TaskSpec, counts: Counts) -> bool:
+    """Tell whether fewer pods of a task succeeded than it needs; a task without pods is not judged."""
+    succeeded = counts.succeeded_of(task.name)
+    return task.min_available is not None and succeeded is not None and succeeded < task.min_available

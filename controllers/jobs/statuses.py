@@ -1,0 +1,88 @@
+"""Statuses of Jobs: counts, and the phase with all that goes with it."""
+
+import msgspec
+
+from controllers.jobs.counting import Counts
+from controllers.jobs.durations import duration_text
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import Observed
+from controllers.jobs.states import RESTS
+from model.api.batch import JobCondition, JobPhase, JobState, JobStatus
+from model.wire.times import time_text, unix_seconds
+
+__all__ = ["changed", "entered", "with_counts"]
+
+
+def with_counts(seen: Observed, counts: Counts) -> JobStatus:
+    """Return the status with the pods as they are counted now."""
+    return msgspec.structs.replace(
+        seen.job.status,
+        min_available=seen.job.spec.min_available,
+        task_status_count=counts.by_task,
+        pending=counts.pending,
+        running=counts.running,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        terminating=counts.terminating,
+        unknown=counts.unknown,
+    )
+
+
+def entered(
+    seen: Observed,
+    status: JobStatus,
+    phase: JobPhase,
+    memory: Memory,
+    *,
+    reason: str | None = None,
+    message: str | None = None,
+    version: int | None = None,
+    retry_count: int | None = None,
+) -> JobStatus:
+    """Return the status in a phase; entering one stamps its time, and moves its condition to the end.
+
+    Args:
+        seen: The Job.
+        status: With what was counted.
+        phase: The phase, which may be the one that it is in.
+        memory: What to remember.
+        reason: Cause in one word; None keeps it.
+        message: Cause for people; None keeps it.
+        version: Version of the pods from now on, given by actions, which enter their phase anew; None keeps it.
+        retry_count: Retries so far; None keeps it.
+    """
+    old = status.state
+    is_entered = old.phase != phase or version is not None
+    now = time_text(seen.now)
+    state = JobState(
+        phase=phase.value,
+        reason=old.reason if reason is None else reason,
+        message=old.message if message is None else message,
+        last_transition_time=now if is_entered else old.last_transition_time,
+    )
+    condition = JobCondition(status=phase.value, last_transition_time=now)
+    others = tuple(one for one in status.conditions if one.status != phase)
+    return msgspec.structs.replace(
+        status,
+        state=state,
+        conditions=(*others, condition) if is_entered else status.conditions,
+        controlled_resources=memory.write(),
+        version=status.version if version is None else version,
+        retry_count=status.retry_count if retry_count is None else retry_count,
+        running_duration=_running_duration(seen, state) if is_entered else status.running_duration,
+    )
+
+
+def changed(seen: Observed, status: JobStatus) -> JobStatus | None:
+    """Return a status that is news, None for one that stands already."""
+    return None if status == seen.job.status else status
+
+
+def _running_duration(seen: Observed, state: JobState) -> str:
+    """How long a Job took that is stopped or restarted; one that goes on has no such time yet."""
+    if state.phase not in RESTS | {JobPhase.RESTARTING}:
+        return ""
+    try:
+        return duration_text(max(0.0, seen.now - unix_seconds(seen.job.metadata.creation_timestamp)))
+    except ValueError:
+        return ""

@@ -1,0 +1,116 @@
+"""What the Job controller follows."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from controllers.operating.operator import Operator
+from controllers.operating.pods import PODS, Pod
+from controllers.operating.store import Store
+from kube.resources import PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
+from model import wire
+from model.api.batch import Job
+from model.api.bus import Command
+from model.api.scheduling import PodGroup, Queue
+
+__all__ = [
+    "COMMAND_JOB",
+    "INDEXES",
+    "JOB_CLAIM",
+    "JOB_QUEUE",
+    "POD_OWNER",
+    "QUEUE_PARENT",
+    "Stores",
+    "job_of_command",
+    "place_of",
+]
+
+POD_OWNER: Final = "job-uid"
+"""Index of pods by the Job that controls them."""
+QUEUE_PARENT: Final = "parent-of-queue"
+"""Index of queues by their parent."""
+JOB_QUEUE: Final = "queue-of-job"
+"""Index of Jobs by their queue."""
+JOB_CLAIM: Final = "claim-of-job"
+"""Index of Jobs by the volume claims that they name."""
+COMMAND_JOB: Final = "job"
+"""Index of Commands by the Job that they are for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """One store a kind."""
+
+    jobs: Store[Job]
+    pods: Store[Pod]
+    pod_groups: Store[PodGroup]
+    queues: Store[Queue]
+    commands: Store[Command]
+    claims: Store[wire.PersistentVolumeClaim]
+    priority_classes: Store[wire.PriorityClass]
+
+    @classmethod
+    def of(cls, operator: Operator) -> "Stores":
+        """Follow all of them."""
+        return cls(
+            jobs=operator.store(JOBS, INDEXES["jobs"]),
+            pods=operator.store(PODS, INDEXES["pods"]),
+            pod_groups=operator.store(POD_GROUPS),
+            queues=operator.store(QUEUES, INDEXES["queues"]),
+            commands=operator.store(COMMANDS, INDEXES["commands"]),
+            claims=operator.store(PERSISTENT_VOLUME_CLAIMS),
+            priority_classes=operator.store(PRIORITY_CLASSES),
+        )
+
+
+def place_of(namespace: str, name: str) -> str:
+    """Write a namespaced name as one text, to be found by."""
+    return f"{namespace}/{name}"
+
+
+def job_of_command(command: Command) -> str | None:
+    """Name the Job that a Command is for, None when it is for another kind."""
+    target = command.target
+    if target is None or target.kind != JOBS.kind or target.api_version != JOBS.api_version:
+        return None
+    return target.name
+
+
+def _owner_index(pod: Pod) -> tuple[str, ...]:
+    """Find pods by the UID of the Job that controls them."""
+    owner = pod.metadata.controller
+    is_of_job = owner is not None and owner.kind == JOBS.kind and owner.api_version == JOBS.api_version
+    return (owner.uid,) if owner is not None and is_of_job else ()
+
+
+def _command_index(command: Command) -> tuple[str, ...]:
+    """Find Commands by the Job that they are for."""
+    name = job_of_command(command)
+    return () if name is None else (place_of(command.metadata.namespace, name),)
+
+
+def _queue_index(job: Job) -> tuple[str, ...]:
+    """Find Jobs by their queue."""
+    return (job.spec.queue or "default",)
+
+
+def _claims_index(job: Job) -> tuple[str, ...]:
+    """Find Jobs by the claims that they name."""
+    return tuple(
+        place_of(job.metadata.namespace, volume.volume_claim_name)
+        for volume in job.spec.volumes
+        if volume.volume_claim_name
+    )
+
+
+def _parent_index(queue: Queue) -> tuple[str, ...]:
+    """Find queues by their parent."""
+    return (queue.spec.parent,) if queue.spec.parent else ()
+
+
+INDEXES: Final[dict[str, dict[str, Any]]] = {
+    "jobs": {JOB_QUEUE: _queue_index, JOB_CLAIM: _claims_index},
+    "pods": {POD_OWNER: _owner_index},
+    "queues": {QUEUE_PARENT: _parent_index},
+    "commands": {COMMAND_JOB: _command_index},
+}

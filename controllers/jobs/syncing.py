@@ -1,0 +1,158 @@
+"""Syncing: what a Job asks for while it waits or runs: claims, pod group, plugins' objects, pods."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from controllers.jobs.claims import RECORD, ClaimPlan, claims_of
+from controllers.jobs.counting import Counts, count
+from controllers.jobs.decision import Decision, Told
+from controllers.jobs.dependencies import has_what_it_waits_for
+from controllers.jobs.groups import group_change, group_manifest
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from controllers.jobs.plugins.registry import plugins_of
+from controllers.jobs.reasons import INVALID, PLUGIN_ERROR, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
+from controllers.jobs.states import while_pending, while_running
+from controllers.jobs.statuses import changed, entered, with_counts
+from controllers.operating.pods import Pod
+from model.api.batch import JobPhase
+from model.api.scheduling import PodGroup, PodGroupPhase
+from model.errors import ObjectError
+from model.wire.times import unix_seconds
+
+__all__ = ["PLUGIN_RECORD", "sync"]
+
+PLUGIN_RECORD: Final = "plugin-"
+"""Prefix of the entries of `status.controlledResources` that name plugins."""
+
+
+def sync(seen: Observed, memory: Memory) -> Decision:
+    """Bring a Job that is Pending or Running to what its spec says."""
+    strays = tuple(_strays(seen))
+    surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
+    counts = count(seen, (*strays, *surplus))
+    status = with_counts(seen, counts)
+    wanted = _wanted(seen)
+    phase = _next_phase(seen, counts)
+    if wanted.objects == "there":
+        memory = replace(memory, others={**memory.others, **_records(seen)})
+    cause = "" if _starts_afresh(seen, phase) else None
+    new = entered(seen, status, phase, memory, reason=cause, message=cause)
+    if phase not in {JobPhase.PENDING, JobPhase.RUNNING}:
+        return Decision(status=new)  # it is over: nothing more is made
+    return replace(wanted, status=changed(seen, new), kills=strays, deletes=surplus)
+
+
+def _next_phase(seen: Observed, counts: Counts) -> JobPhase:
+    if seen.job.status.state.phase == JobPhase.RUNNING:
+        return while_running(seen.job.spec, counts)
+    return while_pending(seen.job.spec, counts)
+
+
+def _starts_afresh(seen: Observed, phase: JobPhase) -> bool:
+    """Tell whether what was said about the phase before is true no longer."""
+    state = seen.job.status.state
+    return state.reason == INVALID or phase != state.phase
+
+
+def _strays(seen: Observed) -> Iterator[Pod]:
+    """Give pods that were to be killed and are still there: given up, or of an older version and not ended."""
+    for pod in seen.members.values():
+        is_older = (member_version(pod) or 0) < seen.job.status.version
+        if not is_leaving(pod) and (is_given_up(pod) or (is_older and pod.status.phase not in ENDED)):
+            yield pod
+
+
+# --- what is to be there ---------------------------------------------------------------------------------------------
+
+
+def _wanted(seen: Observed) -> Decision:
+    """Return what is to be made; nothing while something stands in the way."""
+    trouble = _trouble(seen)
+    if trouble is not None:
+        return Decision(events=(trouble,))
+    group = seen.pod_group
+    if group is not None and group.metadata.deletion_timestamp:
+        return Decision()  # the next one can be made when this one is gone
+    try:
+        create = None if group else group_manifest(seen.job, seen.priorities)
+        change = group_change(group, seen.job, seen.priorities) if group else None
+    except ObjectError as error:
+        return Decision(events=(Told(reason=POD_GROUP_ERROR, message=str(error), is_warning=True),))
+    return Decision(
+        claims=_claims(seen),
+        group_create=create,
+        group_change=change,
+        objects="there",
+        creates=tuple(_missing(seen)) if group and _is_admitted(group) else (),
+        events=(*_plugin_events(seen), *(_group_events(group) if group else ())),
+    )
+
+
+def _trouble(seen: Observed) -> Told | None:
+    """Say what keeps anything from being made."""
+    if seen.refusal:
+        return Told(reason=INVALID, message=seen.refusal, is_warning=True)
+    if seen.queue is None:
+        message = f"queue {seen.job.spec.queue} is not found; the Job waits until it is there"
+        return Told(reason=POD_GROUP_ERROR, message=message, is_warning=True)
+    if seen.job.status.state.phase == JobPhase.RUNNING:
+        return None  # its claims were there when it began
+    for claim in claims_of(seen.job):
+        if claim.manifest is None and claim.name not in seen.claims:
+            message = f"pvc {claim.name} is not found, the job will be in the Pending state until the PVC is created"
+            return Told(reason=PVC_ERROR, message=message, is_warning=True)
+    return None
+
+
+def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
+    """Return the claims to make or to name."""
+    if seen.job.status.state.phase == JobPhase.RUNNING:
+        return ()
+    return tuple(
+        claim
+        for claim in claims_of(seen.job)
+        if claim.manifest is not None and (not claim.is_named or claim.name not in seen.claims)
+    )
+
+
+def _is_admitted(group: PodGroup) -> bool:
+    """Tell whether the scheduler let a gang in: no pods are made before."""
+    return group.status.phase not in {"", PodGroupPhase.PENDING}
+
+
+def _missing(seen: Observed) -> Iterator[Place]:
+    ready = {key for key, task in seen.tasks.items() if has_what_it_waits_for(seen, task)}
+    for place, name in seen.places.items():
+        if name not in seen.pods and place.task in ready:
+            yield place
+
+
+def _plugin_events(seen: Observed) -> Iterator[Told]:
+    return (Told(reason=PLUGIN_ERROR, message=caution, is_warning=True) for caution in seen.cautions)
+
+
+def _group_events(group: PodGroup) -> tuple[Told, ...]:
+    """Tell why a gang waits, when that is the latest that its scheduler said."""
+    true = [condition for condition in group.status.conditions if condition.status == "True"]
+    latest = max(true, key=lambda condition: _moment(condition.last_transition_time), default=None)
+    if latest is None or latest.type == "Scheduled":
+        return ()
+    name = f"{group.metadata.namespace}/{group.metadata.name}"
+    message = f"PodGroup {name} is {latest.type.lower()}: {latest.message or latest.reason}"
+    return (Told(reason=POD_GROUP_PENDING, message=message, is_warning=True),)
+
+
+def _records(seen: Observed) -> dict[str, str]:
+    """Return the entries that name what the Job has: claims, and plugins whose objects are there."""
+    claims = {RECORD + claim.name: claim.name for claim in claims_of(seen.job)}
+    plugins = {PLUGIN_RECORD + plugin.name: plugin.name for plugin in plugins_of(seen.job) if plugin.is_recorded}
+    return {**claims, **plugins}
+
+
+def _moment(text: str) -> float:
+    try:
+        return unix_seconds(text)
+    except ValueError:
+        return 0.0

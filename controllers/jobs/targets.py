@@ -1,0 +1,67 @@
+"""Targets: which pods a restart is about, and how that is written down."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from controllers.jobs.observed import Observed, Place
+
+__all__ = ["ALL", "UNFINISHED", "Target", "covers", "partition_of", "targets_in"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Target:
+    """What a restart kills."""
+
+    kind: Literal["all", "unfinished", "task", "pod", "partition"]
+    task: str = ""
+    number: int = 0
+    """Index of the pod, or number of the partition."""
+
+    def __str__(self) -> str:
+        """Write it as it is remembered."""
+        if self.kind in {"pod", "partition"}:
+            return f"{self.kind}/{self.task}/{self.number}"
+        return f"{self.kind}/{self.task}" if self.kind == "task" else self.kind
+
+
+ALL: Final = Target("all")
+"""Every pod of an older version."""
+UNFINISHED: Final = Target("unfinished")
+"""Every pod of an older version that has not ended."""
+
+
+def covers(seen: Observed, target: Target, place: Place) -> bool:
+    """Tell whether a restart of some pods is about the pod of a place; one of a whole version names no places."""
+    match target:
+        case Target(kind="task"):
+            return place.task == target.task
+        case Target(kind="pod"):
+            return place == Place(target.task, target.number)
+        case Target(kind="partition"):
+            return place.task == target.task and partition_of(seen, place) == target.number
+    return False
+
+
+def partition_of(seen: Observed, place: Place) -> int | None:
+    """Number of the partition that a place lies in, None where a task has none."""
+    policy = seen.tasks[place.task].partition_policy if place.task in seen.tasks else None
+    if policy is None:
+        return None
+    return place.index // policy.partition_size if policy.partition_size > 0 else 0
+
+
+def targets_in(text: str) -> Iterator[Target]:
+    """Read what was written; what cannot be read was not written by us and is dropped."""
+    for part in text.split(","):
+        match part.split("/"):
+            case ["all"]:
+                yield ALL
+            case ["unfinished"]:
+                yield UNFINISHED
+            case ["task", task]:
+                yield Target("task", task)
+            case ["pod", task, number] if number.isdecimal():
+                yield Target("pod", task, int(number))
+            case ["partition", task, number] if number.isdecimal():
+                yield Target("partition", task, int(number))

@@ -1,0 +1,95 @@
+"""Which changes concern which Jobs."""
+
+from collections.abc import Iterable, Sequence
+
+from controllers.jobs import metrics
+from controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
+from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from controllers.operating.pods import PODS, Pod
+from controllers.operating.reconciler import AnyWatch, Watch
+from controllers.operating.store import Key, key_of
+from kube.resources import PERSISTENT_VOLUME_CLAIMS
+from model import wire
+from model.api.batch import Job
+from model.api.bus import Command
+from model.api.meta import ObjectMeta
+from model.api.scheduling import PodGroup, Queue
+from model.wire.base import ObjectMeta as AnyMeta
+
+__all__ = ["watches_of"]
+
+
+def watches_of(stores: Stores) -> Sequence[AnyWatch]:
+    """Return what is watched."""
+    return (
+        Watch(resource=JOBS, keys=_of_job),
+        Watch(resource=PODS, keys=_of_pod),
+        Watch(resource=POD_GROUPS, keys=_of_group),
+        Watch(resource=COMMANDS, keys=_of_command),
+        Watch(resource=QUEUES, keys=lambda old, new: _of_queue(stores, old, new)),
+        Watch(resource=PERSISTENT_VOLUME_CLAIMS, keys=lambda old, new: _of_claim(stores, old, new)),
+    )
+
+
+def _of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
+    job = new or old
+    if job is None:
+        return ()
+    if new is None:
+        # Series of Jobs that are gone would grow with the history of the cluster.
+        name = f"{job.metadata.namespace}/{job.metadata.name}"
+        for metric in (metrics.JOBS_COMPLETED, metrics.JOBS_FAILED):
+            metric.remove_by_labels({"job_name": name})
+    return (key_of(job),)
+
+
+def _of_pod(old: Pod | None, new: Pod | None) -> Iterable[Key]:
+    pod = new or old
+    return _controller(pod.metadata) if pod is not None else ()
+
+
+def _of_group(old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
+    group = new or old
+    return _controller(group.metadata) if group is not None else ()
+
+
+def _controller(metadata: AnyMeta | ObjectMeta) -> Iterable[Key]:
+    owner = metadata.controller
+    if owner is None or owner.kind != JOBS.kind or owner.api_version != JOBS.api_version:
+        return ()
+    return ((metadata.namespace, owner.name),)
+
+
+def _of_command(old: Command | None, new: Command | None) -> Iterable[Key]:
+    command = new or old
+    name = job_of_command(command) if command is not None else None
+    return ((command.metadata.namespace, name),) if command is not None and name is not None else ()
+
+
+def _of_queue(stores: Stores, old: Queue | None, new: Queue | None) -> Iterable[Key]:
+    """Jobs wait for a queue to be there, to be open, and to have no queues below it."""
+    queue = new or old
+    is_same = (
+        old is not None
+        and new is not None
+        and (old.status.state, old.spec.parent, old.spec.extend_clusters)
+        == (new.status.state, new.spec.parent, new.spec.extend_clusters)
+    )
+    if queue is None or is_same:
+        return
+    parents = {one.spec.parent for one in (old, new) if one is not None and one.spec.parent}
+    for name in (queue.metadata.name, *sorted(parents)):
+        for job in stores.jobs.by(JOB_QUEUE, name):
+            yield key_of(job)
+
+
+def _of_claim(
+    stores: Stores, old: wire.PersistentVolumeClaim | None, new: wire.PersistentVolumeClaim | None
+) -> Iterable[Key]:
+    """Jobs wait for a claim to be there."""
+    if (old is None) == (new is None):
+        return
+    claim = new or old
+    if claim is not None:
+        for job in stores.jobs.by(JOB_CLAIM, place_of(claim.metadata.namespace, claim.metadata.name)):
+            yield key_of(job)
