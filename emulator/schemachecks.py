@@ -5,9 +5,10 @@ A schema becomes one function from a value and its path to the faults found; the
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import re2
 
 from emulator.fielderrors import FieldError, Reason
 from emulator.formats import follows_format
@@ -132,12 +133,13 @@ def _string_check(schema: Json) -> Check:
     return check
 
 
-def _pattern(source: str) -> re.Pattern[str] | None:
-    r"""Translate from Go's syntax, where `$` is the very end and `\z` says the same."""
-    translated = re.sub(r"(\\.)|\$(?=\Z|\))", lambda match: match.group(1) or r"\Z", source).replace(r"\z", r"\Z")
+def _pattern(source: str) -> Any:
+    """Read a pattern in Go's syntax; None for what is none."""
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return re.compile(translated)
-    except re.error:
+        return re2.compile(source, options=options)
+    except (re2.error, UnicodeEncodeError):
         return None  # the API server refuses such a schema at once; here it allows everything
 
 

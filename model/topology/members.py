@@ -1,12 +1,12 @@
 """Members: which nodes of the table the members of a HyperNode are."""
 
-import re
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from model import wire
 from model.arrays import IntArray
+from model.matching.patterns import Names, PatternError, found_in
 from model.matching.selectors import Selector
 from model.nodes import NodeFacts
 
@@ -65,15 +65,13 @@ def _columns_of(selector: wire.MemberSelector, facts: NodeFacts, path: str, faul
 
 
 def _found(pattern: str, facts: NodeFacts, path: str, fault: Fault) -> tuple[int, ...]:
+    names: Names = facts.derive("names to search", lambda: Names(node.name for node in facts.nodes))
     try:
-        search = re.compile(pattern).search
-    except re.error as error:
+        found: tuple[int, ...] = facts.derive(("hypernode pattern", pattern), lambda: found_in(pattern, names))
+    except PatternError as error:
         fault(path, f"{pattern!r} is no pattern: {error}")
         return ()
-    return facts.derive(
-        ("hypernode pattern", pattern),
-        lambda: tuple(column for column, node in enumerate(facts.nodes) if search(node.name)),
-    )
+    return found
 
 
 def _column_by_name(facts: NodeFacts) -> dict[str, int]:
