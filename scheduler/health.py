@@ -17,12 +17,16 @@ import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
+from kube.reviews import Reviews
 from model.errors import ConfigError
+from scheduler.guarding import MountedCertificate, guard
 from scheduler.metrics import CONTENT_TYPE
 from scheduler.options import Options
 
@@ -58,9 +62,10 @@ class Inside:
 class Endpoints:
     """The listeners of one process: made, serving (after `start`), stopped."""
 
-    def __init__(self, options: Options, inside: Inside) -> None:
-        """Take what to serve; nothing is opened yet."""
-        self._options, self._inside = options, inside
+    def __init__(self, options: Options, inside: Inside, reviews: Reviews | None = None) -> None:
+        """Take what to serve, and who judges callers where that is asked for; nothing is opened yet."""
+        self._options, self._inside, self._reviews = options, inside, reviews
+        self._following: asyncio.Task[None] | None = None
         self._runners: list[web.AppRunner] = []
         self.ports: dict[str, int] = {}
         """Ports in use, by `health` and `metrics`; tells which was taken for port 0."""
@@ -69,7 +74,8 @@ class Endpoints:
         """Open the listeners that the options ask for.
 
         Raises:
-            ConfigError: The probes cannot be served; metrics that cannot be served are only logged.
+            ConfigError: The probes cannot be served, or a certificate cannot be used; metrics that cannot be served
+                are only logged.
         """
         options = self._options
         if options.enable_healthz:
@@ -79,13 +85,16 @@ class Endpoints:
             except OSError as error:
                 raise ConfigError(f"--healthz-address: {options.healthz_address}: {error.strerror or error}") from error
         if options.enable_metrics or options.enable_pprof:
+            tls = self._metrics_tls()
             try:
-                await self._listen("metrics", options.listen_address, self._metrics_application(), None)
+                await self._listen("metrics", options.listen_address, self._metrics_application(), tls)
             except OSError as error:
                 _log.error("metrics_not_served", address=options.listen_address, error=error.strerror or str(error))
 
     async def stop(self) -> None:
         """Close all listeners."""
+        if self._following is not None:
+            self._following.cancel()
         for runner in self._runners:
             await runner.cleanup()
         self._runners.clear()
@@ -98,8 +107,16 @@ class Endpoints:
         await web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=tls).start()
         self.ports[name] = runner.addresses[0][1]
 
+    def _metrics_tls(self) -> ssl.SSLContext | None:
+        if not self._options.metrics_tls_cert_file:
+            return None
+        names = self._options.metrics_tls_cert_file, self._options.metrics_tls_private_key_file
+        certificate = MountedCertificate(*map(Path, names))
+        self._following = asyncio.create_task(certificate.follow())
+        return certificate.context
+
     def _metrics_application(self) -> web.Application:
-        application = web.Application()
+        application = web.Application(middlewares=self._guards())
         if self._options.enable_metrics:
             application.router.add_get("/metrics", self._metrics)
         if self._options.enable_pprof:
@@ -107,6 +124,13 @@ class Endpoints:
             application.router.add_get("/debug/explain", self._explain)
             application.router.add_get("/debug/audit", self._audit)
         return application
+
+    def _guards(self) -> tuple[Middleware, ...]:
+        if not self._options.metrics_authorization:
+            return ()
+        if self._reviews is None:
+            raise ConfigError("--metrics-authorization: nobody is there to judge callers")
+        return (guard(self._reviews),)
 
     async def _metrics(self, _: web.Request) -> web.Response:
         text = await asyncio.to_thread(self._inside.metrics_text)

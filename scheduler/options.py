@@ -43,6 +43,15 @@ class Options:
     default_queue: str = flag(FlagKind.TEXT, "default", "Queue of groups that name none; made when missing.")
     version: bool = flag(FlagKind.BOOLEAN, default=False, help="Print the version and leave.")
     listen_address: str = flag(FlagKind.TEXT, ":8080", "Address of /metrics and /debug.")
+    metrics_tls_cert_file: str = flag(
+        FlagKind.TEXT, "", "Certificate of that address, PEM, read again when it changes; empty: plain HTTP."
+    )
+    metrics_tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
+    metrics_authorization: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="Callers of that address need a token whose account may get the path.",
+    )
     healthz_address: str = flag(FlagKind.TEXT, ":11251", "Address of /healthz, /livez and /readyz.")
     priority_class: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow priority classes; false: all are 0.")
     plugins_dir: str = flag(FlagKind.TEXT, "", "Folder of plugins, one .py file each; empty: none.")
@@ -215,12 +224,17 @@ def _election_faults(options: Options) -> list[str]:
 
 
 def _address_faults(options: Options) -> list[str]:
-    """Refuse addresses without a port."""
+    """Refuse addresses without a port, and tokens without TLS."""
     faults = []
     for name, address in (("listen-address", options.listen_address), ("healthz-address", options.healthz_address)):
         port = address.rpartition(":")[2]
         if not (":" in address and port.isdecimal() and int(port) < 2**16):
             faults.append(f"--{name}: got {address!r}, expected host:port or :port")
+    pair = (options.metrics_tls_cert_file, options.metrics_tls_private_key_file)
+    if any(pair) and not all(pair):
+        faults.append("--metrics-tls-cert-file, --metrics-tls-private-key-file: one without the other")
+    if options.metrics_authorization and not all(pair):
+        faults.append("--metrics-authorization: needs --metrics-tls-cert-file: tokens would travel in the clear")
     return faults
 
 

@@ -30,6 +30,7 @@ from kube.configuration import ClusterOptions, connect
 from kube.events import regarding
 from kube.lease import Elector
 from kube.resources import QUEUES
+from kube.reviews import Reviews
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from scheduler.cluster import ESSENTIAL, make_cache
@@ -138,7 +139,7 @@ class _Process:
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
         """Serve until told to end, or until the lease is lost."""
         self._follow_signals(stack)
-        endpoints = Endpoints(self._options, self._inside())
+        endpoints = Endpoints(self._options, self._inside(), Reviews(self._client))
         stack.push_async_callback(endpoints.stop)
         await endpoints.start()
         socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)

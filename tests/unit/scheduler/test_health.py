@@ -1,5 +1,6 @@
 """Endpoints: probes, metrics, looks inside; TLS; listeners that cannot be opened."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -9,7 +10,9 @@ import aiohttp
 import pytest
 import trustme
 
+from kube.reviews import Access, Reviews
 from model.errors import ConfigError
+from scheduler.guarding import MountedCertificate
 from scheduler.health import Endpoints, Inside
 from scheduler.options import Options
 
@@ -178,4 +181,96 @@ async def test_tls_file_that_is_missing_is_named(daemon: Daemon) -> None:
     )
 
     with pytest.raises(ConfigError, match="--tls-cert-file"):
+        await Endpoints(options, daemon.inside()).start()
+
+
+class Doorkeeper(Reviews):
+    """Knows one token for one path."""
+
+    def __init__(self) -> None:
+        """Ask nobody."""
+
+    async def judge(self, token: str, path: str) -> Access:
+        """Let `good` to the metrics."""
+        if token != "good":
+            return Access.UNKNOWN
+        return Access.GRANTED if path == "/metrics" else Access.FORBIDDEN
+
+
+async def test_metrics_are_served_over_tls_to_those_who_may_read_them(daemon: Daemon, tmp_path: Path) -> None:
+    """Without a token 401, with one that may not 403, with one that may the metrics; a renewed certificate is shown."""
+    authority = trustme.CA()
+    certificate, key = tmp_path / "cert", tmp_path / "key"
+
+    def issue() -> None:
+        pair = authority.issue_cert("127.0.0.1")
+        pair.cert_chain_pems[0].write_to_path(certificate)
+        pair.private_key_pem.write_to_path(key)
+
+    issue()
+    served = Endpoints(
+        Options(
+            enable_metrics=True,
+            enable_pprof=True,
+            listen_address="127.0.0.1:0",
+            metrics_tls_cert_file=str(certificate),
+            metrics_tls_private_key_file=str(key),
+            metrics_authorization=True,
+        ),
+        daemon.inside(),
+        Doorkeeper(),
+    )
+    await served.start()
+    tls = make_client_context(authority.configure_trust)
+    base = f"https://127.0.0.1:{served.ports['metrics']}"
+    async with aiohttp.ClientSession() as session:
+        for path, token, code in (
+            ("/metrics", "", 401),
+            ("/metrics", "bad", 401),
+            ("/debug/audit", "good", 403),
+            ("/metrics", "good", 200),
+        ):
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            async with session.get(base + path, ssl=tls, headers=headers) as answer:
+                assert answer.status == code, path
+    await served.stop()
+
+
+async def test_a_renewed_certificate_is_shown_and_a_broken_one_is_not(tmp_path: Path) -> None:
+    """The files are read again when they change; half a pair leaves the last good one."""
+    authority = trustme.CA()
+    certificate, key = tmp_path / "cert", tmp_path / "key"
+    pairs = [authority.issue_cert("127.0.0.1") for _ in range(2)]
+    pairs[0].cert_chain_pems[0].write_to_path(certificate)
+    pairs[0].private_key_pem.write_to_path(key)
+    mounted = MountedCertificate(certificate, key)
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=mounted.context)
+    port = server.sockets[0].getsockname()[1]
+
+    async def shown() -> bytes:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=make_client_context(authority.configure_trust))
+        found: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        return found
+
+    first = await shown()
+    pairs[1].cert_chain_pems[0].write_to_path(certificate)
+    mounted.look()
+    assert await shown() == first
+    pairs[1].private_key_pem.write_to_path(key)
+    mounted.look()
+    assert await shown() != first
+    server.close()
+
+
+async def test_a_certificate_that_cannot_be_read_ends_the_start(daemon: Daemon) -> None:
+    """The flags are named."""
+    options = Options(
+        enable_metrics=True,
+        listen_address="127.0.0.1:0",
+        metrics_tls_cert_file="/nowhere/cert",
+        metrics_tls_private_key_file="/nowhere/key",
+    )
+
+    with pytest.raises(ConfigError, match="--metrics-tls-cert-file"):
         await Endpoints(options, daemon.inside()).start()
