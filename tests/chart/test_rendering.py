@@ -65,6 +65,8 @@ def test_the_scheduler_takes_its_flags() -> None:
         "scheduler.schedulerNames={volcano,batch}",
         "scheduler.featureGates.SchedulingGatesQueueAdmission=true",
         "scheduler.nodeSelectors={pool:batch}",
+        "metrics.secretName=metrics",
+        "metrics.authorization=true",
         "custom.scheduler_plugins_dir=/plugins",
         "custom.scheduler_plugins_volume.configMap.name=mine",
     )
@@ -75,6 +77,7 @@ def test_the_scheduler_takes_its_flags() -> None:
 
     assert command == "scheduler"
     assert options.scheduler_name == ("volcano", "batch")
+    assert options.metrics_authorization
     assert options.plugins_dir == "/plugins"
     assert {"name": "plugins", "configMap": {"name": "mine"}} in pod["volumes"]
 
@@ -95,6 +98,7 @@ def test_the_shipped_configuration_is_good() -> None:
         ("scheduler.nodeSelectors={pool}", "nodeSelectors"),
         ("schedular.replicas=3", "schedular"),
         ("image.digest=abc", "digest"),
+        ("metrics.authorization=true", "metrics.secretName"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(wrong: str, named: str) -> None:

@@ -129,3 +129,46 @@ livenessProbe:
   periodSeconds: 10
   failureThreshold: 6
 {{- end -}}
+
+{{/* How metrics are served, as flags; and the certificate, as a mount and a volume. */}}
+{{- define "pyroclast.metricsFlags" -}}
+- --enable-metrics
+{{- if .Values.metrics.secretName }}
+- --metrics-tls-cert-file=/etc/metrics/tls.crt
+- --metrics-tls-private-key-file=/etc/metrics/tls.key
+{{- end }}
+{{- if .Values.metrics.authorization }}
+{{- if not .Values.metrics.secretName }}
+{{- fail "metrics.authorization needs metrics.secretName: tokens would travel in the clear" }}
+{{- end }}
+- --metrics-authorization
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.metricsMount" -}}
+{{- if .Values.metrics.secretName }}
+- {name: metrics-tls, mountPath: /etc/metrics, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.metricsVolume" -}}
+{{- with .Values.metrics.secretName }}
+- name: metrics-tls
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- end -}}
+
+{{/* Whoever judges callers asks the API server who they are and what they may. */}}
+{{- define "pyroclast.reviewRules" -}}
+{{- if .Values.metrics.authorization }}
+# who asks for metrics, and whether it may have them
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
+{{- end -}}
