@@ -1,0 +1,5 @@
+"""Certificates that admission shows: made and renewed here and shared in a Secret, or taken from files.
+
+Belongs here: making and renewing as pure functions of what there is and the time, the Secret that replicas share,
+files that cert-manager renews, and what the API server is told to trust. Does not: the server that shows them.
+"""

@@ -1,0 +1,41 @@
+"""Certificates from files, as cert-manager keeps them in a mounted Secret: read again when they change.
+
+The kubelet swaps all files of a mount at once; a pair that does not belong together is one that was read in between.
+"""
+
+import asyncio
+from pathlib import Path
+
+from controllers.admission.certificates.pairs import pair_of
+from controllers.admission.certificates.renewing import Material
+from model.errors import ConfigError
+
+__all__ = ["CertificateFiles"]
+
+
+class CertificateFiles:
+    """A certificate, its key, and perhaps the authority."""
+
+    def __init__(self, certificate: str, key: str, authority: str = "") -> None:
+        """Take the paths; an empty one for the authority leaves what is trusted to others."""
+        self._paths = certificate, key
+        self._authority = authority
+
+    async def current(self) -> Material:
+        """Read the files.
+
+        Raises:
+            ConfigError: They cannot be read, or are no pair.
+        """
+        return await asyncio.to_thread(self._read)
+
+    def _read(self) -> Material:
+        try:
+            certificate, key = (Path(path).read_bytes() for path in self._paths)
+            trusted = Path(self._authority).read_bytes() if self._authority else b""
+        except OSError as error:
+            raise ConfigError(f"{error.filename}: {error.strerror or error}") from error
+        pair = pair_of(certificate, key)
+        if pair is None:
+            raise ConfigError(f"{self._paths[0]}: no certificate in PEM, or not the one of {self._paths[1]}")
+        return Material(serving=pair, trusted=trusted)

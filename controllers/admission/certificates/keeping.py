@@ -1,0 +1,101 @@
+"""Keeping: the server shows what is current, and the API server trusts it, again and again.
+
+A renewal that fails is tried again at the next look; what is shown stays until then.
+"""
+
+import ssl
+from typing import Final, Protocol
+
+import structlog
+
+from controllers.admission.certificates.contexts import new_context, show
+from controllers.admission.certificates.pairs import Pair
+from controllers.admission.certificates.renewing import Material
+from controllers.admission.certificates.trust import keep_trust
+from controllers.admission.metrics import CERTIFICATE_EXPIRY
+from kube.client import Client
+from kube.clock import Clock
+from kube.errors import ApiError
+from model.errors import ConfigError
+
+__all__ = ["Keeper", "Source"]
+
+_LOOK_SECONDS: Final = 10.0
+"""Between two looks: a chart that is applied anew may empty the bundle, files may have changed."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Source(Protocol):
+    """Where certificates come from."""
+
+    async def current(self) -> Material:
+        """Return what is in force.
+
+        Raises:
+            ApiError: The API server has it and does not give it.
+            ConfigError: A file cannot be used.
+        """
+        ...
+
+
+class Keeper:
+    """Keeps one server's certificate, and what is trusted.
+
+    States: made, showing (after the first `look` that succeeds).
+    """
+
+    def __init__(self, client: Client, source: Source, *, configuration: str, clock: Clock) -> None:
+        """Take what to keep.
+
+        Args:
+            client: Speaks to the API server.
+            source: Where certificates come from.
+            configuration: Name of the webhook configurations whose `caBundle` is kept; empty leaves them to others.
+            clock: For waiting.
+        """
+        self.context: ssl.SSLContext = new_context()
+        """For the server; shows what is current."""
+        self._client, self._source, self._clock = client, source, clock
+        self._configuration = configuration
+        self._shown: Pair | None = None
+
+    @property
+    def is_showing(self) -> bool:
+        """Tell whether there is a certificate to show."""
+        return self._shown is not None
+
+    async def look(self) -> None:
+        """Show what is current, then see that it is trusted.
+
+        The order is free: an authority signs only a while after it was trusted first.
+
+        Raises:
+            ApiError: The API server does not answer as it should.
+            ConfigError: A file cannot be used.
+        """
+        material = await self._source.current()
+        self._show(material)
+        if self._configuration and material.trusted:
+            await keep_trust(self._client, self._configuration, material.trusted)
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            try:
+                await self.look()
+            except (ApiError, ConfigError) as error:
+                _log.warning("certificates_not_renewed", error=str(error))
+
+    def _show(self, material: Material) -> None:
+        pair = material.serving
+        if pair is None or pair == self._shown:
+            return
+        try:
+            show(self.context, pair)
+        except ssl.SSLError as error:
+            raise ConfigError(f"certificate: {error}") from error
+        self._shown = pair
+        CERTIFICATE_EXPIRY.set(pair.expires_at.timestamp())
+        _log.info("certificate_shown", until=pair.expires_at.isoformat())

@@ -1,0 +1,81 @@
+"""Renewing: what the replicas' certificates should be, as a pure function of what they are and of the time.
+
+An authority takes over without a moment in which the API server trusts the wrong one:
+
+    nothing ──make──▶ current ──two thirds of its life──▶ current + next, both trusted
+                         ▲                                    │ a day later
+                         └── next signs, the old one is trusted until it ends ──┘
+
+The serving certificate is renewed after two thirds of its life, when names change, and when its authority does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority
+
+__all__ = ["Lives", "Material", "renewed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lives:
+    """How long things hold."""
+
+    authority: timedelta = timedelta(days=3650)
+    serving: timedelta = timedelta(days=90)
+    notice: timedelta = timedelta(days=1)
+    """Time from a new authority's being trusted to its first signature: for API servers and people to notice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What the replicas share; parts that are missing or unusable are None or left out."""
+
+    authority: Pair | None = None
+    """Signs."""
+    next_authority: Pair | None = None
+    """Will sign; trusted already."""
+    serving: Pair | None = None
+    """What servers show."""
+    trusted: bytes = b""
+    """Certificates of all authorities to be trusted, the one that signs first."""
+
+
+_DEFAULT_LIVES: Final = Lives()
+
+
+def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives = _DEFAULT_LIVES) -> Material:
+    """Return what should be there instead; an equal value where nothing is due.
+
+    Args:
+        material: What there is.
+        names: DNS names and addresses by which the API server reaches the servers.
+        now: The time.
+        lives: How long things hold.
+    """
+    authority, following = material.authority, material.next_authority
+    if authority is None or now >= authority.expires_at:
+        authority, following = make_authority(now, lives.authority), None
+    elif following is not None and now >= following.made_at + lives.notice:
+        authority, following = following, None
+    elif following is None and authority.is_due(now):
+        following = make_authority(now, lives.authority)
+    serving = material.serving
+    if (
+        serving is None
+        or serving.is_due(now)
+        or serving.names() != frozenset(names)
+        or not serving.is_signed_by(authority)
+    ):
+        serving = issue(authority, names, now, lives.serving)
+    changed = replace(material, authority=authority, next_authority=following, serving=serving)
+    return replace(changed, trusted=_trusted(changed, now))
+
+
+def _trusted(material: Material, now: datetime) -> bytes:
+    """Return the authorities in force, those that were, as long as they hold, and the next one."""
+    wanted = [pair.certificate for pair in (material.authority, material.next_authority) if pair is not None]
+    earlier = [each for each in certificates_of(material.trusted) if now < Pair(each, b"").expires_at]
+    return b"".join(dict.fromkeys((*wanted, *earlier)))

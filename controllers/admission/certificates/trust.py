@@ -1,0 +1,55 @@
+"""What the API server trusts: the `caBundle` of our webhook configurations, kept true.
+
+The configurations are the chart's; only this field is written, and only where it differs. A configuration that is not
+there is none to keep.
+"""
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import structlog
+
+from kube.client import Client, MediaType
+from kube.errors import ApiError
+
+__all__ = ["keep_trust"]
+
+_ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
+
+_log = structlog.get_logger(__name__)
+
+
+async def keep_trust(client: Client, name: str, authorities: bytes) -> None:
+    """Write what is to be trusted into the configurations of a name, mutating and validating.
+
+    Raises:
+        ApiError: The API server refused, or did not answer.
+    """
+    bundle = base64.b64encode(authorities).decode()
+    for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+        path = f"{_ROOT}/{plural}/{name}"
+        try:
+            configuration = await client.request_json("GET", path)
+        except ApiError as error:
+            if error.is_not_found:
+                continue
+            raise
+        patches = list(_patches(configuration, bundle))
+        if patches:
+            await client.request_json("PATCH", path, body=patches, media_type=MediaType.JSON_PATCH)
+            _log.info("ca_bundle_written", kind=plural, name=name)
+
+
+def _patches(configuration: Mapping[str, Any], bundle: str) -> Iterator[dict[str, Any]]:
+    """Give the operations, after a test that nobody changed the list meanwhile."""
+    wrong = [
+        number
+        for number, webhook in enumerate(configuration.get("webhooks") or ())
+        if (webhook.get("clientConfig") or {}).get("caBundle") != bundle
+    ]
+    if wrong:
+        version = configuration["metadata"]["resourceVersion"]
+        yield {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+    for number in wrong:
+        yield {"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": bundle}

@@ -1,0 +1,210 @@
+"""Judging: which rules answer which path, and what they are asked.
+
+====================  ==================================  =======================
+path                  resource                            operations
+====================  ==================================  =======================
+/jobs/mutate          jobs.batch.volcano.sh               CREATE
+/jobs/validate        jobs.batch.volcano.sh               CREATE, UPDATE
+/podgroups/mutate     podgroups.scheduling.volcano.sh     CREATE
+/podgroups/validate   podgroups.scheduling.volcano.sh     CREATE
+/queues/mutate        queues.scheduling.volcano.sh        CREATE
+/queues/validate      queues.scheduling.volcano.sh        CREATE, UPDATE, DELETE
+/pods/mutate          pods                                CREATE
+/pods/validate        pods                                CREATE
+/hypernodes/validate  hypernodes.topology.volcano.sh      CREATE, UPDATE
+/cronjobs/validate    cronjobs.batch.volcano.sh           CREATE, UPDATE
+/jobflows/validate    jobflows.flow.volcano.sh            CREATE, UPDATE
+====================  ==================================  =======================
+
+Paths are Volcano's.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.patches import Patch
+from controllers.admission.resource_groups import ResourceGroup
+from controllers.admission.reviews import Review, Verdict
+from controllers.admission.rules import cronjobs, hypernodes, jobflows, jobs, podgroups, pods, queues
+from controllers.admission.rules.queues import QueueLimits
+from model.api.names import BATCH, DEFAULT_SCHEDULER, FLOW, SCHEDULING, TOPOLOGY
+
+__all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What an operator chose."""
+
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
+    """Our schedulers; the first is given to Jobs that name none."""
+    queue_limits: QueueLimits = field(default_factory=QueueLimits)
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    gates_pods: bool = False
+    """Pods that ask for it wait behind a gate until their queue admits them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of the cluster."""
+
+    lookups: Lookups | None = None
+    """None: the queues could not be read, so that rules about them are not asked."""
+    namespace_annotations: Mapping[str, str] = field(default_factory=dict)
+    """Of the namespace in question."""
+
+
+Object = Mapping[str, Any]
+Mutation = Callable[[Object, Review, Policy, Known], list[Patch]]
+Validation = Callable[[Review, Policy, Known], tuple[Fault, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What one path answers."""
+
+    path: str
+    api_version: str
+    resource: str
+    operations: tuple[str, ...]
+    mutation: Mutation | None = None
+    validation: Validation | None = None
+    reads_queues: bool = False
+    reads_namespace: bool = False
+
+    @property
+    def group(self) -> str:
+        """Group of the resource; empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+
+_UNREAD: Final = "the queues could not be read; rules about queues were not checked, the controllers will"
+
+
+def judge(service: Service, review: Review, policy: Policy, known: Known) -> Verdict:
+    """Answer one question; what is not the service's business is allowed."""
+    resource = review.resource
+    is_ours = (resource.group, resource.resource) == (service.group, service.resource) and not review.sub_resource
+    if not is_ours or review.operation not in service.operations:
+        return Verdict()
+    if review.operation != "DELETE" and not isinstance(review.object, Mapping):
+        return Verdict(faults=(Fault(field="(whole object)", value=review.object, rule="is no object"),))
+    try:
+        if service.mutation is not None:
+            return Verdict(patches=service.mutation(review.object, review, policy, known))
+        faults = service.validation(review, policy, known) if service.validation is not None else ()
+    except RecursionError:
+        return Verdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
+    is_blind = service.reads_queues and known.lookups is None
+    return Verdict(faults=faults, warnings=(_UNREAD,) if is_blind else ())
+
+
+def _old(review: Review) -> Object | None:
+    return review.old_object if review.operation == "UPDATE" and isinstance(review.old_object, Mapping) else None
+
+
+def _mutated_job(job: Object, _review: Review, policy: Policy, _known: Known) -> list[Patch]:
+    return jobs.defaulted(job, scheduler_name=policy.scheduler_names[0])
+
+
+def _mutated_pod_group(pod_group: Object, _review: Review, _policy: Policy, known: Known) -> list[Patch]:
+    return podgroups.defaulted(pod_group, known.namespace_annotations)
+
+
+def _mutated_queue(queue: Object, _review: Review, _policy: Policy, _known: Known) -> list[Patch]:
+    return queues.defaulted(queue)
+
+
+def _mutated_pod(pod: Object, review: Review, policy: Policy, _known: Known) -> list[Patch]:
+    return pods.defaulted(pod, namespace=review.namespace, groups=policy.resource_groups, gates_pods=policy.gates_pods)
+
+
+def _queue_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, ...]:
+    if review.operation == "DELETE":
+        return () if known.lookups is None else queues.deletion_faults(review.name, known.lookups, policy.queue_limits)
+    return queues.faults_of(review.object, _old(review), known.lookups, policy.queue_limits)
+
+
+def _pod_faults(review: Review, policy: Policy, _known: Known) -> tuple[Fault, ...]:
+    return pods.faults_of(review.object, _old(review), scheduler_names=policy.scheduler_names)
+
+
+def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:
+    """Ask rules that want object, old object and lookups alone."""
+    return lambda review, _policy, known: faults_of(review.object, _old(review), known.lookups)
+
+
+_CREATE: Final = ("CREATE",)
+_CHANGES: Final = ("CREATE", "UPDATE")
+SERVICES: Final[Mapping[str, Service]] = {
+    service.path: service
+    for service in (
+        Service(path="/jobs/mutate", api_version=BATCH, resource="jobs", operations=_CREATE, mutation=_mutated_job),
+        Service(
+            path="/jobs/validate",
+            api_version=BATCH,
+            resource="jobs",
+            operations=_CHANGES,
+            validation=_by(jobs.faults_of),
+            reads_queues=True,
+        ),
+        Service(
+            path="/podgroups/mutate",
+            api_version=SCHEDULING,
+            resource="podgroups",
+            operations=_CREATE,
+            mutation=_mutated_pod_group,
+            reads_namespace=True,
+        ),
+        Service(
+            path="/podgroups/validate",
+            api_version=SCHEDULING,
+            resource="podgroups",
+            operations=_CREATE,
+            validation=_by(podgroups.faults_of),
+            reads_queues=True,
+        ),
+        Service(
+            path="/queues/mutate",
+            api_version=SCHEDULING,
+            resource="queues",
+            operations=_CREATE,
+            mutation=_mutated_queue,
+        ),
+        Service(
+            path="/queues/validate",
+            api_version=SCHEDULING,
+            resource="queues",
+            operations=(*_CHANGES, "DELETE"),
+            validation=_queue_faults,
+            reads_queues=True,
+        ),
+        Service(path="/pods/mutate", api_version="v1", resource="pods", operations=_CREATE, mutation=_mutated_pod),
+        Service(path="/pods/validate", api_version="v1", resource="pods", operations=_CREATE, validation=_pod_faults),
+        Service(
+            path="/hypernodes/validate",
+            api_version=TOPOLOGY,
+            resource="hypernodes",
+            operations=_CHANGES,
+            validation=_by(hypernodes.faults_of),
+        ),
+        Service(
+            path="/cronjobs/validate",
+            api_version=BATCH,
+            resource="cronjobs",
+            operations=_CHANGES,
+            validation=_by(cronjobs.faults_of),
+        ),
+        Service(
+            path="/jobflows/validate",
+            api_version=FLOW,
+            resource="jobflows",
+            operations=_CHANGES,
+            validation=_by(jobflows.faults_of),
+        ),
+    )
+}
+"""All services by path."""

@@ -1,0 +1,21 @@
+"""What admission counts."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+__all__ = ["CERTIFICATE_EXPIRY", "REVIEWS", "REVIEW_SECONDS"]
+
+REVIEWS = Counter(
+    "pyroclast_admission_reviews_total",
+    "Questions of the API server by path, and how they were answered: `allowed`, `refused`, `malformed` or `failed`.",
+    ["path", "answer"],
+)
+REVIEW_SECONDS = Histogram(
+    "pyroclast_admission_review_seconds",
+    "Seconds from having read a question to its answer.",
+    ["path"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
+)
+CERTIFICATE_EXPIRY = Gauge(
+    "pyroclast_admission_certificate_expiry_seconds",
+    "When the certificate that admission shows expires, in seconds since 1970.",
+)

@@ -1,0 +1,108 @@
+"""What an operator chooses of admission. Names in Volcano's webhook manager are told beside each."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from controllers.admission.judging import SERVICES
+from controllers.admission.rules.queues import QueueLimits
+from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+from model.errors import ConfigError
+
+__all__ = ["DEFAULT_PATHS", "AdmissionOptions"]
+
+DEFAULT_PATHS: Final = (
+    "/jobs/mutate",
+    "/jobs/validate",
+    "/podgroups/mutate",
+    "/podgroups/validate",
+    "/queues/mutate",
+    "/queues/validate",
+    "/pods/mutate",
+    "/pods/validate",
+    "/hypernodes/validate",
+    "/cronjobs/validate",
+    "/jobflows/validate",
+)
+"""Paths that are served: all, since which of them the API server asks is said by its configurations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionOptions:
+    """Options of the server."""
+
+    address: str = ":8443"
+    """Where to listen, `host:port` (`--listen-address`, `--port`)."""
+    paths: tuple[str, ...] = DEFAULT_PATHS
+    """What to serve (`--enabled-admission`)."""
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
+    """Our schedulers; the first is given to Jobs that name none (`--scheduler-name`)."""
+    namespace: str = SYSTEM_NAMESPACE
+    """Namespace of the service and of the Secret (`--webhook-namespace`)."""
+    service: str = "pyroclast-admission"
+    """Service by which the API server reaches us (`--webhook-service-name`)."""
+    extra_names: tuple[str, ...] = ()
+    """More DNS names or addresses that certificates stand for, where webhooks go by URL (`--webhook-url`)."""
+    secret: str = "pyroclast-admission"  # noqa: S105  its name
+    """Secret that the replicas share their certificates in."""
+    configuration: str = "pyroclast-admission"
+    """Webhook configurations whose `caBundle` is kept true; empty leaves them to others, such as cert-manager."""
+    tls_cert_file: str = ""
+    """Certificate in PEM, read again when it changes; empty: certificates are made here (`--tls-cert-file`)."""
+    tls_private_key_file: str = ""
+    """Its key (`--tls-private-key-file`)."""
+    ca_cert_file: str = ""
+    """The authority to be trusted, written into the configurations (`--ca-cert-file`)."""
+    resource_groups_file: str = ""
+    """Which pods go to which nodes, read again when it changes; empty: none (`--admission-conf`)."""
+    max_queue_depth: int = 5
+    """Most queues from one below the root down to the deepest (`--max-queue-depth`)."""
+    protects_root_queue: bool = True
+    """The amounts of the root queue may not be changed (`--enable-root-queue-protection`)."""
+    keeps_queues_in_use: bool = False
+    """A queue with allocated pods may not be deleted (`--enable-queue-allocated-pods-check`)."""
+    gates_pods: bool = False
+    """Pods that ask for it wait behind a gate until their queue admits them (gate SchedulingGatesQueueAdmission)."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            ConfigError: With every fault.
+        """
+        faults = [f"admission path: got {path!r}, expected one of {', '.join(SERVICES)}" for path in self.unknown]
+        if bool(self.tls_cert_file) != bool(self.tls_private_key_file):
+            faults.append("tls-cert-file and tls-private-key-file: expected both or none")
+        if not self.address.rpartition(":")[2].isdecimal():
+            faults.append(f"admission address: got {self.address!r}, expected host:port or :port")
+        if self.max_queue_depth < 1:
+            faults.append(f"max-queue-depth: got {self.max_queue_depth}, expected at least 1")
+        if not self.scheduler_names:
+            faults.append("scheduler-name: expected at least one")
+        if faults:
+            raise ConfigError(*faults)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Paths that nothing answers."""
+        return [path for path in self.paths if path not in SERVICES]
+
+    @property
+    def host_and_port(self) -> tuple[str, int]:
+        """The address in parts; no host means all."""
+        host, _, port = self.address.rpartition(":")
+        return host.strip("[]"), int(port)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """DNS names and addresses by which the API server reaches us."""
+        host = f"{self.service}.{self.namespace}.svc"
+        return (host, f"{host}.cluster.local", f"{self.service}.{self.namespace}", *self.extra_names)
+
+    @property
+    def queue_limits(self) -> QueueLimits:
+        """What the rules of queues are told."""
+        return QueueLimits(
+            max_depth=self.max_queue_depth,
+            protects_root=self.protects_root_queue,
+            keeps_queues_in_use=self.keeps_queues_in_use,
+        )

@@ -1,0 +1,130 @@
+"""Reviews: what the API server asks, and the answer in its form (`admission.k8s.io/v1`)."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from controllers.admission.faults import Fault, told
+from controllers.admission.patches import Patch
+from model.errors import PyroclastError
+from model.wire.base import Wire
+
+__all__ = ["Review", "ReviewError", "ReviewedResource", "Verdict", "answer", "read_review"]
+
+API_VERSION: Final = "admission.k8s.io/v1"
+KIND: Final = "AdmissionReview"
+
+_UNPROCESSABLE: Final = 422
+_LONGEST_WARNING: Final = 250
+"""Characters; the API server cuts what is longer than 256."""
+_MOST_WARNINGS: Final = 10
+
+
+class ReviewError(PyroclastError):
+    """A body is no review; remedy: ask as the API server does."""
+
+
+class ReviewedResource(Wire, frozen=True, kw_only=True):
+    """What kind of object a question is about."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class Review(Wire, frozen=True, kw_only=True):
+    """One question."""
+
+    uid: str
+    resource: ReviewedResource = ReviewedResource()
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    operation: str = ""
+    """CREATE, UPDATE or DELETE."""
+    dry_run: bool = False
+    object: Any = None
+    old_object: Any = None
+
+
+class _Envelope(Wire, frozen=True, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    request: Review | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is said of an object."""
+
+    faults: tuple[Fault, ...] = ()
+    """Why it is refused; none: it is allowed."""
+    patches: Sequence[Patch] = ()
+    """What is filled in."""
+    warnings: tuple[str, ...] = ()
+    """What its user should know though it is allowed."""
+
+
+_DECODER: Final = msgspec.json.Decoder(_Envelope)
+_PLAIN: Final = msgspec.json.Decoder(type=dict[str, Any])
+
+
+def read_review(body: bytes) -> Review:
+    """Read a question.
+
+    Raises:
+        ReviewError: It is none; the message says what is wrong with it.
+    """
+    try:
+        envelope = _decoded(body)
+    except msgspec.ValidationError as error:
+        raise ReviewError(f"no {KIND}: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReviewError(f"the body is not JSON: {error}") from error
+    if (envelope.api_version, envelope.kind) != (API_VERSION, KIND):
+        raise ReviewError(
+            f"got {envelope.kind or 'no kind'} of {envelope.api_version or 'no version'}, "
+            f"expected {KIND} of {API_VERSION}"
+        )
+    if envelope.request is None:
+        raise ReviewError(f"the {KIND} has no request")
+    return envelope.request
+
+
+def answer(review: Review, verdict: Verdict) -> bytes:
+    """Write the answer to a question."""
+    response: dict[str, Any] = {"uid": review.uid, "allowed": not verdict.faults}
+    if verdict.faults:
+        response["status"] = {
+            "status": "Failure",
+            "code": _UNPROCESSABLE,
+            "reason": "Invalid",
+            "message": told(verdict.faults),
+        }
+    elif verdict.patches:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(msgspec.json.encode(verdict.patches)).decode()
+    if verdict.warnings:
+        response["warnings"] = [warning[:_LONGEST_WARNING] for warning in verdict.warnings[:_MOST_WARNINGS]]
+    return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+def _decoded(body: bytes) -> _Envelope:
+    try:
+        return _DECODER.decode(body)
+    except msgspec.ValidationError:
+        # A null means an absent field, as in Kubernetes; they are rare and cost a second reading.
+        value = _PLAIN.decode(body)
+        return msgspec.convert(_without_top_nulls(value), _Envelope)
+
+
+def _without_top_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop null members of the envelope and of its request; those of the objects are the rules' business."""
+    kept = {key: each for key, each in value.items() if each is not None}
+    request = kept.get("request")
+    if isinstance(request, Mapping):
+        kept["request"] = {key: each for key, each in request.items() if each is not None}
+    return kept

@@ -1,0 +1,105 @@
+"""Cron jobs: a schedule that can be read, a zone that there is, a name that leaves room for those of its Jobs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from controllers.admission.faults import Fault
+from controllers.admission.lookups import Lookups
+from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
+from controllers.admission.rules.shape import read
+from controllers.cronjobs.schedule import ScheduleError, parse, zone_named
+from model.api.batch import CronJob, CronJobSpec
+
+__all__ = ["faults_of"]
+
+_LONGEST_NAME: Final = 52
+"""Names of its Jobs add 11 characters, and 63 is the longest label."""
+_SCHEDULES: Final = "five fields (minute, hour, day of month, month, day of week), or @hourly and the like"
+_ZONES: Final = "a name of the IANA database, such as Europe/Berlin"
+
+
+def faults_of(
+    cron_job: Mapping[str, Any] | CronJob,
+    old: Mapping[str, Any] | CronJob | None = None,
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+) -> tuple[Fault, ...]:
+    """Find what is wrong with a cron job; nothing where its spec is what it was.
+
+    Args:
+        cron_job: The cron job, as JSON or as its struct.
+        old: What it was; None when it is new.
+        lookups: Not asked.
+    """
+    return tuple(_faults(cron_job, old))
+
+
+def _faults(value: Mapping[str, Any] | CronJob, old: Mapping[str, Any] | CronJob | None) -> Iterator[Fault]:
+    cron_job = read(CronJob, value)
+    if isinstance(cron_job, Fault):
+        yield cron_job
+        return
+    if old is not None:
+        earlier = read(CronJob, old)
+        if isinstance(earlier, CronJob) and earlier.spec == cron_job.spec:
+            return
+    yield from _schedule_faults(cron_job.spec)
+    yield from _zone_faults(cron_job.spec.time_zone)
+    yield from _name_faults(cron_job.metadata.name)
+
+
+def _schedule_faults(spec: CronJobSpec) -> Iterator[Fault]:
+    field, schedule = "spec.schedule", spec.schedule
+    if not schedule:
+        yield Fault(field=field, expected=_SCHEDULES, rule="schedule is required, but got empty")
+    elif "TZ" in schedule:
+        yield Fault(
+            field=field,
+            value=schedule,
+            expected="the zone in spec.timeZone",
+            rule="schedule should not contain TZ or CRON_TZ, TZ should only be set in the timeZone field",
+        )
+    else:
+        try:
+            parse(schedule)
+        except ScheduleError as error:
+            yield Fault(
+                field=field,
+                value=schedule,
+                expected=_SCHEDULES,
+                rule=f"schedule is not a valid cron expression: {error}",
+            )
+
+
+def _zone_faults(zone: str | None) -> Iterator[Fault]:
+    field = "spec.timeZone"
+    if zone is None:
+        return
+    if not zone:
+        yield Fault(
+            field=field, value=zone, expected=_ZONES, rule="timeZone must be nil or non-empty string, got empty string"
+        )
+    elif zone.lower() == "local":
+        yield Fault(
+            field=field,
+            value=zone,
+            expected=_ZONES,
+            rule="timeZone can't be Local, and must be defined in https://www.iana.org/time-zones",
+        )
+    else:
+        try:
+            zone_named(zone)
+        except ScheduleError:
+            yield Fault(field=field, value=zone, expected=_ZONES, rule="unknown timeZone: invalid timeZone")
+
+
+def _name_faults(name: str) -> Iterator[Fault]:
+    field = "metadata.name"
+    if len(name) > _LONGEST_NAME:
+        yield Fault(
+            field=field,
+            value=name,
+            expected=f"at most {_LONGEST_NAME} characters",
+            rule=f"cronJob name must be no more than {_LONGEST_NAME} characters to accommodate job name suffix",
+        )
+    elif name and not is_qualified_name(name):
+        yield Fault(field=field, value=name, expected=QUALIFIED_NAME, rule=f'invalid cronJob name "{name}"')

@@ -1,0 +1,146 @@
+"""The server: HTTPS, one POST a question, on every replica.
+
+A question is bounded in size and time. What is no question is answered 400 with a clear text; a fault of ours is
+answered 500 without a traceback, which the API server treats by the failure policy of the webhook. Probes are served
+beside, for who has no other port open.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Iterable
+from time import perf_counter
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
+from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
+from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
+from controllers.admission.watching import Cluster
+from model.errors import ConfigError
+
+__all__ = ["LARGEST_BODY_BYTES", "Server"]
+
+LARGEST_BODY_BYTES: Final = 8 * 2**20
+"""The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
+_BODY_SECONDS: Final = 5.0
+"""Longest wait for the rest of a question; the API server sends it at once."""
+_STOP_SECONDS: Final = 5.0
+"""Time that questions under way have to be answered at the end."""
+
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+_log = structlog.get_logger(__name__)
+
+
+class Server:
+    """Made, serving (after `start`), stopped."""
+
+    def __init__(self, cluster: Cluster, policy: Policy, paths: Iterable[str] = SERVICES) -> None:
+        """Take what to serve; nothing is opened yet.
+
+        Args:
+            cluster: What is known of queues and namespaces.
+            policy: What the operator chose; may be replaced while serving.
+            paths: Services to serve; the others are not found.
+        """
+        self.policy = policy
+        self._cluster = cluster
+        self._runner = web.AppRunner(
+            self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
+        )
+
+    @property
+    def port(self) -> int:
+        """Port in use; tells which was taken for port 0."""
+        port: int = self._runner.addresses[0][1]
+        return port
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext) -> None:
+        """Listen.
+
+        Raises:
+            ConfigError: The address cannot be used.
+        """
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host or None, port, ssl_context=tls).start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
+
+    async def stop(self) -> None:
+        """Answer what was asked, then close."""
+        await self._runner.cleanup()
+
+    def _application(self, paths: Iterable[str]) -> web.Application:
+        application = web.Application(client_max_size=LARGEST_BODY_BYTES)
+        application.router.add_get("/healthz", self._alive)
+        application.router.add_get("/readyz", self._ready)
+        for path in paths:
+            application.router.add_post(path, self._handler(SERVICES[path]))
+        return application
+
+    async def _alive(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def _ready(self, _: web.Request) -> web.Response:
+        if self._cluster.is_synced:
+            return web.Response(text="ok")
+        return web.Response(status=503, text="queues and namespaces are not listed yet\n")
+
+    def _handler(self, service: Service) -> Handler:
+        async def handle(request: web.Request) -> web.Response:
+            outcome, response = await self._answered(service, request)
+            REVIEWS.labels(service.path, outcome).inc()
+            return response
+
+        return handle
+
+    async def _answered(self, service: Service, request: web.Request) -> tuple[str, web.Response]:
+        """Answer one request; the first of the pair is how, for the metric."""
+        if request.content_type != "application/json":
+            return "malformed", _text(415, f"got {request.content_type}, expected application/json")
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                review = read_review(await request.read())
+        except web.HTTPRequestEntityTooLarge:
+            return "malformed", _text(413, f"the body is larger than {LARGEST_BODY_BYTES} bytes")
+        except TimeoutError:
+            return "malformed", _text(408, f"the body did not come within {_BODY_SECONDS:g} s")
+        except ReviewError as error:
+            return "malformed", _text(400, str(error))
+        began = perf_counter()
+        try:
+            verdict = await self._verdict(service, review)
+        except Exception:  # noqa: BLE001  the edge: a fault of one answer must not end the server; it is logged whole
+            _log.exception("admission_failed", path=service.path, name=review.name, namespace=review.namespace)
+            return "failed", _text(500, "admission failed; its log says why")
+        REVIEW_SECONDS.labels(service.path).observe(perf_counter() - began)
+        if verdict.faults:
+            _log.info(
+                "admission_refused",
+                path=service.path,
+                operation=review.operation,
+                namespace=review.namespace,
+                name=review.name,
+                fields=[fault.field for fault in verdict.faults],
+            )
+        body = answer(review, verdict)
+        return "refused" if verdict.faults else "allowed", web.Response(body=body, content_type="application/json")
+
+    async def _verdict(self, service: Service, review: Review) -> Verdict:
+        annotations = await self._cluster.namespace_annotations(review.namespace) if service.reads_namespace else {}
+        lookups = await self._cluster.lookups() if service.reads_queues else None
+        known = Known(lookups=lookups, namespace_annotations=annotations)
+        verdict = judge(service, review, self.policy, known)
+        if verdict.faults and service.reads_queues:
+            # Perhaps a queue was not seen yet.
+            known = Known(lookups=await self._cluster.fresh(), namespace_annotations=annotations)
+            verdict = judge(service, review, self.policy, known)
+        return verdict
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=f"{text}\n")

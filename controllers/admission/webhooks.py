@@ -1,0 +1,163 @@
+"""Webhook configurations: what the API server asks us about, and what it does when we do not answer.
+
+A dead webhook never stops a cluster: by default an answer that does not come is a yes, since what it would have
+refused the controllers refuse too; for pods that is so always. Pods are asked about only where they are of our
+schedulers, in no namespace of the system, and waited for two seconds. docs/admission.md tells the reasons.
+
+`python -m controllers.admission.webhooks` writes them as YAML, as the chart has them.
+"""
+
+import base64
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from controllers.admission.judging import SERVICES, Service
+from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+
+__all__ = ["CHART_PATHS", "WebhookOptions", "configurations"]
+
+CHART_PATHS: Final = (
+    "/jobs/mutate",
+    "/jobs/validate",
+    "/podgroups/mutate",
+    "/podgroups/validate",
+    "/queues/mutate",
+    "/queues/validate",
+    "/hypernodes/validate",
+    "/cronjobs/validate",
+    "/jobflows/validate",
+)
+"""What the chart asks about: the custom resources. Pods are opt-in, as in Volcano's chart."""
+
+_VERBS: Final = {"mutate": "Mutating", "validate": "Validating"}
+_SINGULAR: Final = {
+    "jobs": "job",
+    "podgroups": "podgroup",
+    "queues": "queue",
+    "pods": "pod",
+    "hypernodes": "hypernode",
+    "cronjobs": "cronjob",
+    "jobflows": "jobflow",
+}
+_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
+"""Kinds of which a change matters only where it is one of the spec."""
+
+_SECONDS: Final = 5
+_POD_SECONDS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookOptions:
+    """How the API server reaches us, and what it asks."""
+
+    name: str = "pyroclast-admission"
+    """Name of the configurations."""
+    namespace: str = SYSTEM_NAMESPACE
+    """Namespace of the service."""
+    service: str = "pyroclast-admission"
+    port: int = 443
+    url: str = ""
+    """Base address instead of the service, for a server outside the cluster."""
+    authorities: bytes = b""
+    """Certificates to be trusted, PEM; empty: the server fills them in."""
+    paths: Collection[str] = CHART_PATHS
+    scheduler_names: Sequence[str] = (DEFAULT_SCHEDULER,)
+    failure_policy: str = "Ignore"
+    """What an answer that does not come means for custom resources: Ignore (yes) or Fail (no)."""
+    excluded_namespaces: Sequence[str] = ("kube-system",)
+    """Nothing in these, nor in that of the service, is asked about."""
+
+
+def configurations(options: WebhookOptions) -> list[dict[str, Any]]:
+    """Return both configurations, mutating and validating."""
+    return [
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": f"{kind}WebhookConfiguration",
+            "metadata": {
+                "name": options.name,
+                "labels": {"app.kubernetes.io/name": "pyroclast", "app.kubernetes.io/component": "admission"},
+            },
+            "webhooks": [
+                _webhook(SERVICES[path], verb, options)
+                for path in SERVICES
+                if path in options.paths and path.endswith(f"/{verb}")
+            ],
+        }
+        for verb, kind in _VERBS.items()
+    ]
+
+
+def _webhook(service: Service, verb: str, options: WebhookOptions) -> dict[str, Any]:
+    of_pods = service.resource == "pods"
+    webhook: dict[str, Any] = {
+        "name": f"{verb}{_SINGULAR[service.resource]}.volcano.sh",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": _client_config(service.path, options),
+        "rules": [
+            {
+                "apiGroups": [service.group],
+                "apiVersions": [service.api_version.rpartition("/")[2]],
+                "resources": [service.resource],
+                "operations": list(service.operations),
+                "scope": "*",
+            }
+        ],
+        "failurePolicy": "Ignore" if of_pods else options.failure_policy,
+        "matchPolicy": "Equivalent",
+        "sideEffects": "None",
+        "timeoutSeconds": _POD_SECONDS if of_pods else _SECONDS,
+        "namespaceSelector": {
+            "matchExpressions": [
+                {
+                    "key": "kubernetes.io/metadata.name",
+                    "operator": "NotIn",
+                    "values": sorted({options.namespace, *options.excluded_namespaces}),
+                }
+            ]
+        },
+    }
+    conditions = _conditions(service, options)
+    if conditions:
+        webhook["matchConditions"] = conditions
+    if verb == "mutate":
+        webhook["reinvocationPolicy"] = "Never"
+    return webhook
+
+
+def _client_config(path: str, options: WebhookOptions) -> dict[str, Any]:
+    where: dict[str, Any] = (
+        {"url": f"{options.url.rstrip('/')}{path}"}
+        if options.url
+        else {
+            "service": {
+                "name": options.service,
+                "namespace": options.namespace,
+                "path": path,
+                "port": options.port,
+            }
+        }
+    )
+    trusted = {"caBundle": base64.b64encode(options.authorities).decode()} if options.authorities else {}
+    return where | trusted
+
+
+def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str]]:
+    """Say in CEL what need not be asked about."""
+    if service.path == "/pods/validate":
+        names = ", ".join(f"'{name}'" for name in options.scheduler_names)
+        return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]
+    if service.resource in _SPEC_CHANGED and "UPDATE" in service.operations:
+        # Finalizers, labels and annotations are no business of the rules, and must go whatever the spec is.
+        return [
+            {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"}
+        ]
+    return []
+
+
+if __name__ == "__main__":
+    yaml.safe_dump_all(configurations(WebhookOptions()), sys.stdout, sort_keys=False)
