@@ -55,3 +55,11 @@ def test_a_change_is_judged_like_a_new_one() -> None:
 
     assert fields_of(faults_of(broken, cron_job())) == ["spec.schedule", "spec.timeZone"]
     assert faults_of(broken, broken) == ()
+
+
+def test_a_schedule_that_cannot_be_read() -> None:
+    """The part at fault is named; descriptors and spans are fine."""
+    (fault,) = faults_of(cron_job(schedule="61 * * * *"))
+
+    assert "schedule is not a valid cron expression: minute '61' is not a range within 0-59" in str(fault)
+    assert faults_of(cron_job(schedule="@every 1h")) == ()

@@ -117,6 +117,11 @@ REFUSED: list[tuple[Json, str, str]] = [
         "spec.containers[0].resources.limits",
         "must be a standard resource for containers",
     ),
+    (
+        template(container(resources={"limits": {"hugepages-2Mi": "2Mi"}})),
+        "spec.containers[0].resources.limits",
+        "huge pages require cpu or memory beside",
+    ),
     (template(container(livenessProbe={})), "spec.containers[0].livenessProbe", "must ask in exactly one way"),
     (
         template(container(livenessProbe=probe(successThreshold=2))),
@@ -221,6 +226,25 @@ REFUSED: list[tuple[Json, str, str]] = [
 ]
 
 
+TAKEN: list[Json] = [
+    template(),
+    template(container(imagePullPolicy="", terminationMessagePolicy="FallbackToLogsOnError")),
+    template(container(ports=[{"containerPort": 80, "name": "http"}, {"containerPort": 80, "protocol": "UDP"}])),
+    template(container(ports=[{"containerPort": 9, "hostPort": 9}]), hostNetwork=True),
+    template(container(env=[{"name": "my.var-1", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}])),
+    template(container(volumeMounts=[{"name": "v", "mountPath": "/v", "subPath": "a/b"}]), volumes=[{"name": "v"}]),
+    template(container(resources={"requests": {"cpu": "1"}, "limits": {"cpu": "1000m", "nvidia.com/gpu": 1}})),
+    template(container(resources={"limits": {"hugepages-2Mi": "2Mi", "cpu": 1}})),
+    template(initContainers=[container(name="i", restartPolicy="Always", startupProbe=probe())]),
+    template(container(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 1})),
+    template(restartPolicy="OnFailure", dnsPolicy="ClusterFirstWithHostNet", terminationGracePeriodSeconds=0),
+    template(tolerations=[{"operator": "Exists"}, {"key": "a", "effect": "NoExecute", "tolerationSeconds": 5}]),
+    template(metadata={"labels": {"app.kubernetes.io/name": "x", "empty": ""}, "annotations": {"UPPER": "any ü"}}),
+    template(container(env=None), volumes=None, tolerations=None),
+    template(unheardOf={"a": 1}),
+]
+
+
 @pytest.mark.parametrize(("value", "field", "words"), REFUSED, ids=[f"{field} {words}" for _, field, words in REFUSED])
 def test_what_is_refused(value: Json, field: str, words: str) -> None:
     """One fault, at its field."""
@@ -230,26 +254,7 @@ def test_what_is_refused(value: Json, field: str, words: str) -> None:
     assert words in str(fault)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        template(),
-        template(container(imagePullPolicy="", terminationMessagePolicy="FallbackToLogsOnError")),
-        template(container(ports=[{"containerPort": 80, "name": "http"}, {"containerPort": 80, "protocol": "UDP"}])),
-        template(container(ports=[{"containerPort": 9, "hostPort": 9}]), hostNetwork=True),
-        template(container(env=[{"name": "my.var-1", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}])),
-        template(container(volumeMounts=[{"name": "v", "mountPath": "/v", "subPath": "a/b"}]), volumes=[{"name": "v"}]),
-        template(container(resources={"requests": {"cpu": "1"}, "limits": {"cpu": "1000m", "nvidia.com/gpu": 1}})),
-        template(container(resources={"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi"}})),
-        template(initContainers=[container(name="i", restartPolicy="Always", startupProbe=probe())]),
-        template(container(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 1})),
-        template(restartPolicy="OnFailure", dnsPolicy="ClusterFirstWithHostNet", terminationGracePeriodSeconds=0),
-        template(tolerations=[{"operator": "Exists"}, {"key": "a", "effect": "NoExecute", "tolerationSeconds": 5}]),
-        template(metadata={"labels": {"app.kubernetes.io/name": "x", "empty": ""}, "annotations": {"UPPER": "any ü"}}),
-        template(container(env=None), volumes=None, tolerations=None),
-        template(unheardOf={"a": 1}),
-    ],
-)
+@pytest.mark.parametrize("value", TAKEN)
 def test_what_is_taken(value: Json) -> None:
     """Kubernetes takes it; unknown fields are its business."""
     assert list(template_faults(value, FIELD)) == []

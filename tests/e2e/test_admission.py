@@ -1,0 +1,337 @@
+"""Admission on a real kube-apiserver: real kubectl, webhooks by address, certificates made by the process.
+
+The emulator calls no webhooks, so these tests have a control plane of their own and leave the shared one alone.
+"""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+import pytest
+import yaml
+
+from controllers.admission.options import AdmissionOptions
+from controllers.admission.serving import Admission
+from controllers.admission.webhooks import WebhookOptions, configurations
+from kube.client import Client
+from kube.configuration import ClusterOptions, connect
+from tests.e2e.cluster import Cluster, KubectlError
+from tests.e2e.controlplane import ControlPlane
+from tests.e2e.processes import free_ports
+from tests.unit.controllers.admission.objects import Json, container, job, task
+from tests.unit.controllers.admission.rules.test_templates import REFUSED, TAKEN
+
+pytestmark = pytest.mark.realserver
+
+CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
+NAME = "pyroclast-admission"
+
+
+def awaited(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+class Running:
+    """Admission in a thread with a loop of its own, as long as a block."""
+
+    def __init__(self, kubeconfig: Path, port: int) -> None:
+        """Take where the API server is, and where to listen."""
+        self._kubeconfig, self._port = kubeconfig, port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
+        self.admission: Admission | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(20)
+
+    @property
+    def is_ready(self) -> bool:
+        """It answers, and knows the queues."""
+        return self.admission is not None and self.admission.trouble() is None
+
+    async def _serve(self) -> None:
+        self._task = asyncio.current_task() or pytest.fail("no task")
+        cluster = await connect(ClusterOptions(kubeconfig=str(self._kubeconfig)))
+        with suppress(asyncio.CancelledError):
+            async with Client(cluster, component="admission") as client:
+                options = AdmissionOptions(
+                    address=f"127.0.0.1:{self._port}", namespace="default", extra_names=("127.0.0.1",)
+                )
+                self.admission = Admission(client, options)
+                await self.admission.run()
+
+
+class Plane:
+    """The control plane with its webhooks."""
+
+    def __init__(self, cluster: Cluster, port: int) -> None:
+        """Take what runs."""
+        self.cluster, self.port = cluster, port
+        self._running: Running | None = None
+
+    def start(self) -> None:
+        """Answer the API server from here on."""
+        self._running = running = Running(self.cluster.kubeconfig, self.port)
+        running.__enter__()
+        awaited(lambda: running.is_ready)
+        awaited(self.is_trusted)
+
+    def stop(self) -> None:
+        """Answer no more."""
+        if self._running is not None:
+            self._running.__exit__()
+        self._running = None
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Nobody answers for the length of a block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def refusal(self, manifest: Json, *arguments: str) -> str:
+        """Return why an object is refused."""
+        with pytest.raises(KubectlError) as caught:
+            self.cluster.kubectl(*(arguments or ("create",)), "-f", "-", input=json.dumps(manifest))
+        return str(caught.value)
+
+    def create(self, manifest: Json) -> Json:
+        """Create an object and return it."""
+        found: Json = json.loads(self.cluster.kubectl("create", "-o", "json", "-f", "-", input=json.dumps(manifest)))
+        return found
+
+    def secret(self) -> Json:
+        """Return the certificates that replicas share."""
+        found: Json = json.loads(self.cluster.kubectl("get", "secret", NAME, "-o", "json"))["data"]
+        return found
+
+    def is_trusted(self) -> bool:
+        """Tell whether all webhooks know whom to trust."""
+        for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+            found = json.loads(self.cluster.kubectl("get", kind, NAME, "-o", "json"))
+            if not all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]):
+                return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """A control plane that asks us about everything, pods included."""
+    folder = tmp_path_factory.mktemp("admission")
+    (port,) = free_ports(1)
+    with ControlPlane(folder, assets=assets) as running:
+        cluster = Cluster(
+            kind="realserver",
+            url=running.url,
+            kubeconfig=running.kubeconfig,
+            start_controllers=lambda: None,
+            away=running.api_server.stopped,
+        )
+        cluster.kubectl("apply", "-f", str(CRD_FOLDER))
+        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
+        options = WebhookOptions(
+            url=f"https://127.0.0.1:{port}", paths=AdmissionOptions().paths, excluded_namespaces=("kube-system",)
+        )
+        cluster.kubectl("create", "-f", "-", input=yaml.safe_dump_all(configurations(options)))
+        yield Plane(cluster, port)
+
+
+@pytest.fixture(scope="module")
+def answered(plane: Plane) -> Iterator[Plane]:
+    """The same, while we answer; with a tree of queues."""
+    plane.start()
+    try:
+        for name, parent in (("root", ""), ("default", "root"), ("lab", "root"), ("lab-a", "lab")):
+            plane.create(queue(name, **({"parent": parent} if parent else {})))
+        yield plane
+    finally:
+        plane.stop()
+
+
+def queue(name: str, **spec: object) -> Json:
+    """A queue."""
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    return {**kind, "metadata": {"name": name}, "spec": spec}
+
+
+def pod(name: str, **metadata: object) -> Json:
+    """A pod of ours."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {"schedulerName": "volcano", "containers": [container()]},
+    }
+
+
+def in_default(manifest: Json) -> Json:
+    """Put an object into the default namespace."""
+    manifest["metadata"]["namespace"] = "default"
+    return manifest
+
+
+def test_a_bad_job_is_refused_with_field_value_and_limit(answered: Plane) -> None:
+    """Kubectl shows the whole message."""
+    words = answered.refusal(in_default(job(task(minAvailable=3), name="bad", plugins={"sv": []})))
+
+    assert 'admission webhook "validatejob.volcano.sh" denied the request: ' in words
+    assert (
+        "spec.tasks[0].minAvailable: 'minAvailable' is greater than 'replicas' in task: worker, job: bad "
+        "(got 3, expected at most 2, its replicas)" in words
+    )
+    assert "spec.plugins: unable to find job plugin: sv" in words
+
+
+def test_a_good_job_is_completed(answered: Plane) -> None:
+    """What was left out stands in the stored object."""
+    bare = {"tasks": [{"replicas": 3, "template": {"spec": {"containers": [container()]}}}], "plugins": {"mpi": []}}
+    bare["tasks"][0]["name"] = "master"
+    manifest = in_default(job(name="bare"))
+    manifest["spec"] = bare
+
+    spec = answered.create(manifest)["spec"]
+
+    assert (spec["queue"], spec["schedulerName"], spec["minAvailable"], spec["maxRetry"]) == (
+        "default",
+        "volcano",
+        3,
+        3,
+    )
+    assert (spec["tasks"][0]["minAvailable"], spec["tasks"][0]["maxRetry"]) == (3, 3)
+    assert spec["plugins"] == {"mpi": [], "svc": [], "ssh": []}
+
+
+def test_a_job_right_behind_its_queue_is_taken(answered: Plane) -> None:
+    """Both in one file: the job does not wait for anybody to have seen the queue."""
+    documents = [queue("quick", parent="root"), in_default(job(name="quick", queue="quick"))]
+
+    answered.cluster.kubectl("create", "-f", "-", input=yaml.safe_dump_all(documents))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("default", "`default` queue can not be deleted"),
+        ("lab", "queue lab can not be deleted because it has 1 child queues: lab-a"),
+    ],
+)
+def test_queues_that_others_stand_on_stay(answered: Plane, name: str, words: str) -> None:
+    """Deletion is refused in words."""
+    with pytest.raises(KubectlError) as caught:
+        answered.cluster.kubectl("delete", "queue", name)
+
+    assert words in str(caught.value)
+
+
+def test_a_queue_is_completed_and_judged(answered: Plane) -> None:
+    """Defaults are filled in; amounts and the tree are checked."""
+    assert answered.create(queue("fresh"))["spec"]["reclaimable"] is True
+    assert "deserved[cpu] must be >= guarantee[cpu]=4" in answered.refusal(
+        queue("poor", guarantee={"resource": {"cpu": "4"}})
+    )
+    assert "can only submit job to leaf queue, queue `lab` has 1 child queues" in answered.refusal(
+        in_default(job(name="inner", queue="lab"))
+    )
+
+
+def test_a_job_keeps_its_shape_while_it_runs(answered: Plane) -> None:
+    """Size may change, the image may not; finalizers come and go whatever the spec is."""
+    answered.create(in_default(job(name="steady")))
+    patch = [{"op": "replace", "path": "/spec/tasks/0/template/spec/containers/0/image", "value": "other"}]
+
+    with pytest.raises(KubectlError) as caught:
+        answered.cluster.kubectl("patch", "vcjob", "steady", "--type=json", "-p", json.dumps(patch))
+    assert "job updates may not change fields other than" in str(caught.value)
+    answered.cluster.kubectl("patch", "vcjob", "steady", "--type=merge", "-p", '{"spec":{"priorityClassName":"high"}}')
+    answered.cluster.kubectl("annotate", "vcjob", "steady", "a=b")
+
+
+def test_the_small_kinds(answered: Plane) -> None:
+    """Patterns, flows, schedules, pod groups and budgets of pods."""
+    member = {"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}
+    flow = [{"name": "a", "dependsOn": {"targets": ["b"]}}, {"name": "b", "dependsOn": {"targets": ["a"]}}]
+    cron = {"schedule": "never", "jobTemplate": {"spec": job()["spec"]}}
+    for kind, version, spec, words in (
+        ("HyperNode", "topology.volcano.sh/v1alpha1", {"tier": 1, "members": [member]}, "pattern is invalid"),
+        ("JobFlow", "flow.volcano.sh/v1alpha1", {"flows": flow}, "jobflow Flow is not DAG"),
+        ("CronJob", "batch.volcano.sh/v1alpha1", cron, "schedule is not a valid cron expression"),
+        ("PodGroup", "scheduling.volcano.sh/v1beta1", {"queue": "nowhere"}, "unable to find queue"),
+    ):
+        manifest = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+        assert words in answered.refusal(manifest), kind
+    wrong = pod("halved", annotations={"volcano.sh/jdb-min-available": "half"})
+    assert "it must be a valid percentage" in answered.refusal(wrong)
+
+
+def test_the_queue_of_a_namespace(answered: Plane) -> None:
+    """Pod groups of a namespace go to the queue that it names."""
+    names = {"apiVersion": "v1", "kind": "Namespace"}
+    annotations = {"scheduling.volcano.sh/queue-name": "lab-a"}
+    answered.create({**names, "metadata": {"name": "team", "annotations": annotations}})
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+
+    made = answered.create({**group, "metadata": {"name": "g", "namespace": "team"}, "spec": {"minMember": 1}})
+
+    assert made["spec"]["queue"] == "lab-a"
+
+
+def test_rules_of_templates_are_those_of_kubernetes(answered: Plane) -> None:
+    """What we refuse of a template the API server refuses of a pod, and what we take it takes."""
+    differing = []
+    for value, is_taken in [*((each, False) for each, _, _ in REFUSED), *((each, True) for each in TAKEN)]:
+        manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe", **(value.get("metadata") or {})}}
+        manifest["spec"] = value.get("spec") or {}
+        if _is_created(answered.cluster, manifest) is not is_taken:
+            differing.append(manifest)
+
+    assert differing == []
+
+
+def _is_created(cluster: Cluster, manifest: Json) -> bool:
+    try:
+        cluster.kubectl("create", "--dry-run=server", "--validate=false", "-f", "-", input=json.dumps(manifest))
+    except KubectlError:
+        return False
+    return True
+
+
+def test_an_emptied_bundle_is_filled_again(answered: Plane) -> None:
+    """A chart applied anew takes the authorities away; they come back."""
+    patch = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
+    answered.cluster.kubectl("patch", "validatingwebhookconfiguration", NAME, "--type=json", "-p", json.dumps(patch))
+
+    awaited(answered.is_trusted)
+
+
+def test_when_nobody_answers_the_cluster_goes_on(answered: Plane) -> None:
+    """A dead webhook stops no pod and no job; the next process shows the same certificate."""
+    before = answered.secret()
+    with answered.silent():
+        answered.create(pod("orphan"))
+        answered.create(in_default(job(name="orphan")))
+
+    assert answered.secret() == before
+    assert "unable to find job queue" in answered.refusal(in_default(job(name="late", queue="nowhere")))
+
+
+def test_when_the_server_hangs_pods_wait_two_seconds(answered: Plane) -> None:
+    """Connections are taken and nothing is said: the API server goes on without us."""
+    with answered.silent(), socket.create_server(("127.0.0.1", answered.port)):
+        answered.create(pod("patient"))
