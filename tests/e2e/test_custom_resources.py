@@ -295,3 +295,13 @@ def test_explain_knows_the_fields(cluster_with_crds: Cluster) -> None:
 
     assert "FIELD: weight <integer>" in explained
     assert "Say of the queue when spare resources are divided among its siblings." in explained
+
+
+def test_explain_knows_the_tasks_of_a_job(cluster_with_crds: Cluster) -> None:
+    """What stands in a list is explained as well, and the short name of the kind will do."""
+    explained = " ".join(cluster_with_crds.kubectl("explain", "vcjob.spec.tasks").split())
+
+    assert "FIELD: tasks <[]Object>" in explained
+    assert "Groups of like pods that make up the job." in explained
+    assert "minAvailable <integer> Pods of this task that must be able to run together; by default all its" in explained
+    assert "template <Object> Pod template, as in every Kubernetes workload." in explained
