@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from actions.eviction import DEFAULT_DOMAINS, domains_of, eligible_tasks
 from framework import points
@@ -45,10 +46,11 @@ def planner_of(
 ) -> GangPlanner:
     """Return what finds plans for gangs by an action's rule."""
 
-    def ask(task: Task, candidates: Sequence[Task]) -> list[Task]:
+    def ask(task: Task, candidates: Sequence[Task], *, first_tier: bool = False) -> list[Task]:
         job = session.job_of(task)
         assert job is not None, "a task to be placed has a job"
-        return session.evictable(GangEviction(job=job, is_reclaim=is_reclaim), task, candidates)
+        context = GangEviction(job=job, is_reclaim=is_reclaim)
+        return session.evictable(context, task, candidates, first_tier=first_tier)
 
     return GangPlanner(
         session,
@@ -61,6 +63,7 @@ def planner_of(
             alike=session.judges_alike(points.UNIFIED_EVICTABLE),
             takes_gangs=args.allowWholeBundle,
             ask=ask,
+            ask_first=partial(ask, first_tier=True) if session.judges_in_turn(points.UNIFIED_EVICTABLE) else None,
         ),
     )
 

@@ -326,6 +326,10 @@ class JobQuestions(NodeQuestions):
         """Tell whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
         return all(each.alike for each in self.functions(point))
 
+    def judges_in_turn(self, point: Point[Any]) -> bool:
+        """Tell whether the first of many candidates can be asked about alone; see `register`."""
+        return all(each.in_turn for each in self.functions(point))
+
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
         """Return which candidates may give way to a task of their own queue."""
         return self._victims(points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor)
@@ -350,10 +354,24 @@ class JobQuestions(NodeQuestions):
                     refused[task.id] = refusal
         return ([task for task in candidates if task.id not in refused] if refused else candidates), refused
 
-    def evictable(self, context: Any, beneficiary: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return which candidates may give way to a whole gang; `context` is a `framework.evicting.GangEviction`."""
+    def evictable(
+        self, context: Any, beneficiary: Task, candidates: Sequence[Task], *, first_tier: bool = False
+    ) -> list[Task]:
+        """Return which candidates may give way to a whole gang.
+
+        Args:
+            context: A `framework.evicting.GangEviction`.
+            beneficiary: A task of the gang.
+            candidates: First to go first.
+            first_tier: Whether to ask the first tier with an answer alone.
+        """
         return self._victims(
-            points.UNIFIED_EVICTABLE, beneficiary, candidates, between_queues=context.is_reclaim, subject=context
+            points.UNIFIED_EVICTABLE,
+            beneficiary,
+            candidates,
+            between_queues=context.is_reclaim,
+            subject=context,
+            first_tier=first_tier,
         )
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
@@ -382,10 +400,11 @@ class JobQuestions(NodeQuestions):
         *,
         between_queues: bool,
         subject: Any,
+        first_tier: bool = False,
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
         victims, vetoes = choose_victims(
-            self.tiers(point),
+            self.tiers(point)[: 1 if first_tier else None],
             candidates,
             lambda function: function(subject, candidates),
             failed=self.note_failure,

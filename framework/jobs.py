@@ -34,6 +34,7 @@ class SessionJob:
         "_sub_jobs",
         "_tasks",
         "allocated",
+        "changes",
         "counts",
         "id",
         "job",
@@ -71,6 +72,8 @@ class SessionJob:
         """Best-effort tasks that no node takes in this session: they do not count towards the minimum."""
         self.allocated: IntArray = table.allocated[:, job.column].copy()
         """Requests of tasks in an allocated status, base units, shape (R,)."""
+        self.changes = 0
+        """How often its tasks changed in this session."""
         self.phase = job.phase
         self.refusals: list[Refusal] = []
         """Why the job waits, first binding rule first; of this cycle."""
@@ -309,6 +312,7 @@ class SessionJob:
             self._owns_tasks = True
         for task in tasks:
             self._tasks[task.id] = task
+        self.changes += 1
         count = len(tasks)
         self.counts[before] -= count
         self.counts[after] += count

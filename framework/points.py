@@ -166,6 +166,8 @@ class Registered(Generic[F]):
     """Of victim points: whether beneficiaries of equal queue, priorities, allocation and request get equal answers."""
     within_job: bool = False
     """Of `TASK_ORDER`: whether keys mean something among tasks of one job alone."""
+    in_turn: bool = False
+    """Of victim points: whether an answer about a candidate depends on those before it alone."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

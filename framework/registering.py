@@ -61,6 +61,7 @@ class Registering:
         missing: Callable[[Any], int] | None = None,
         alike: bool = False,
         within_job: bool = False,
+        in_turn: bool = False,
         grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
@@ -85,12 +86,25 @@ class Registering:
                 beneficiary on its queue, zone, priorities, allocation and request alone, so that of many beneficiaries
                 that are equal in these one is enough to ask for.
             within_job: For `TASK_ORDER`: keys tell tasks of one job apart, and are not compared with those of others.
+            in_turn: For points that choose victims: whether a candidate may go depends on it and on those before it, so
+                that the first of many can be asked about alone.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
         name = self._option.instance if self._option is not None else plugin
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
-            name, function, locality, tuple(reasons), normalise, cares, headroom, grouped, missing, alike, within_job
+            name,
+            function,
+            locality,
+            tuple(reasons),
+            normalise,
+            cares,
+            headroom,
+            grouped,
+            missing,
+            alike,
+            within_job,
+            in_turn,
         )
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:

@@ -27,7 +27,7 @@ class Conformance:
         """Register every extension point this plugin serves."""
         session.register(points.PREEMPTABLE, self.name, spare_critical, alike=True)
         session.register(points.RECLAIMABLE, self.name, spare_critical, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True, in_turn=True)
 
 
 def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:

@@ -58,7 +58,7 @@ class Gang:
 
         session.register(points.PREEMPTABLE, self.name, spare, alike=True)
         session.register(points.RECLAIMABLE, self.name, spare, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all, alike=True, in_turn=True)
 
     def on_session_close(self, session: Session) -> None:
         """Tell each job by a condition whether its minimum can run."""

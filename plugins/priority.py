@@ -46,7 +46,7 @@ class Priority:
             return lower, Vote.PERMIT
 
         session.register(points.PREEMPTABLE, self.name, preemptable, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, evictable, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, evictable, alike=True, in_turn=True)
 
 
 def task_rank(task: Task) -> int:

@@ -4,7 +4,7 @@ Where `plans` looks at nodes one after the other, here all that may go in a doma
 it is evicted as it takes to place the gang's minimum inside the domain. What turns out not to be needed is given back.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -42,6 +42,44 @@ class Domain:
     """Number in the tree of domains; the root's where the gang may go anywhere."""
     mask: BoolArray | None
     """Its nodes, shape (N,); all where None."""
+
+
+class _Trials:
+    """When a gang is placed on trial, as victims are taken one unit after the other.
+
+    When few victims turn out not to be enough one begins anew with more: the trials that failed are left out then.
+    """
+
+    def __init__(self, lacking: IntArray) -> None:
+        self._lacking_at_first = self._lacking = lacking
+        """What the smallest choice of tasks lacks, base units, shape (R,)."""
+        self._units = self._untried = self._failed = 0
+
+    def begin(self) -> None:
+        """Begin anew, with no unit taken."""
+        self._lacking = self._lacking_at_first
+        self._units = self._untried = 0
+
+    def is_due(self, freed: IntArray) -> bool:
+        """Count a unit and what it frees, shape (R,); tell whether a trial is due that has not failed before."""
+        self._units += 1
+        self._untried += 1
+        self._lacking = self._lacking - freed
+        if not (self._is_enough and self._untried * _PATIENCE >= self._units):
+            return False
+        self._untried = 0
+        is_new = self._units > self._failed
+        self._failed = max(self._failed, self._units)
+        return is_new
+
+    @property
+    def is_one_left(self) -> bool:
+        """Whether all that could be taken has not been tried yet."""
+        return self._untried > 0 and self._is_enough
+
+    @property
+    def _is_enough(self) -> bool:
+        return bool((self._lacking <= 0).all())
 
 
 class GangPlanner:
@@ -104,26 +142,28 @@ class GangPlanner:
         """Evict one unit after the other until the minimum has its places."""
         if self._place_all(attempt, domain, tasks, goes_on):
             return True
-        if not self._could_hold(attempt, tasks):
+        if not self._could_hold(attempt, tasks, self._planner.freed(attempt)):
             return False
-        lacking = self._lacking(attempt, tasks)
-        untried = 0
-        for victim in self._planner.permitted_of(attempt, tasks[0], self._tasks_in(attempt.domain)):
-            unit = self._planner.unit_of(attempt, tasks[0], victim)
-            if unit is None or not self._planner.evict(attempt, unit):
-                continue
-            untried += 1
-            lacking = lacking - sum(self._session.nodes.needs(task.template).request for task in unit)
-            if (lacking <= 0).all() and untried * _PATIENCE >= len(attempt.units):
-                if self._place_all(attempt, domain, tasks, goes_on):
+        trials = _Trials(self._lacking(attempt, tasks))
+        for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
+            trials.begin()
+            for victim in victims:
+                unit = self._planner.unit_of(attempt, tasks[0], victim)
+                if unit is None or not self._planner.evict(attempt, unit):
+                    continue
+                freed = np.sum([self._session.nodes.needs(task.template).request for task in unit], axis=0)
+                if trials.is_due(freed) and self._place_all(attempt, domain, tasks, goes_on):
                     return True
-                untried = 0
-        return untried > 0 and bool((lacking <= 0).all()) and self._place_all(attempt, domain, tasks, goes_on)
+            if is_last:
+                return trials.is_one_left and self._place_all(attempt, domain, tasks, goes_on)
+            attempt.statement.undo_to(0)
+            attempt.units.clear()
+        return False
 
-    def _could_hold(self, attempt: Attempt, tasks: Sequence[Task]) -> bool:
-        """Tell whether the domain's nodes, without all that may go, have enough places; never a wrong no."""
+    def _could_hold(self, attempt: Attempt, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
+        """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
         session = self._session
-        future = session.nodes.columns().future_idle + self._planner.freed(attempt)
+        future = session.nodes.columns().future_idle + freed
         room = np.maximum(future if attempt.domain is None else future[:, attempt.domain], 0)
         least = np.min([session.nodes.needs(task.template).request for task in tasks], axis=0)
         asked = least > 0
@@ -133,12 +173,6 @@ class GangPlanner:
     def _needed(self, job: SessionJob, tasks: Sequence[Task]) -> int:
         """Return how many tasks at least must be placed for the minimum."""
         return min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
-
-    def _tasks_in(self, domain: BoolArray | None) -> Iterator[Task]:
-        """Return the tasks on the nodes of a domain."""
-        nodes = self._session.nodes
-        columns = range(len(nodes)) if domain is None else np.flatnonzero(domain).tolist()
-        return (task for column in columns for task in nodes.tasks_on(column).values())
 
     def _lacking(self, attempt: Attempt, tasks: Sequence[Task]) -> IntArray:
         """Return what the smallest choice of tasks lacks at least in the whole domain, shape (R,)."""
@@ -152,6 +186,8 @@ class GangPlanner:
 
     def _place_all(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
+        if not self._could_hold(attempt, tasks):
+            return False
         before = len(attempt.statement.operations)
         parts = self._parts(attempt.job, tasks)
         for stops_early in (True, False):  # each part's minimum first, then what the whole still lacks

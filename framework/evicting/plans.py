@@ -9,13 +9,14 @@ predicates, amounts, the queue's limits. What was found is then thinned out unti
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import can_spare, is_intact, might_spare, whole_gang
-from framework.evicting.order import in_order
+from framework.evicting.order import LongOrder, in_order
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
 from framework.ledgers import Verb
@@ -28,6 +29,10 @@ from model.tasks import Task
 from model.wire import unix_seconds
 
 __all__ = ["Attempt", "Planner", "Unit"]
+
+_FIRST_ASKED: Final = 64
+_TIMES_MORE: Final = 3
+"""How many candidates of a whole domain are asked about first, and how many times as many then; without effect."""
 
 Unit = tuple[Task, ...]
 """Tasks that go together: one, or a whole gang."""
@@ -59,12 +64,13 @@ class Planner:
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
-        self._sparing = EvictableRoom(session, lambda task, job: self._might_go(task, job) and might_spare(job))
-        self._all = EvictableRoom(session, self._might_go)
+        self._order = LongOrder(session, rule.statuses)
+        self._all = EvictableRoom(session, rule.statuses, self._might_lose)
+        self._sparing = EvictableRoom(session, rule.statuses, lambda job: self._might_lose(job) and might_spare(job))
 
-    def _might_go(self, task: Task, job: SessionJob) -> bool:
-        rule = self._rule
-        return task.status in rule.statuses and task.preemptable and (rule.same_queue or rule.may_go(job, job))
+    def _might_lose(self, job: SessionJob) -> bool:
+        """Tell whether a job might lose tasks to somebody; of other queues, whoever asks counts for nothing."""
+        return self._rule.same_queue or self._rule.may_go(job, job)
 
     # Whole jobs -------------------------------------------------------------------------------------------------------
 
@@ -268,6 +274,38 @@ class Planner:
         if not proposed:
             return []
         return self._rule.ask(task, in_order(session, attempt.job, proposed))
+
+    def permitted_in_turn(self, attempt: Attempt, task: Task) -> Iterator[tuple[list[Task], bool]]:
+        """Yield who may go for a task anywhere in a plan's domain, first to go first: ever more of them.
+
+        Asked as long as the plan is empty, and again only when it is so again. Each answer begins with the one before,
+        and tells whether it is the last.
+        """
+        rule = self._rule
+        domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
+        jobs = [job for job in self._jobs_in(domain) if rule.considers_job(attempt.job, job)]
+        candidates = self._order.iterate(attempt.job, jobs, domain)
+        asked: list[Task] = []
+        more = _FIRST_ASKED if rule.ask_first is not None else None
+        while True:
+            fresh = list(islice(candidates, more))
+            asked += fresh
+            is_last = more is None or len(fresh) < more
+            victims = rule.ask(task, asked) if is_last or rule.ask_first is None else rule.ask_first(task, asked)
+            if victims or is_last:
+                yield victims, is_last
+            if is_last:
+                return
+            more = _TIMES_MORE * len(asked)
+
+    def _jobs_in(self, domain: BoolArray | None) -> Iterable[SessionJob]:
+        """Return the jobs that may have victims on the nodes of a domain."""
+        session = self._session
+        if domain is None:
+            return self._order.jobs()
+        tasks = (task for column in np.flatnonzero(domain).tolist() for task in session.nodes.tasks_on(column).values())
+        ids = dict.fromkeys(task.job for task in tasks if task.status in self._rule.statuses)
+        return [job for each in ids if each is not None and (job := session.job(each)) is not None]
 
     def unit_of(self, attempt: Attempt, task: Task, victim: Task) -> Unit | None:
         """Return what goes when a victim goes; None where it must not, or has gone already."""

@@ -42,6 +42,8 @@ class Rule:
     """Whether gangs may go whole where nobody can be spared."""
     ask: Callable[[Task, Sequence[Task]], list[Task]]
     """Asks the plugins which of some candidates may give way to a task."""
+    ask_first: Callable[[Task, Sequence[Task]], list[Task]] | None = None
+    """Asks the first tier alone about the first of many candidates; None where that may change its mind later on."""
 
     @property
     def modes(self) -> tuple[bool, ...]:
@@ -52,8 +54,10 @@ class Rule:
         """Tell whether a task may be proposed to the plugins as a victim."""
         if victim.status not in self.statuses or not victim.preemptable:
             return False
-        if (victims_job.queue == beneficiary.queue) is not self.same_queue:
-            return False
         if task.template.best_effort and not victim.template.best_effort and self.same_queue:
             return False
-        return self.may_go(beneficiary, victims_job)
+        return self.considers_job(beneficiary, victims_job)
+
+    def considers_job(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
+        """Tell whether any tasks of a job may be proposed."""
+        return (victims_job.queue == beneficiary.queue) is self.same_queue and self.may_go(beneficiary, victims_job)

@@ -53,8 +53,8 @@ class Crowded:
         }
 
 
-def crowded(chance: Random) -> Crowded:
-    """Make a case."""
+def crowded(chance: Random, *, times: int = 1) -> Crowded:
+    """Make a case; with nodes and jobs so many times as large."""
     tiers = chance.choice(TIERS)
     evicting = chance.choice(EVICTING)
     actions = chance.choice(
@@ -75,6 +75,7 @@ def crowded(chance: Random) -> Crowded:
             chance.choice([4, 8, 16]),
             chance.choice([2, 4, 110, 110]),
         )
+        cpu, gib, pods = times * cpu, times * gib, times * pods
         room[name] = [cpu, gib, pods]
         scenario = scenario.node(
             name,
@@ -89,10 +90,12 @@ def crowded(chance: Random) -> Crowded:
     number = 0
     plain = chance.random() < 0.4
     while any(cpu > 0 and pods > 0 for cpu, _gib, pods in room.values()) and number < 7:
-        scenario = _with_job(scenario, f"r{number}", queues, room, chance, plain=plain, waits=chance.random() < 0.2)
+        scenario = _with_job(
+            scenario, f"r{number}", queues, room, chance, plain=plain, waits=chance.random() < 0.2, times=times
+        )
         number += 1
     for each in range(chance.randint(1, 4)):
-        scenario = _with_job(scenario, f"w{each}", queues, {}, chance, plain=plain, waits=True)
+        scenario = _with_job(scenario, f"w{each}", queues, {}, chance, plain=plain, waits=True, times=times)
     if chance.random() < 0.2:
         scenario = scenario.pod("alone", node=chance.choice(list(room)), cpu="500m", scheduler="default-scheduler")
     return Crowded(
@@ -140,10 +143,11 @@ def _with_job(
     *,
     plain: bool,
     waits: bool,
+    times: int,
 ) -> Scenario:
     """Add a job that runs where there is room; `waits` lets pods wait that found none."""
     roles = [""] if plain else chance.choice([[""], [""], [""], ["ps", "worker"]])
-    sizes = [chance.randint(1, 4) for _ in roles]
+    sizes = [times * chance.randint(1, 4) for _ in roles]
     total = sum(sizes)
     minimum = chance.choice([1, 1, total, max(1, total - 1), chance.randint(1, total)])
     by_role = {role: chance.randint(0, size) for role, size in zip(roles, sizes, strict=True) if role}

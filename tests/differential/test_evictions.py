@@ -1,5 +1,6 @@
 """The product and a plain, slow search for victims evict alike, on crowded clusters by chance."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -50,6 +51,17 @@ def by_the_product(each: Crowded) -> dict[str, Any]:
 def test_same_evictions_for_the_same_pods(seed: int) -> None:
     """Preempt, reclaim, gangpreempt, gangreclaim: whom each plan evicts, in order, and where whose pods wait."""
     each = crowded(Random(seed))
+
+    assert by_the_product(each) == plainly(each)
+
+
+@settings(ALIKE, max_examples=15)
+@given(SEEDS)
+def test_same_evictions_where_candidates_are_many(seed: int) -> None:
+    """The same for whole gangs of dozens of pods, whose candidates are asked about in portions."""
+    chance = Random(seed)
+    each = crowded(chance, times=12)
+    each = replace(each, actions=("allocate", chance.choice(["gangpreempt", "gangreclaim"])))
 
     assert by_the_product(each) == plainly(each)
 
