@@ -1,0 +1,147 @@
+"""Carries out what CronJobs need.
+
+    something changed, or a time has come ──▶ decide ──▶ write the status ──▶ delete old and replaced Jobs
+    ──▶ make the Job that is due ──▶ write the status
+
+Killed anywhere in this row, the next call finds the Jobs as they are and goes on: a Job that was made is found by its
+owner and carries its time.
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from controllers.cronjobs.deciding import Decision, decide
+from controllers.cronjobs.observing import with_job
+from controllers.kinds import CRON_JOBS, JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.operating.writing import controlled_by
+from kube.errors import ApiError
+from model.api.batch import CronJob, CronJobStatus, Job
+
+__all__ = ["CronJobs", "build"]
+
+_BY_CRON_JOB: Final = "cronjob"
+_TERMINATING: Final = "NamespaceTerminating"
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controller in."""
+    CronJobs(operator, options)
+
+
+class CronJobs:
+    """Makes Jobs at set times. Its keys are CronJobs."""
+
+    name: ClassVar[str] = "cronjob"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow CronJobs and Jobs."""
+        self._operator = operator
+        self._cron_jobs: Store[CronJob] = operator.store(CRON_JOBS)
+        self._jobs: Store[Job] = operator.store(JOBS, {_BY_CRON_JOB: _cron_job_of})
+        self._expected = operator.expectations()
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=CRON_JOBS, keys=_own_key),
+                Watch(resource=JOBS, keys=_key_of_owner),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Do what a CronJob needs now.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        cron_job = self._cron_jobs.get(*key)
+        if cron_job is None or cron_job.metadata.deletion_timestamp:
+            self._expected.forget(key)
+            return None
+        # A Job that we made and do not see yet would be made again, or not be waited for.
+        wait = self._expected.wait(key)
+        if wait is not None:
+            return wait
+        jobs = self._jobs.by(_BY_CRON_JOB, cron_job.metadata.uid)
+        decision = decide(cron_job, jobs, self._operator.clock.wall())
+        for note in decision.notes:
+            self._record(cron_job, note.type, note.reason, note.message)
+        await self._write(key, cron_job, decision.status)
+        for job in decision.deletes:
+            await self._delete(key, cron_job, job)
+        if decision.manifest is not None:
+            made = await self._make(key, cron_job, decision)
+            if made is not None:
+                status = with_job(decision.status, made, decision.due)
+                await self._write(key, msgspec.structs.replace(cron_job, status=decision.status), status)
+        return decision.again_in
+
+    async def _make(self, key: Key, cron_job: CronJob, decision: Decision) -> Job | None:
+        """Make a Job; return it, or what was made before, or None where the name is another's."""
+        manifest = decision.manifest or {}
+        try:
+            made = await self._operator.writer.create(JOBS, manifest)
+        except ApiError as error:
+            is_ending = any(cause.reason == _TERMINATING for cause in error.causes)
+            reason = _TERMINATING if is_ending else "FailedCreate"
+            self._record(cron_job, "Warning", reason, f"Failed to create job: {error.message}")
+            raise
+        name = manifest["metadata"]["name"]
+        if not controlled_by(made.object, cron_job.metadata.uid):
+            message = f"Job {name} exists but is not owned by this CronJob"
+            self._record(cron_job, "Warning", "ForeignJob", message)
+            return None
+        self._expected.wrote(key, self._jobs, made.object)
+        if made.is_new:
+            message = f"Created job {name} for CronJob {cron_job.metadata.key}"
+            self._record(cron_job, "Normal", "SuccessfulCreate", message)
+        return msgspec.convert(made.object, Job)
+
+    async def _delete(self, key: Key, cron_job: CronJob, job: Job) -> None:
+        """Delete a Job, its pods with it."""
+        try:
+            await self._operator.writer.delete(JOBS, job.metadata)
+        except ApiError as error:
+            message = f'Error deleting job "{job.metadata.name}": {error.message}'
+            self._record(cron_job, "Warning", "FailedDelete", message)
+            raise
+        self._expected.deleted(key, self._jobs, job)
+        self._record(cron_job, "Normal", "SuccessfulDelete", f'Deleted job "{job.metadata.name}"')
+
+    async def _write(self, key: Key, cron_job: CronJob, status: CronJobStatus) -> None:
+        """Write a status that differs."""
+        if status == cron_job.status:
+            return
+        change = {"status": {"active": [], **msgspec.to_builtins(status)}}
+        answer = await self._operator.writer.merge(CRON_JOBS, cron_job.metadata, change, subresource="status")
+        self._expected.wrote(key, self._cron_jobs, answer)
+
+    def _record(self, cron_job: CronJob, type_: str, reason: str, message: str) -> None:
+        self._operator.record(CRON_JOBS, cron_job, type_, reason, message)
+
+
+def _cron_job_of(job: Job) -> Iterable[str]:
+    """Return the UID of the CronJob that controls a Job."""
+    controller = job.metadata.controller
+    is_ours = controller is not None and controller.kind == CRON_JOBS.kind
+    return (controller.uid,) if controller is not None and is_ours else ()
+
+
+def _own_key(old: CronJob | None, new: CronJob | None) -> Iterable[Key]:
+    return [key_of(each) for each in (new or old,) if each is not None]
+
+
+def _key_of_owner(old: Job | None, new: Job | None) -> Iterable[Key]:
+    """A Job concerns the CronJob that controls it, and the one that did."""
+    keys: dict[Key, Any] = {}
+    for job in (old, new):
+        controller = job.metadata.controller if job is not None else None
+        if job is not None and controller is not None and controller.kind == CRON_JOBS.kind:
+            keys[job.metadata.namespace, controller.name] = None
+    return list(keys)

@@ -1,0 +1,144 @@
+"""CronJobs on a server: what is written, and that it does not matter where the controller is killed."""
+
+from typing import Any
+
+import pytest
+
+from controllers.cronjobs.reconciler import CronJobs
+from controllers.kinds import CRON_JOBS, JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from model.wire.times import unix_seconds
+from tests.unit.controllers.ground import Ground
+from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
+
+KEY = ("default", "nightly")
+TEMPLATE = {"spec": {"tasks": [{"name": "t", "replicas": 1, "template": {"spec": {"containers": []}}}]}}
+
+
+def build(operator: Operator) -> CronJobs:
+    """Plug the controller in."""
+    return CronJobs(operator, ControllerOptions())
+
+
+async def make(ground: Ground, **spec: Any) -> dict[str, Any]:
+    """Create a CronJob that is due every hour."""
+    made: dict[str, Any] = await ground.post(
+        CRON_JOBS.collection("default"),
+        {
+            "apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "CronJob",
+            "metadata": {"name": "nightly"},
+            "spec": {"schedule": "0 * * * *", "jobTemplate": TEMPLATE, **spec},
+        },
+    )
+    return made
+
+
+def hour_after(cron_job: dict[str, Any], hours: int) -> float:
+    """Return a moment in the n-th hour after a CronJob's making."""
+    made = unix_seconds(cron_job["metadata"]["creationTimestamp"])
+    return made // 3600 * 3600 + hours * 3600 + 5
+
+
+async def finish(ground: Ground, name: str, phase: str) -> None:
+    """Write a Job's phase, as its controller would."""
+    state = {"phase": phase, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    await ground.patch(f"{JOBS.path('default', name)}/status", {"status": {"state": state}})
+
+
+async def pictured(ground: Ground) -> dict[str, Any]:
+    """Return what there is, without what differs from run to run."""
+    status = (await ground.get(CRON_JOBS.path(*KEY))).get("status", {})
+    return {
+        "jobs": await ground.names(JOBS.collection("default")),
+        "active": [each["name"] for each in status.get("active", [])],
+        "last": status.get("lastScheduleTime"),
+        "success": status.get("lastSuccessfulTime"),
+    }
+
+
+async def test_a_due_time_makes_a_job_and_the_status_tells(ground: Ground) -> None:
+    """The Job has the template's spec, and is found under the status."""
+    made = await make(ground)
+    now = hour_after(made, 1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=now) as reconcile:
+        await rest(client, reconcile, KEY)
+
+    name = f"nightly-{int(now) // 60}"
+    found = await ground.get(JOBS.path("default", name))
+    assert found["spec"]["tasks"][0]["name"] == "t"
+    assert found["metadata"]["ownerReferences"][0]["uid"] == made["metadata"]["uid"]
+    assert (await pictured(ground))["active"] == [name]
+
+
+async def test_another_ones_job_is_left_alone(ground: Ground) -> None:
+    """The time counts as not served, and nothing of the other's is touched."""
+    made = await make(ground)
+    now = hour_after(made, 1)
+    name = f"nightly-{int(now) // 60}"
+    await ground.post(
+        JOBS.collection("default"),
+        {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}, **TEMPLATE},
+    )
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=now) as reconcile:
+        again_in = await reconcile(KEY)
+
+    assert again_in is not None
+    assert (await pictured(ground))["last"] is None
+
+
+async def live(ground: Ground, dies_at: int, *, is_carried_out: bool) -> tuple[dict[str, Any], int]:
+    """Run two hours of a CronJob that replaces, with a death in the second; return the end and the writes."""
+    made = await make(ground, concurrencyPolicy="Replace", successfulJobsHistoryLimit=0)
+    first, second = hour_after(made, 1), hour_after(made, 2)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=first) as reconcile:
+        await rest(client, reconcile, KEY)
+    old = f"nightly-{int(first) // 60 - 60}"
+    await ground.post(
+        JOBS.collection("default"),
+        {
+            "apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "Job",
+            "metadata": {
+                "name": old,
+                "ownerReferences": [
+                    {
+                        "apiVersion": CRON_JOBS.api_version,
+                        "kind": "CronJob",
+                        "name": "nightly",
+                        "uid": made["metadata"]["uid"],
+                        "controller": True,
+                    }
+                ],
+            },
+            **TEMPLATE,
+        },
+    )
+    await finish(ground, old, "Completed")
+    async with MortalClient(ground.client.cluster, component="t") as client:
+        client.dies_at, client.is_carried_out = dies_at, is_carried_out
+        try:
+            async with life(client, build, now=second) as reconcile:
+                await rest(client, reconcile, KEY)
+        except KilledError:
+            async with life(client, build, now=second) as reconcile:
+                await rest(client, reconcile, KEY)
+        return await pictured(ground), client.writes
+
+
+@pytest.mark.parametrize("is_carried_out", [False, True])
+@pytest.mark.parametrize("dies_at", [-1, 0, 1, 2, 3, 4])
+async def test_killed_at_any_write_it_ends_the_same(ground: Ground, dies_at: int, is_carried_out: bool) -> None:
+    """Status, deletion of history, deletion of the replaced, the new Job, status: one new Job, named in the status."""
+    end, writes = await live(ground, dies_at, is_carried_out=is_carried_out)
+
+    assert writes >= 5
+    (name,) = end["jobs"]
+    assert end["active"] == [name]
+    assert end["success"] == "2026-01-01T00:00:00Z"
+    minutes = int(unix_seconds(end["last"])) // 60
+    assert name == f"nightly-{minutes}"
