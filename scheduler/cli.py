@@ -48,6 +48,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "simulate": Command(about="decide for objects from files, without a cluster", module="scheduler.simulate.main"),
     "replay": Command(about="decide the cycles of a record again, and compare", module="scheduler.commands.replay"),
     "config": Command(about="look a configuration file over: config check FILE", module="scheduler.commands.config"),
+    "migrate": Command(
+        about="say what of a Volcano installation would behave differently: migrate check",
+        module="scheduler.commands.migrate",
+    ),
     "version": Command(about="print the version", module="scheduler.commands.version"),
 }
 
