@@ -90,7 +90,7 @@ def act_at_random(session: Session, statement: Statement, choose: Any, steps: in
         steps: Number of attempts.
     """
     for _ in range(steps):
-        job: SessionJob = choose.choice(list(session.jobs()))
+        job: SessionJob = choose.choice([job for job in session.jobs() if job.tasks])
         tasks = sorted(job.tasks.values(), key=lambda task: task.id)
         task = choose.choice(tasks)
         column = choose.randrange(len(session.nodes))

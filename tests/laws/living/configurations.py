@@ -1,0 +1,139 @@
+"""Configurations that an operator may switch between while work runs, and what each promises."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from framework.configuration import Configuration
+from framework.registry import Registry
+from pyroclast.testing.configuring import configured
+
+__all__ = ["FLAT", "TREE", "Setting", "in_force", "with_looks"]
+
+FIRST: Final = ("priority", "gang", "conformance")
+RACKS: Final = "network-topology-aware"
+BRANCHES: Final = {"name": "capacity", "enableHierarchy": True}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A configuration by name."""
+
+    name: str
+    actions: Sequence[str]
+    tiers: Sequence[Sequence[Any]]
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def plugins(self) -> set[str]:
+        """Names of its plugins."""
+        return {each if isinstance(each, str) else each["name"] for tier in self.tiers for each in tier}
+
+    @property
+    def is_hierarchical(self) -> bool:
+        """Whether limits hold along a tree of queues."""
+        return any(each == BRANCHES for tier in self.tiers for each in tier)
+
+
+def in_force(setting: Setting, generation: int) -> tuple[Configuration, Registry]:
+    """Return a configuration as it is loaded for the n-th time, and what it names."""
+    if setting.name not in _KNOWN:
+        parsed, registry = configured(setting.actions, setting.tiers, setting.arguments)
+        _KNOWN[setting.name] = parsed.configuration, registry
+    configuration, registry = _KNOWN[setting.name]
+    return replace(configuration, generation=generation), registry
+
+
+def with_looks(configuration: Configuration, registry: Registry, inspector: Any) -> tuple[Configuration, Registry]:
+    """Return the same configuration with an action that looks before each of its actions and at the end."""
+    own = registry.copy()
+    own.register_action("look", lambda _: inspector)
+    profile = configuration.profiles[0]
+    actions = ("look", *(name for action in profile.actions for name in (action, "look")))
+    return replace(configuration, profiles=(replace(profile, actions=actions),)), own
+
+
+_KNOWN: Final[dict[str, tuple[Configuration, Registry]]] = {}
+"""By name, for reading them takes longer than a cycle."""
+
+
+def _setting(name: str, actions: str, *tiers: Sequence[Any], **arguments: Mapping[str, Any]) -> Setting:
+    return Setting(name=name, actions=actions.split(), tiers=tiers, arguments=arguments)
+
+
+FLAT: Final = (
+    _setting(
+        "preempt and reclaim",
+        "enqueue allocate preempt reclaim backfill",
+        FIRST,
+        ("overcommit", "drf", "predicates", "proportion", "nodeorder"),
+    ),
+    _setting("default", "enqueue allocate backfill", FIRST, ("drf", "predicates", "proportion", "nodeorder")),
+    _setting(
+        "least harm",
+        "enqueue allocate preempt backfill",
+        FIRST,
+        ("drf", "predicates", "proportion", "nodeorder", RACKS),
+        preempt={"enableTopologyAwarePreemption": True},
+    ),
+    _setting("capacity", "enqueue allocate reclaim backfill", FIRST, ("overcommit", "predicates", "capacity")),
+    _setting(
+        "gangs in racks",
+        "enqueue allocate gangpreempt gangreclaim backfill",
+        FIRST,
+        ("predicates", "capacity", "nodeorder", RACKS, "binpack"),
+    ),
+    _setting(
+        "every way",
+        "enqueue allocate preempt reclaim gangpreempt gangreclaim backfill",
+        (*FIRST, "pdb"),
+        ("drf", "predicates", "proportion", "nodeorder", RACKS),
+    ),
+    _setting(
+        "without a gate",
+        "allocate preempt reclaim backfill",
+        FIRST,
+        ("drf", "predicates", "capacity", "nodeorder", RACKS),
+    ),
+    _setting(
+        "one tier",
+        "enqueue allocate preempt reclaim backfill",
+        (*FIRST, "drf", "predicates", "capacity", "nodeorder"),
+    ),
+    _setting(
+        "waiting time and cool-down",
+        "enqueue allocate preempt reclaim backfill",
+        ("priority", "sla", "gang", "conformance", "cdp", "pdb"),
+        ("drf", "predicates", "proportion", "task-topology", "resource-strategy-fit"),
+        sla={"sla-waiting-time": "10s"},
+    ),
+    _setting("shares alone", "enqueue allocate preempt backfill", ("priority", "gang"), ("drf", "predicates")),
+)
+"""For queues side by side; in a tree they hold for its queues one by one."""
+
+TREE: Final = (
+    _setting(
+        "tree",
+        "enqueue allocate preempt reclaim backfill",
+        FIRST,
+        ("drf", "predicates", BRANCHES, "nodeorder", RACKS),
+    ),
+    _setting(
+        "tree of gangs",
+        "enqueue allocate gangpreempt gangreclaim backfill",
+        (*FIRST, "pdb"),
+        ("predicates", BRANCHES, "nodeorder", RACKS),
+    ),
+    _setting(
+        "tree, every way",
+        "enqueue allocate preempt reclaim gangpreempt gangreclaim backfill",
+        FIRST,
+        ("drf", "predicates", {**BRANCHES}, "nodeorder", RACKS),
+    ),
+    _setting(
+        "tree of shares",
+        "enqueue allocate preempt reclaim backfill",
+        FIRST,
+        ({"name": "drf", "enableHierarchy": True}, "predicates", "nodeorder"),
+    ),
+)

@@ -1,0 +1,126 @@
+"""Jobs that come: what they ask for, and the objects that say so."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyroclast.testing import Scenario
+from pyroclast.testing.objects import GPU
+
+__all__ = ["PRIORITIES", "QUEUES", "Wish", "filling", "objects_of", "random_wish"]
+
+PRIORITIES: Final = {"low": 1, "middle": 5, "high": 9, "meek": 9}
+"""Value by class; pods of class `meek` evict nobody."""
+QUEUES: Final = ("red", "green", "blue")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a job asks for."""
+
+    queue: str
+    tasks: int
+    minimum: int
+    """At most `tasks`."""
+    cpu: int
+    gpu: int
+    priority: str
+    tier: int = 0
+    """Highest tier of its hard topology; 0 for none."""
+    has_roles: bool = False
+    """Whether its first task has a role of its own, and both roles a minimum."""
+    part_size: int = 0
+    """Size of its sub-groups, each within a rack where `tier` is not 0; 0 for none."""
+    light: int = 0
+    """Further tasks that ask for nothing."""
+    is_spared: bool = False
+    """Whether its pods must not be evicted."""
+
+    @property
+    def request(self) -> Mapping[str, int]:
+        """What each task asks for, but the light ones."""
+        return {name: amount for name, amount in (("cpu", self.cpu), (GPU, self.gpu)) if amount}
+
+    @property
+    def total(self) -> int:
+        """Number of tasks, the light ones included."""
+        return self.tasks + self.light
+
+    @property
+    def min_by_role(self) -> Mapping[str, int]:
+        """Minimum by role."""
+        return {"first": 1, "rest": self.minimum - 1} if self.has_roles and self.minimum > 1 else {}
+
+    def request_of(self, number: int) -> Mapping[str, int]:
+        """Return what one task asks for."""
+        return self.request if number < self.tasks else {}
+
+
+def filling(chance: random.Random) -> Wish:
+    """Draw unimportant work, of the kind that a cluster is full of."""
+    tasks = chance.randint(2, 5)
+    minimum = chance.choice([1, tasks // 2, tasks])
+    cpu = chance.choice([1, 1, 2])
+    return Wish(queue=chance.choice(QUEUES), tasks=tasks, minimum=minimum, cpu=cpu, gpu=0, priority="low")
+
+
+def random_wish(chance: random.Random) -> Wish:
+    """Draw a job: mostly a plain gang, now and then something special."""
+    tasks = chance.randint(1, 5)
+    minimum = chance.choice([1, tasks, tasks, max(1, tasks - 1)])
+    special = chance.choice(["", "", "", "", "tier", "tier", "roles", "parts", "light", "spared", "idle"])
+    part_size = chance.randint(1, 2) if special == "parts" else 0
+    return Wish(
+        queue=chance.choice(QUEUES),
+        tasks=tasks,
+        minimum=min(tasks, max(part_size, minimum // part_size * part_size)) if part_size else minimum,
+        cpu=0 if special == "idle" else chance.randint(1, 3),
+        gpu=0 if special == "idle" else chance.choice([0, 0, 0, 1]),
+        priority=chance.choice(["low", "low", "middle", "high", "high", "meek"]),
+        tier=chance.randint(1, 2) if special == "tier" else chance.randint(0, 1) * (special == "parts"),
+        has_roles=special == "roles",
+        part_size=part_size,
+        light=chance.randint(1, 2) if special == "light" else 0,
+        is_spared=special == "spared",
+    )
+
+
+def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
+    """Return a group and its pods."""
+    scenario = Scenario().job(
+        name,
+        tasks=0,
+        min_available=wish.minimum,
+        queue=wish.queue,
+        priority_class=wish.priority,
+        min_by_role=wish.min_by_role,
+        min_resources={name: amount * wish.minimum for name, amount in wish.request.items()},
+        group=_topology(wish),
+    )
+    for number in range(wish.total):
+        scenario = scenario.pod(
+            f"{name}-{number}",
+            job=name,
+            cpu=None,
+            resources=wish.request_of(number),
+            priority=PRIORITIES[wish.priority],
+            role="first" if number == 0 else "rest",
+            labels={"job": name, "part": str(number // wish.part_size) if wish.part_size else "0"},
+            annotations={"volcano.sh/preemptable": "false"} if wish.is_spared else None,
+            spec={"preemptionPolicy": "Never"} if wish.priority == "meek" else None,
+        )
+    return [{**each, "metadata": {**each["metadata"], "creationTimestamp": created}} for each in scenario.objects]
+
+
+def _topology(wish: Wish) -> Mapping[str, Any]:
+    hard = {"networkTopology": {"mode": "hard", "highestTierAllowed": wish.tier}} if wish.tier else {}
+    if not wish.part_size:
+        return hard
+    policy = {
+        "name": "part",
+        "matchLabelKeys": ["part"],
+        "subGroupSize": wish.part_size,
+        "minSubGroups": wish.minimum // wish.part_size,
+    }
+    return {"subGroupPolicy": [{**policy, **hard}]}

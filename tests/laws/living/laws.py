@@ -1,0 +1,222 @@
+"""What must hold of every cycle, reckoned from what jobs asked for and where their pods are."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from model.ids import JobId
+from model.jobs import Job
+from model.plan import Eviction, Plan
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from tests.laws.living.inspecting import WITHOUT_BENEFICIARY
+from tests.laws.living.jobs import Wish
+from tests.laws.living.world import DOMAINS, PARENTS, PODS, World
+
+__all__ = ["Laws", "Seen"]
+
+BETWEEN_QUEUES: Final = frozenset({"reclaim", "gangreclaim"})
+LIMITING: Final = frozenset({"capacity", "proportion"})
+TAKES_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One cycle: the cluster before it, and with its plans assumed."""
+
+    before: Snapshot
+    after: Snapshot
+    report: CycleReport
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What was decided."""
+        return self.report.plans
+
+
+@dataclass(slots=True)
+class Laws:
+    """Looks at one world after each cycle."""
+
+    world: World
+    figures: Counter[str] = field(default_factory=Counter)
+    """Evictions by action, and other things that should have occurred in a run."""
+    _won: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
+    """By UID of a pod that won room by an eviction: its action, and the jobs or queues that lost it."""
+
+    def forget(self) -> None:
+        """Take note that losers may have their room back: terms changed, or the scheduler began anew."""
+        self._won.clear()
+
+    def broken(self, seen: Seen) -> list[str]:
+        """Say what is broken."""
+        for plan in seen.plans:
+            self.figures["binds"] += len(plan.binds)
+            self.figures[plan.action] += len(plan.evictions)
+        return [
+            *self._overcommitted(seen),
+            *self._half_bound(seen),
+            *self._half_gone(seen),
+            *self._for_nobody(seen),
+            *self._protected(seen),
+            *self._taken_back(seen),
+            *self._beyond_budget(seen),
+            *self._across_topology(seen),
+            *self._beyond_capability(seen),
+        ]
+
+    def _request(self, task: Task) -> Mapping[str, int]:
+        name, _, number = task.name.rpartition("-")
+        return self.world.jobs[name].request_of(int(number))
+
+    # Placing ----------------------------------------------------------------------------------------------------------
+
+    def _overcommitted(self, seen: Seen) -> Iterator[str]:
+        used: dict[str, Counter[str]] = defaultdict(Counter)
+        for task in _tasks(seen.after):
+            if task.node is not None and task.status in TAKES_ROOM:
+                used[task.node].update({"pods": 1, **self._request(task)})
+        for name, (cpu, gpu) in self.world.nodes.items():
+            offered = {"pods": PODS, "cpu": cpu, "nvidia.com/gpu": gpu}
+            yield from (
+                f"{name} has {amount} {resource} of {offered[resource]} taken"
+                for resource, amount in used[name].items()
+                if amount > offered[resource]
+            )
+
+    def _half_bound(self, seen: Seen) -> Iterator[str]:
+        for job_id in sorted({bind.job for plan in seen.plans for bind in plan.binds if bind.job is not None}):
+            job = seen.after.jobs[job_id]
+            ready = _count(job, READY_STATUSES)
+            if ready < job.min_available:
+                yield f"{job_id} is bound in part: {ready} of {job.min_available}"
+            for role, minimum in job.min_by_role.items():
+                count = sum(task.role == role and task.status in READY_STATUSES for task in job.tasks.values())
+                if count < minimum:
+                    yield f"{job_id} is bound with {count} of {minimum} tasks of role {role}"
+
+    def _across_topology(self, seen: Seen) -> Iterator[str]:
+        held = {task: node for places in seen.report.pipelined.values() for task, node in places.items()}
+        for job in seen.after.jobs.values():
+            wish = self.world.jobs[job.name]
+            if not wish.tier:
+                continue
+            nodes: dict[str, set[str]] = defaultdict(set)
+            for task in job.tasks.values():
+                node = task.node if task.status in ALLOCATED_STATUSES else held.get(task.id)
+                if node is not None:
+                    nodes[task.pod.metadata.labels["part"] if wish.part_size else ""].add(node)
+            for part, within in sorted(nodes.items()):
+                if not any(within <= members for tier, members in DOMAINS.values() if tier <= wish.tier):
+                    yield f"{job.id} {part} lies on {sorted(within)}, across tier {wish.tier}"
+
+    def _beyond_capability(self, seen: Seen) -> Iterator[str]:
+        """Where something was bound, nothing that was asked for exceeds the limit of its queue, or of those above."""
+        setting = self.world.setting
+        if not setting.plugins & LIMITING:
+            return
+        used: Counter[str] = Counter()
+        for job in seen.after.jobs.values():
+            amount = sum(
+                self._request(task).get("cpu", 0) for task in job.tasks.values() if task.status in ALLOCATED_STATUSES
+            )
+            used.update(dict.fromkeys(self._line(job.queue), amount))
+        for plan in seen.plans:
+            for bind in plan.binds:
+                job = seen.after.jobs[JobId(str(bind.job))]
+                if not self._request(job.tasks[bind.task]).get("cpu"):
+                    continue
+                for queue in self._line(job.queue):
+                    limit = self.world.terms[queue].capability if queue in self.world.terms else None
+                    if limit and used[queue] > limit:
+                        yield f"queue {queue} uses {used[queue]} of {limit} CPUs after {bind.name} was bound"
+
+    def _line(self, queue: str) -> list[str]:
+        """Return a queue and, where limits hold along the tree, those above it."""
+        line = [queue]
+        while self.world.setting.is_hierarchical and line[-1] in PARENTS:
+            line.append(PARENTS[line[-1]])
+        return line
+
+    # Evicting ---------------------------------------------------------------------------------------------------------
+
+    def _half_gone(self, seen: Seen) -> Iterator[str]:
+        """A job that lost tasks has its minimum still, or nothing."""
+        lost = {
+            each.job
+            for plan in seen.plans
+            for each in plan.evictions
+            if each.job is not None and each.job != plan.job and plan.action != WITHOUT_BENEFICIARY
+        }
+        for job_id in sorted(lost):
+            job = seen.after.jobs[job_id]
+            ready, light = _count(job, READY_STATUSES), _light(job)
+            if _count(job, ALLOCATED_STATUSES) and ready + light < job.min_available:
+                yield f"{job_id} is left with {ready} of {job.min_available}"
+
+    def _for_nobody(self, seen: Seen) -> Iterator[str]:
+        """A plan that evicts places a whole gang, unless it rearranges a job's own tasks."""
+        for plan in _evicting(seen):
+            if plan.job is None or not plan.nominations:
+                yield f"{plan.action} evicts {_names(plan)} for nobody"
+                continue
+            job = seen.after.jobs[plan.job]
+            placed = _count(job, READY_STATUSES) + len(seen.report.pipelined.get(plan.job, {}))
+            rearranges = all(each.job == plan.job for each in plan.evictions)
+            if placed < job.min_available and not rearranges:
+                yield f"{plan.action} evicts {_names(plan)}, and {plan.job} has {placed} of {job.min_available} places"
+
+    def _protected(self, seen: Seen) -> Iterator[str]:
+        for plan in _evicting(seen):
+            yield from (f"{each.name} was not to be evicted" for each in plan.evictions if self._wish(each).is_spared)
+            if plan.job is not None and self.world.jobs[plan.job.rpartition("/")[2]].priority == "meek":
+                yield f"{plan.action} evicts {_names(plan)} for {plan.job}, which does not want that"
+
+    def _wish(self, eviction: Eviction) -> Wish:
+        return self.world.jobs[eviction.name.rpartition("-")[0]]
+
+    def _taken_back(self, seen: Seen) -> Iterator[str]:
+        queues = {job.id: str(job.queue) for job in seen.before.jobs.values()}
+        for plan in _evicting(seen):
+            if plan.job is None:
+                continue
+            between = plan.action in BETWEEN_QUEUES
+            gainer = queues[plan.job] if between else str(plan.job)
+            for each in plan.evictions:
+                action, losers = self._won.get(each.task, ("", frozenset()))
+                if (action in BETWEEN_QUEUES) is between and gainer in losers:
+                    yield f"{gainer} takes back by {plan.action} what {each.name} won from it by {action}"
+            names = [each.job for each in plan.evictions if each.job is not None and each.job != plan.job]
+            losers = frozenset(queues[name] if between else str(name) for name in names)
+            self._won.update((place.task, (plan.action, losers)) for place in plan.nominations)
+
+    def _beyond_budget(self, seen: Seen) -> Iterator[str]:
+        if "pdb" not in self.world.setting.plugins:
+            return
+        lost = Counter(str(each.job) for plan in seen.plans for each in plan.evictions)
+        for budget in seen.before.objects.disruption_budgets.values():
+            job = f"default/{budget.metadata.name}"
+            if lost[job] > budget.status.disruptions_allowed:
+                yield f"{job} may lose {budget.status.disruptions_allowed} and loses {lost[job]}"
+
+
+def _tasks(snapshot: Snapshot) -> Iterator[Task]:
+    return (task for job in snapshot.jobs.values() for task in job.tasks.values())
+
+
+def _count(job: Job, statuses: frozenset[TaskStatus]) -> int:
+    return sum(task.status in statuses for task in job.tasks.values())
+
+
+def _light(job: Job) -> int:
+    return sum(task.template.best_effort and task.status is TaskStatus.PENDING for task in job.tasks.values())
+
+
+def _evicting(seen: Seen) -> Iterator[Plan]:
+    return (plan for plan in seen.plans if plan.evictions and plan.action != WITHOUT_BENEFICIARY)
+
+
+def _names(plan: Plan) -> list[str]:
+    return [each.name for each in plan.evictions]
