@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     try:
         if given.filename:
-            objects: Iterable[Mapping[str, Any]] = _flattened(read_objects(given.filename))
+            objects: Iterable[object] = _flattened(read_objects(given.filename))
         else:
             objects = asyncio.run(_cluster(ClusterOptions(kubeconfig=given.kubeconfig)))
         notes = look_over(objects, load_registry())
@@ -63,13 +63,13 @@ async def _listed(client: Client, path: str) -> list[Mapping[str, Any]]:
             return found
 
 
-def _flattened(objects: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+def _flattened(objects: Iterable[Mapping[str, Any]]) -> Iterable[object]:
     """Yield objects, and the items of lists among them."""
     for each in objects:
         kind = str(each.get("kind", ""))
         if kind.endswith("List"):
             for item in each.get("items") or ():
-                yield {"kind": kind.removesuffix("List"), **item}
+                yield {"kind": kind.removesuffix("List"), **item} if isinstance(item, Mapping) else item
         else:
             yield each
 

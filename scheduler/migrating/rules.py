@@ -55,9 +55,9 @@ class Note:
 Rule = Callable[[Object, Registry], Iterable[Note]]
 
 
-def look_over(objects: Iterable[Object], registry: Registry) -> list[Note]:
+def look_over(objects: Iterable[object], registry: Registry) -> list[Note]:
     """Return what is to be said of an installation, object by object, in their order."""
-    known = [each for each in objects if isinstance(each, Mapping)]
+    known: list[Object] = [each for each in objects if isinstance(each, Mapping)]
     notes = [note for each in known for note in _notes(each, registry)]
     return list(dict.fromkeys([*notes, *_missing(known)]))
 
