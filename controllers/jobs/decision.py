@@ -1,8 +1,8 @@
 """Decision: what is to be done about a Job, as a value.
 
 The order of the fields is the order in which they are carried out, but that objects of plugins go first. The status
-says what is going to happen before it happens, so that whoever is killed in between is followed by one who sees what was
-begun. All else may be done twice.
+says what is going to happen before it happens, so that whoever is killed in between is followed by one who sees what
+was begun. All else may be done twice.
 """
 
 from collections.abc import Mapping
