@@ -38,6 +38,7 @@ class Allocate:
         """Offer free resources to each pending job in turn."""
         order = WorkOrder(session, workable_jobs(session))
         worksheets: dict[JobId, list[Worksheet]] = {}
+        behind_gates: list[SessionJob] = []
         while (queue := order.next_queue()) is not None:
             overused = session.overused(queue)
             if overused is not None:
@@ -49,9 +50,13 @@ class Allocate:
             sheets = worksheets.get(job.id)
             if sheets is None:
                 sheets = worksheets[job.id] = worksheets_of(session, job)
+                if not lift_gates(session, job):
+                    behind_gates.append(job)
             if any(sheets) and offer(session, job, sheets):
                 order.return_job(job)
             order.return_queue(queue)
+        for job in behind_gates:
+            job.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
         if "backfill" not in session.profile.actions:
             complete_deferred(session)
 
@@ -76,6 +81,22 @@ def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:
     """Tell jobs why their queue is not served any further."""
     for job in jobs:
         job.refuse(refusal)
+
+
+def lift_gates(session: Session, job: SessionJob) -> bool:
+    """Take the gate of their queue off tasks that it has room for, one after the other; tell whether none is left."""
+    if not session.snapshot.lifts_queue_gates:
+        return True
+    queue, is_done = session.queue(job.queue), True
+    for task in session.pending_tasks(job):
+        if task.gated and task.waits_for_queue_only and task.lets_queue_decide:
+            refusal = session.allocatable(queue, task)
+            if refusal is None:
+                session.gates_lifted.append(task)
+            else:
+                job.refuse_task(task, refusal)
+                is_done = False
+    return is_done
 
 
 def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:

@@ -9,7 +9,6 @@ from model import wire
 __all__ = [
     "GROUP_NAME",
     "PREEMPTABLE",
-    "QUEUE_GATE",
     "QUEUE_NAME",
     "REVOCABLE_ZONE",
     "TASK_PRIORITY",
@@ -27,7 +26,6 @@ TASK_PRIORITY: Final = "volcano.sh/task-priority"
 PREEMPTABLE: Final = "volcano.sh/preemptable"
 REVOCABLE_ZONE: Final = "volcano.sh/revocable-zone"
 QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
-QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
 
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})

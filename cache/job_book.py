@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cache.annotations import QUEUE_GATE
 from cache.columns import Matrix, frozen
 from cache.effects import JOB_SEGMENTS, Effects
 from cache.priorities import PriorityClasses
@@ -244,12 +243,7 @@ class JobBook:
 
 
 def _effect(task: Task, effects: Effects) -> IntArray:
-    return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not _waits_for_queue_only(task))
-
-
-def _waits_for_queue_only(task: Task) -> bool:
-    gates = task.pod.spec.scheduling_gates
-    return len(gates) == 1 and gates[0].name == QUEUE_GATE
+    return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not task.waits_for_queue_only)
 
 
 def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:

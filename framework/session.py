@@ -27,6 +27,7 @@ from model.refusals import Refusal
 from model.report import Condition, EventNote, JobShare, Sample
 from model.resources import CPU, MEMORY, MILLI, PODS
 from model.snapshot import Snapshot
+from model.tasks import Task
 
 __all__ = ["Session"]
 
@@ -71,6 +72,8 @@ class Session(JobQuestions):
         self.shares: dict[JobId, JobShare] = {}
         self.nominated: set[TaskId] = set()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
+        self.gates_lifted: list[Task] = []
+        """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
         self.runs: dict[str, float] = {}
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
         self._committed = committed

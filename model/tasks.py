@@ -63,6 +63,9 @@ SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
 SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
 """Annotations of pods that say how nodes are scored; pods of one template have equal ones."""
 
+QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
+"""The scheduling gate that goes when a pod's queue has room for it, and the annotation that asks for that."""
+
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
     """What equal pods ask of a node; interned, so two tasks have equal needs when their templates are the same object.
@@ -111,6 +114,17 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
     def key(self) -> str:
         """Return `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def waits_for_queue_only(self) -> bool:
+        """Whether its one gate is that of its queue."""
+        gates = self.pod.spec.scheduling_gates
+        return len(gates) == 1 and gates[0].name == QUEUE_GATE
+
+    @property
+    def lets_queue_decide(self) -> bool:
+        """Whether it asks that its queue take that gate off, or take it that it has."""
+        return self.pod.metadata.annotations.get(QUEUE_GATE) == "true"
 
     def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
         """Return this task in another state."""

@@ -41,7 +41,8 @@ GATES: Final[Mapping[str, Gate]] = {
     "ResourceTopology": Gate(stage=Stage.BETA, about="follow Numatopologies"),
     "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="serve CronJobs of batch.volcano.sh (controllers)"),
     "SchedulingGatesQueueAdmission": Gate(
-        stage=Stage.ALPHA, about="take the gate scheduling.volcano.sh/queue-allocation-gate off pods their queue admits"
+        stage=Stage.ALPHA,
+        about="take the gate scheduling.volcano.sh/queue-allocation-gate off pods that their queue has room for",
     ),
 }
 """Gates that belong to the scheduler and its controllers."""

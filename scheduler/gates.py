@@ -1,8 +1,9 @@
 """Scheduling gates: the queue's own gate goes off a pod when its queue has room for it.
 
 A pod with the annotation and the gate `scheduling.volcano.sh/queue-allocation-gate` waits outside the scheduler, so
-that cluster autoscalers do not count it, until its job is admitted. Removal is a patch of that one gate: doing it twice
-does nothing, other gates stay, and what fails is tried again by the next cycle that finds something changed.
+that cluster autoscalers do not count it, until allocate finds that its queue has room for it. Removal is a patch of
+that one gate: doing it twice does nothing, other gates stay, and what fails is tried again by the next cycle that finds
+something changed.
 """
 
 import asyncio
@@ -17,16 +18,12 @@ from kube.clock import SystemClock
 from kube.errors import ApiError
 from kube.resources import PODS
 from kube.retrying import retry
-from model.jobs import JobPhase
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
+from model.tasks import QUEUE_GATE, Task
 
-__all__ = ["QUEUE_GATE", "GateRemover", "gated_tasks", "remove_gate"]
+__all__ = ["GateRemover", "gated_tasks", "remove_gate"]
 
-QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
-
-_ADMITTED: Final = frozenset({JobPhase.INQUEUE, JobPhase.RUNNING, JobPhase.UNKNOWN})
 _PATIENCE_SECONDS: Final = 30.0
 _PENDING_PER_WORKER: Final = 200
 """Removals that may wait for each worker; more are left to the next cycle."""
@@ -35,19 +32,11 @@ _log = structlog.get_logger(__name__)
 
 
 def gated_tasks(snapshot: Snapshot, report: CycleReport) -> list[Task]:
-    """Return the tasks whose gate should go: of admitted jobs, opted in, with no other gate."""
-    return [
-        task
-        for job in snapshot.jobs.values()
-        if report.phases.get(job.id, job.phase) in _ADMITTED
-        for task in job.tasks.values()
-        if task.gated and task.status is TaskStatus.PENDING and _waits_for_queue_alone(task)
-    ]
-
-
-def _waits_for_queue_alone(task: Task) -> bool:
-    gates = task.pod.spec.scheduling_gates
-    return [gate.name for gate in gates] == [QUEUE_GATE] and task.pod.metadata.annotations.get(QUEUE_GATE) == "true"
+    """Return the tasks whose gate should go."""
+    lifted = set(report.gates_lifted)
+    if not lifted:
+        return []
+    return [task for job in snapshot.jobs.values() for task in job.tasks.values() if task.id in lifted]
 
 
 async def remove_gate(client: Client, task: Task) -> None:

@@ -94,6 +94,8 @@ class Holding:
         self._limits = limits(session.resources, session.queues, self.tree)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
+        self._lifted = 0
+        """How many of the gates lifted in this session are counted."""
         self._reserving = reserving_tasks(session)
         for task in self._reserving.values():
             self._reserve(task, 1)
@@ -118,12 +120,14 @@ class Holding:
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue, or one above it, would have more than it may."""
+        self._reserve_for_lifted()
         return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, task)
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into the queue and all queues above it."""
         if self._unfit(queue) is not None:
             return 0
+        self._reserve_for_lifted()
         most, request = MOST, self._request(task)
         job = self._session.job_of(task)
         if self.devices is not None and job is not None and self.devices.concern(job):
@@ -289,6 +293,13 @@ class Holding:
             self.devices.count(change, sign)
         # shares of ancestors stay those of the session's begin, as in Volcano
         line[0].refresh_share()
+
+    def _reserve_for_lifted(self) -> None:
+        """Keep the room of tasks whose gate goes, from the moment on at which that is decided."""
+        for task in self._session.gates_lifted[self._lifted :]:
+            self._reserving[task.id] = task
+            self._reserve(task, 1)
+        self._lifted = len(self._session.gates_lifted)
 
     def _reserve(self, task: Task, sign: int) -> None:
         job = self._session.job_of(task)

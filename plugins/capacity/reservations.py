@@ -4,15 +4,11 @@ Otherwise another job of the queue takes the room while nodes for them are being
 not those above.
 """
 
-from typing import Final
-
 from framework.session import Session
 from model.ids import TaskId
 from model.tasks import Task, TaskStatus
 
 __all__ = ["reserving_tasks"]
-
-_OPTED_IN: Final = "scheduling.volcano.sh/queue-allocation-gate"
 
 
 def reserving_tasks(session: Session) -> dict[TaskId, Task]:
@@ -24,7 +20,5 @@ def reserving_tasks(session: Session) -> dict[TaskId, Task]:
         for job in session.snapshot.jobs.values()
         if session.snapshot.job_table.counts[TaskStatus.PENDING, job.column]
         for task in job.tasks.values()
-        if task.status is TaskStatus.PENDING
-        and not task.gated
-        and task.pod.metadata.annotations.get(_OPTED_IN) == "true"
+        if task.status is TaskStatus.PENDING and not task.gated and task.lets_queue_decide
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from actions.allocate import Allocate
 from cache.books import Books
 from cache.options import BooksOptions
 from framework import points
@@ -79,3 +80,49 @@ def test_a_placed_pod_takes_its_own_room() -> None:
     assert [fits(there, name) for name in ("b", "c")] == [True, False]
     statement.undo()
     assert [fits(there, name) for name in ("a", "b", "c")] == [True, True, False]
+
+
+def gated(name: str, job: str, *gates: str, opted_in: bool = True) -> wire.Pod:
+    """A pending pod of 1 CPU behind gates."""
+    names = tuple(wire.PodSchedulingGate(name=each) for each in gates or (GATE,))
+    return pod(name, job=job, annotations={GATE: "true"} if opted_in else {}, spec={"scheduling_gates": names})
+
+
+def lifted(there: World) -> list[str]:
+    """Whose gate goes when allocate runs."""
+    Allocate().execute(there.session)
+    return [task.name for task in there.session.gates_lifted]
+
+
+def test_gates_go_as_far_as_the_queue_has_room() -> None:
+    """Of three pods of 1 CPU two fit; what they were let in for is theirs from then on, and the third hears why."""
+    there = world(gated("a", "early"), gated("b", "early"), gated("c", "late"), pod("d", job="late"))
+
+    assert lifted(there) == ["a", "b"]
+    assert there.plans == []
+    assert not fits(there, "d")
+    refused = there.job("late").task_refusals[there.task("c").id]
+    assert refused.message == "queue q would have more cpu than it may"
+
+
+def test_room_that_is_taken_opens_no_gate() -> None:
+    """One CPU runs already."""
+    there = world(pod("old", job="early", on="n"), gated("a", "early"), gated("b", "early"))
+
+    assert lifted(there) == ["a"]
+
+
+def test_gates_of_others_stay() -> None:
+    """Two gates, another one, and a pod that does not ask for it; and where the feature is off, all."""
+    held = (gated("a", "early", GATE, "x"), gated("b", "early", "x"), gated("c", "early", opted_in=False))
+
+    assert lifted(world(*held)) == []
+    assert lifted(world(gated("a", "early"), lifts=False)) == []
+
+
+def test_a_job_with_gates_left_has_another_turn() -> None:
+    """Its next cycle is not passed over because a pod without a gate fits on no node."""
+    there = world(*(gated(name, "early") for name in "abc"), pod("huge", job="early", cpu="99"))
+    lifted(there)
+
+    assert there.job("early").misfit is None

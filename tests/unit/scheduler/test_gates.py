@@ -4,16 +4,13 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
 from kube.errors import ApiError
 from model import wire
 from model.ids import JobId
-from model.jobs import JobPhase
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
-from scheduler.gates import QUEUE_GATE, GateRemover, gated_tasks, remove_gate
+from model.tasks import QUEUE_GATE, Task, TaskStatus
+from scheduler.gates import GateRemover, gated_tasks, remove_gate
 
 
 def task(name: str, *gates: str, opted_in: bool = True) -> Task:
@@ -29,31 +26,14 @@ def task(name: str, *gates: str, opted_in: bool = True) -> Task:
     return cast("Task", made)
 
 
-def seen(phase: JobPhase, *tasks: Task) -> tuple[Snapshot, CycleReport]:
-    """Make what a cycle saw and said of one job."""
-    job = SimpleNamespace(id=JobId("ns/job"), phase=JobPhase.PENDING, tasks={each.id: each for each in tasks})
-    return (
-        cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): job})),
-        cast("CycleReport", SimpleNamespace(phases={JobId("ns/job"): phase})),
-    )
+def test_gates_go_that_a_cycle_lifted() -> None:
+    """Of the pods that it saw, in their order."""
+    tasks = {each.id: each for each in (task("a", QUEUE_GATE), task("b", QUEUE_GATE), task("c"))}
+    snapshot = cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): SimpleNamespace(tasks=tasks)}))
 
-
-def test_gate_goes_when_the_job_is_admitted() -> None:
-    """A pod that waits for its queue alone, and opted in, loses its gate."""
-    waiting = task("a", QUEUE_GATE)
-
-    assert gated_tasks(*seen(JobPhase.INQUEUE, waiting)) == [waiting]
-    assert gated_tasks(*seen(JobPhase.PENDING, waiting)) == []
-
-
-@pytest.mark.parametrize(
-    "held",
-    [task("a", QUEUE_GATE, "other"), task("a", "other"), task("a", QUEUE_GATE, opted_in=False), task("a")],
-    ids=["two gates", "another gate", "not opted in", "no gate"],
-)
-def test_other_pods_keep_what_they_have(held: Task) -> None:
-    """Gates of others, pods that did not opt in, and pods without gates are left alone."""
-    assert gated_tasks(*seen(JobPhase.INQUEUE, held)) == []
+    for lifted in (("b", "gone"), ()):
+        report = cast("CycleReport", SimpleNamespace(gates_lifted=lifted))
+        assert [each.name for each in gated_tasks(snapshot, report)] == [name for name in lifted if name != "gone"]
 
 
 async def test_removal_deletes_that_gate_alone() -> None:
