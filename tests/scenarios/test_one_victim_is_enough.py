@@ -36,3 +36,14 @@ def test_one_pod_goes_and_ten_stay(topology_aware: bool) -> None:
     assert outcome.evictions == ["v-10"]
     assert outcome.bindings == {"p-0": "n1"}
     assert outcome.is_at_rest
+
+
+def test_gangs_that_evict_take_one_pod_too() -> None:
+    """Not all that the gang of victims could spare (Volcano issue 5984)."""
+    outcome = FULL.run(
+        "enqueue", "allocate", "gangpreempt", "backfill", plugins=PLUGINS, cycles=20, recreate_evicted=True
+    )
+
+    assert outcome.evictions == ["v-10"]
+    assert outcome.bindings == {"p-0": "n1"}
+    assert outcome.is_at_rest
