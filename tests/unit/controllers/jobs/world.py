@@ -109,7 +109,7 @@ class World:
             clock=self.clock,
         )
 
-    def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
+    def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:  # noqa: ARG002  the recorder's
         """Note an event."""
         self.events.append((type_, reason, message))
 
@@ -411,4 +411,4 @@ def merged(old: Any, change: Any) -> Any:
 
 
 def _undated(whole: Json) -> Json:
-    return {**whole, "metadata": {k: v for k, v in whole["metadata"].items() if k not in {"resourceVersion"}}}
+    return {**whole, "metadata": {k: v for k, v in whole["metadata"].items() if k != "resourceVersion"}}
