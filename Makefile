@@ -78,6 +78,10 @@ bench: $(READY)  ## Benchmarks, as a table and a picture in benchmarks/results/
 crds: $(READY)  ## Renew config/crd from the structs of model/api
 	$(BIN)/python -m tools.custom_resources config/crd
 
+.PHONY: webhooks
+webhooks: $(READY)  ## Renew deploy/webhooks from controllers/admission
+	$(BIN)/python -m controllers.admission.webhooks deploy/webhooks
+
 .PHONY: lock
 lock: $(READY)  ## Renew requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-index-url pyproject.toml --output-file requirements.lock

@@ -37,16 +37,24 @@ _log = structlog.get_logger(__name__)
 class Server:
     """Made, serving (after `start`), stopped."""
 
-    def __init__(self, cluster: Cluster, policy: Policy, paths: Iterable[str] = SERVICES) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        policy: Policy,
+        paths: Iterable[str] = SERVICES,
+        *,
+        body_seconds: float = _BODY_SECONDS,
+    ) -> None:
         """Take what to serve; nothing is opened yet.
 
         Args:
             cluster: What is known of queues and namespaces.
             policy: What the operator chose; may be replaced while serving.
             paths: Services to serve; the others are not found.
+            body_seconds: Longest wait for a question to end.
         """
         self.policy = policy
-        self._cluster = cluster
+        self._cluster, self._body_seconds = cluster, body_seconds
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
         )
@@ -57,8 +65,8 @@ class Server:
         port: int = self._runner.addresses[0][1]
         return port
 
-    async def start(self, host: str, port: int, tls: ssl.SSLContext) -> None:
-        """Listen.
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+        """Listen; without TLS only where nobody else can reach it.
 
         Raises:
             ConfigError: The address cannot be used.
@@ -103,12 +111,12 @@ class Server:
         if request.content_type != "application/json":
             return "malformed", _text(415, f"got {request.content_type}, expected application/json")
         try:
-            async with asyncio.timeout(_BODY_SECONDS):
+            async with asyncio.timeout(self._body_seconds):
                 review = read_review(await request.read())
         except web.HTTPRequestEntityTooLarge:
             return "malformed", _text(413, f"the body is larger than {LARGEST_BODY_BYTES} bytes")
         except TimeoutError:
-            return "malformed", _text(408, f"the body did not come within {_BODY_SECONDS:g} s")
+            return "malformed", _text(408, f"the body did not come within {self._body_seconds:g} s")
         except ReviewError as error:
             return "malformed", _text(400, str(error))
         began = perf_counter()

@@ -4,13 +4,14 @@ A dead webhook never stops a cluster: by default an answer that does not come is
 refused the controllers refuse too; for pods that is so always. Pods are asked about only where they are of our
 schedulers, in no namespace of the system, and waited for two seconds. docs/admission.md tells the reasons.
 
-`python -m controllers.admission.webhooks` writes them as YAML, as the chart has them.
+`python -m controllers.admission.webhooks <folder>` (`make webhooks`) writes them as YAML for the chart.
 """
 
 import base64
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -18,7 +19,7 @@ import yaml
 from controllers.admission.judging import SERVICES, Service
 from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 
-__all__ = ["CHART_PATHS", "WebhookOptions", "configurations"]
+__all__ = ["CHART_PATHS", "WebhookOptions", "configurations", "write"]
 
 CHART_PATHS: Final = (
     "/jobs/mutate",
@@ -45,6 +46,8 @@ _SINGULAR: Final = {
 }
 _SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
 """Kinds of which a change matters only where it is one of the spec."""
+
+_HEAD: Final = "# Made by `make webhooks` from controllers/admission/webhooks.py; change it there.\n"
 
 _SECONDS: Final = 5
 _POD_SECONDS: Final = 2
@@ -159,5 +162,13 @@ def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str
     return []
 
 
+def write(folder: Path) -> None:
+    """Write both configurations as files, with all paths: who installs them chooses."""
+    for configuration in configurations(WebhookOptions(paths=tuple(SERVICES))):
+        name = configuration["kind"].removesuffix("WebhookConfiguration").lower()
+        text = yaml.safe_dump(configuration, sort_keys=False)
+        (folder / f"{name}.yaml").write_text(f"{_HEAD}{text}", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    yaml.safe_dump_all(configurations(WebhookOptions()), sys.stdout, sort_keys=False)
+    write(Path(sys.argv[1]))

@@ -1,6 +1,5 @@
 """HyperNodes: at least one member, and patterns that are patterns."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,6 +7,7 @@ from controllers.admission.faults import Fault
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.shape import read
 from model.api.topology import HyperNode
+from model.matching.patterns import PatternError, compile_pattern
 
 __all__ = ["faults_of"]
 
@@ -53,7 +53,7 @@ def _faults(value: Mapping[str, Any] | HyperNode, old: Mapping[str, Any] | Hyper
 
 def _wrong(pattern: str) -> str | None:
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        compile_pattern(pattern)
+    except PatternError as error:
         return str(error)
     return None

@@ -1,0 +1,226 @@
+"""The server: limits, refusals in clear texts, and queues that are looked at twice."""
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from controllers.admission.judging import Policy
+from controllers.admission.lookups import Lookups, QueuesByName
+from controllers.admission.options import AdmissionOptions
+from controllers.admission.server import LARGEST_BODY_BYTES, Server
+from controllers.admission.serving import Admission
+from controllers.admission.watching import Cluster
+from model.errors import ConfigError
+from tests.unit.controllers.admission.objects import Json, job, queue_json
+from tests.unit.controllers.ground import Ground
+
+JOBS = {"group": "batch.volcano.sh", "version": "v1alpha1", "resource": "jobs"}
+
+
+@dataclass
+class Asking:
+    """Who asks, as the API server would."""
+
+    address: str
+    session: aiohttp.ClientSession
+
+    async def raw(self, path: str, body: bytes, content_type: str = "application/json") -> tuple[int, str]:
+        """Post bytes; return status and text."""
+        headers = {"Content-Type": content_type}
+        async with self.session.post(f"{self.address}{path}", data=body, headers=headers) as reply:
+            return reply.status, await reply.text()
+
+    async def ask(self, path: str, **request: Any) -> Json:
+        """Ask properly; return the response."""
+        envelope = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", **request}}
+        status, text = await self.raw(path, json.dumps(envelope).encode())
+        assert status == 200, text
+        response: Json = json.loads(text)["response"]
+        return response
+
+
+@asynccontextmanager
+async def asking(ground: Ground, **options: Any) -> AsyncIterator[Asking]:
+    """Admission at work on a server in memory."""
+    chosen = AdmissionOptions(address="127.0.0.1:0", namespace="default", extra_names=("127.0.0.1",), **options)
+    admission = Admission(ground.client, chosen)
+    running = asyncio.create_task(admission.run())
+    try:
+        await ground.soon(lambda: running.done() or admission.trouble() is None)
+        secret = await ground.client.request_json("GET", "/api/v1/namespaces/default/secrets/pyroclast-admission")
+        trusted = ssl.create_default_context(cadata=decoded(secret["data"]["ca.crt"]))
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted)) as session:
+            yield Asking(f"https://127.0.0.1:{admission.port}", session)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def decoded(text: str) -> str:
+    """What stands in a Secret."""
+    return base64.b64decode(text).decode()
+
+
+async def create_queue(ground: Ground, name: str, **spec: Any) -> None:
+    """Make a queue."""
+    body = queue_json(name, **spec)
+    await ground.client.request_json("POST", "/apis/scheduling.volcano.sh/v1beta1/queues", body=body)
+
+
+async def test_questions_are_answered(ground: Ground) -> None:
+    """Over TLS, with the certificate that was made; probes beside."""
+    await create_queue(ground, "default")
+    async with asking(ground) as api:
+        refused = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="nowhere"), resource=JOBS)
+        allowed = await api.ask("/jobs/validate", operation="CREATE", object=job(), resource=JOBS)
+        async with (
+            api.session.get(f"{api.address}/readyz") as ready,
+            api.session.get(f"{api.address}/healthz") as alive,
+        ):
+            assert (ready.status, alive.status) == (200, 200)
+
+    assert "unable to find job queue" in refused["status"]["message"]
+    assert allowed == {"uid": "u", "allowed": True}
+
+
+class Lagging(Cluster):
+    """A watch that has seen no queue yet."""
+
+    async def lookups(self) -> Lookups:
+        """Know nothing."""
+        return QueuesByName([])
+
+
+class Broken(Cluster):
+    """A fault of ours."""
+
+    async def lookups(self) -> Lookups:
+        """Fail."""
+        raise ZeroDivisionError("secret detail")
+
+
+@asynccontextmanager
+async def plain(cluster: Cluster, **options: Any) -> AsyncIterator[Asking]:
+    """A server alone, without TLS."""
+    server = Server(cluster, Policy(), **options)
+    await server.start("127.0.0.1", 0, None)
+    try:
+        async with aiohttp.ClientSession() as session:
+            yield Asking(f"http://127.0.0.1:{server.port}", session)
+    finally:
+        await server.stop()
+
+
+async def test_a_queue_that_was_not_seen_yet_is_looked_for(ground: Ground) -> None:
+    """The watch lags: the refusal is checked against the API server itself."""
+    await create_queue(ground, "quick")
+    async with plain(Lagging(ground.client)) as api:
+        allowed = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="quick"), resource=JOBS)
+        refused = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="gone"), resource=JOBS)
+
+    assert (allowed["allowed"], refused["allowed"]) == (True, False)
+
+
+async def test_without_an_api_server_the_rest_is_judged(ground: Ground) -> None:
+    """Who asks is told that queues were not looked at."""
+    ground.emulator.faults.add(resource="queues", code=503)
+    async with plain(Cluster(ground.client)) as api:
+        answer = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="quick"), resource=JOBS)
+
+    assert answer["allowed"] is True
+    assert "the queues could not be read" in answer["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "words"),
+    [
+        (b"{", "application/json", 400, "the body is not JSON"),
+        (b"{}", "application/json", 400, "expected AdmissionReview of admission.k8s.io/v1"),
+        (b"{}", "text/plain", 415, "got text/plain, expected application/json"),
+        (b" " * (LARGEST_BODY_BYTES + 1), "application/json", 413, "the body is larger than"),
+    ],
+)
+async def test_what_is_no_question(ground: Ground, body: bytes, content_type: str, status: int, words: str) -> None:
+    """Clear texts with the right status."""
+    async with asking(ground) as api:
+        got, text = await api.raw("/jobs/validate", body, content_type)
+        other = await api.raw("/nothing", b"{}")
+
+    assert got == status
+    assert words in text
+    assert other[0] == 404
+
+
+async def test_large_objects_are_taken(ground: Ground) -> None:
+    """Both versions of the largest object that the API server takes."""
+    large = job()
+    large["metadata"]["annotations"] = {"a": "x" * (3 * 2**20)}
+    async with asking(ground) as api:
+        answer = await api.ask("/jobs/validate", operation="UPDATE", object=large, oldObject=large, resource=JOBS)
+
+    assert answer["allowed"] is True
+
+
+async def test_a_question_that_does_not_end_is_given_up(ground: Ground) -> None:
+    """A connection that says half of it is not waited for."""
+
+    async def half() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(30)
+
+    async with plain(Cluster(ground.client), body_seconds=0.1) as api:
+        headers = {"Content-Type": "application/json"}
+        async with api.session.post(f"{api.address}/jobs/validate", data=half(), headers=headers) as reply:
+            assert reply.status == 408
+
+
+async def test_a_fault_of_ours_shows_no_traceback(ground: Ground) -> None:
+    """It is a 500, so that the failure policy decides; the log has the rest."""
+    async with plain(Broken(ground.client)) as api:
+        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}
+        status, text = await api.raw("/jobs/validate", json.dumps(body).encode())
+
+    assert (status, text) == (500, "admission failed; its log says why\n")
+
+
+async def test_pods_get_what_their_group_says(ground: Ground, tmp_path: Path) -> None:
+    """The file is read at the start."""
+    file = tmp_path / "groups.yaml"
+    file.write_text("resourceGroups: [{resourceGroup: gpu, schedulerName: other}]")
+    pod = {"metadata": {"annotations": {"volcano.sh/resource-group": "gpu"}}, "spec": {}}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    async with asking(ground, resource_groups_file=str(file)) as api:
+        answer = await api.ask("/pods/mutate", operation="CREATE", object=pod, resource=resource)
+
+    assert json.loads(decoded(answer["patch"])) == [{"op": "add", "path": "/spec/schedulerName", "value": "other"}]
+
+
+@contextmanager
+def refused(words: str) -> Iterator[None]:
+    """The block ends with a fault of configuration."""
+    with pytest.raises(ConfigError) as caught:
+        yield
+    assert words in str(caught.value)
+
+
+def test_options_that_cannot_work_are_refused(ground: Ground, tmp_path: Path) -> None:
+    """Each with what was got and what was expected."""
+    with refused("admission path: got '/x', expected one of /jobs/mutate"):
+        AdmissionOptions(paths=("/x",))
+    with refused("tls-cert-file and tls-private-key-file: expected both or none"):
+        AdmissionOptions(tls_cert_file="a")
+    with refused("admission address: got 'here', expected host:port or :port"):
+        AdmissionOptions(address="here")
+    with refused("max-queue-depth: got 0, expected at least 1"):
+        AdmissionOptions(max_queue_depth=0)
+    with refused("No such file"):
+        Admission(ground.client, AdmissionOptions(resource_groups_file=str(tmp_path / "none")))
