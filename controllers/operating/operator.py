@@ -109,6 +109,8 @@ class Operator:
         self._followed: dict[tuple[str, str], _Followed[Any]] = {}
         self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
         self._is_working = False
+        self._fed = asyncio.Event()
+        """All keys there were when work began have been added."""
 
     def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
         """Follow a kind, and return its store; who asks again shares it, and may add indexes.
@@ -175,6 +177,7 @@ class Operator:
         self._is_working = True
         for followed in self._followed.values():
             await self._feed_all(followed)
+        self._fed.set()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.events.run())
@@ -184,6 +187,13 @@ class Operator:
                     group.create_task(self._keep(name, work))
         finally:
             self._is_working = False
+            self._fed.clear()
+
+    async def idle(self) -> None:
+        """Wait until work has begun and nothing waits for it; what is due later does not count."""
+        await self._fed.wait()
+        for queue in self.queues.values():
+            await queue.idle()
 
     def lagging(self) -> list[str]:
         """Name the kinds whose first list has not come."""

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from controllers.operating.operator import Operator
 from controllers.operating.writing import Writer
 from emulator.run import Emulator
@@ -37,6 +39,25 @@ class Ground:
     def operator(self) -> Operator:
         """An operator without controllers."""
         return Operator(self.client, component="test-controllers")
+
+    async def live_and_die(self, made: Callable[[Operator], object], *, writes: int) -> int:
+        """Run controllers until they rest, or are killed right after so many writes; return the writes they made.
+
+        Args:
+            made: Plugs controllers into an operator.
+            writes: After these the process is gone: nothing of it reaches the server any more.
+        """
+        mortal = MortalClient(self.client, lives=writes)
+        operator = Operator(mortal, component="test-controllers")  # type: ignore[arg-type]  # as much as is used of one
+        made(operator)
+        running = asyncio.create_task(operator.run())
+        await asyncio.wait_for(operator.synced(), 10)
+        ends = [asyncio.create_task(operator.idle()), asyncio.create_task(mortal.died.wait())]
+        await asyncio.wait_for(asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED), 20)
+        for task in (running, *ends):
+            task.cancel()
+        await asyncio.gather(running, *ends, return_exceptions=True)
+        return mortal.writes
 
     @asynccontextmanager
     async def working(self, operator: Operator) -> AsyncIterator[None]:
@@ -78,6 +99,33 @@ class Ground:
     async def delete(self, path: str) -> None:
         """Delete something at once."""
         await self.client.request("DELETE", path, params={"gracePeriodSeconds": "0"})
+
+
+class MortalClient:
+    """A client that is dead after so many writes: the last one is carried out, and nothing comes after it."""
+
+    def __init__(self, client: Client, *, lives: int) -> None:
+        self._client, self._lives = client, lives
+        self.writes = 0
+        self.died = asyncio.Event()
+        self.stream = client.stream
+
+    async def request(self, method: str, path: str, **options: Any) -> bytes:
+        """Send, as long as we live."""
+        if self.died.is_set():
+            await asyncio.Event().wait()
+        answer = await self._client.request(method, path, **options)
+        if method != "GET" and not path.endswith("/events"):
+            self.writes += 1
+            if self.writes >= self._lives:
+                self.died.set()
+                await asyncio.Event().wait()
+        return answer
+
+    async def request_json(self, method: str, path: str, *, body: object = None, **options: Any) -> Any:
+        """As the client's."""
+        answer = await self.request(method, path, body=None if body is None else msgspec.json.encode(body), **options)
+        return msgspec.json.decode(answer) if answer else None
 
 
 @asynccontextmanager

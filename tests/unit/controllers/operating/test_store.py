@@ -109,4 +109,5 @@ def test_indexes_are_always_those_of_a_store_made_afresh(seed: int) -> None:
     assert store.values() == fresh.values()
     for job in ("one", "two", ""):
         assert store.by("job", job) == fresh.by("job", job)
+        assert store.count("job", job) == len(store.by("job", job))
     assert store._found == fresh._found

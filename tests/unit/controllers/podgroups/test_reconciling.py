@@ -297,3 +297,19 @@ async def test_a_refused_group_is_told_to_the_pods_owner(ground: Ground) -> None
             ]
 
         await ground.soon(is_told)
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3])
+async def test_killed_after_any_write_the_end_is_the_same(ground: Ground, writes: int) -> None:
+    """Processes that end after one, two or three writes, one after another, group everything once."""
+    workload = await make_workload(ground, "replicasets", "ReplicaSet", annotations={names.GROUP_MIN_MEMBER: "2"})
+    for number in range(3):
+        await make_pod(ground, f"of-{number}", workload)
+        await make_pod(ground, f"bare-{number}")
+    while await ground.live_and_die(lambda operator: build(operator, ControllerOptions()), writes=writes):
+        pass
+
+    assert len({await group_of(ground, f"of-{number}") for number in range(3)}) == 1
+    groups = {await group_of(ground, f"{kind}-{number}") for kind in ("of", "bare") for number in range(3)}
+    assert sorted(groups) == sorted(await ground.names(GROUPS))
+    assert len(groups) == 4

@@ -1,0 +1,5 @@
+"""Queue controller: whether queues take gangs, and what they hold.
+
+Belongs here: opening and closing, by command and by parent; counts of gangs. Does not: what a queue may use (plugins of
+the scheduler), and what may be written into one (admission).
+"""

@@ -1,0 +1,156 @@
+"""What becomes of a queue: a pure function of the queue, its parent, its gangs and the newest command for it.
+
+           ┌────────────── CloseQueue, gangs left; or its parent is closed ─────────────┐
+           │                                                                            ▼
+    Open (or empty) ◀────── OpenQueue; or its parent, which closed it, is open ────── Closing
+           │    ▲                                                                       │ no gangs left
+           │    └───────────── OpenQueue; or its parent, which closed it, is open ──┐   ▼
+           └──── CloseQueue, no gangs; or its parent is closed ───────────────────▶ Closed
+
+What always holds: the annotation `closed-by-parent` is `true` only on queues that are closed because their parent is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from model.api import names
+from model.api.bus import Action
+from model.api.scheduling import PodGroupPhase, Queue, QueueState
+
+__all__ = ["COUNTED", "PATIENCE_SECONDS", "Decision", "Notice", "Situation", "decide"]
+
+PATIENCE_SECONDS: Final = 160.0
+"""How long a command to open waits for its queue's parent, which may have been told to open at the same moment."""
+
+COUNTED: Final[Mapping[str, PodGroupPhase]] = {
+    "pending": PodGroupPhase.PENDING,
+    "inqueue": PodGroupPhase.INQUEUE,
+    "running": PodGroupPhase.RUNNING,
+    "unknown": PodGroupPhase.UNKNOWN,
+    "completed": PodGroupPhase.COMPLETED,
+}
+"""Fields of the status, and the phase of the gangs that each counts."""
+
+OPEN, CLOSING, CLOSED = QueueState.OPEN.value, QueueState.CLOSING.value, QueueState.CLOSED.value
+_SHUT: Final = frozenset({CLOSING, CLOSED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """All that a decision about a queue looks at."""
+
+    queue: Queue
+    parent: Queue | None
+    """None where it is missing, or the queue is the root."""
+    gangs: int
+    """In any phase, also those that have ended."""
+    action: str = ""
+    """Of the newest command, empty for none."""
+    command_age_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """An event to record on the queue."""
+
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Decision:
+    """What to write, and in which order."""
+
+    state: str
+    closed_by_parent: str
+    """The annotation: `true`, `false`, or empty where it never stood."""
+    takes_command: bool = False
+    """The commands for the queue have had their effect, or never will: delete them."""
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def annotates_first(self) -> bool:
+        """Who is killed between the two writes must neither forget why a queue was closed nor that it was opened."""
+        return self.closed_by_parent == "true"
+
+    def close(self, gangs: int) -> None:
+        """Close the queue, as far as it has no gangs left."""
+        if self.state not in _SHUT:
+            self.notices.append(Notice(type="Normal", reason=Action.CLOSE_QUEUE, message="Close queue succeed"))
+        self.state = CLOSED if self.state == CLOSED or not gangs else CLOSING
+
+    def refuse(self, reason: str, message: str) -> None:
+        """Say why a command has no effect."""
+        self.takes_command = True
+        self.notices.append(Notice(type="Warning", reason=reason, message=message))
+
+
+def decide(situation: Situation) -> Decision:
+    """Decide about a queue."""
+    queue = situation.queue
+    decision = Decision(
+        state=queue.status.state or OPEN,
+        closed_by_parent=queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""),
+    )
+    if situation.action:
+        _obey(situation, decision)
+    if decision.state == CLOSING and not situation.gangs:
+        decision.state = CLOSED
+    _follow_parent(situation, decision)
+    if decision.state == OPEN and decision.closed_by_parent == "true":
+        decision.closed_by_parent = "false"
+    return decision
+
+
+def _obey(situation: Situation, decision: Decision) -> None:
+    """Carry out the newest command."""
+    if situation.action == Action.CLOSE_QUEUE:
+        _close(situation, decision)
+    elif situation.action == Action.OPEN_QUEUE:
+        _open(situation, decision)
+    else:
+        wanted = f"{Action.OPEN_QUEUE} or {Action.CLOSE_QUEUE}"
+        decision.refuse("InvalidCommand", f"action: got {situation.action!r}, expected {wanted}")
+
+
+def _close(situation: Situation, decision: Decision) -> None:
+    if situation.queue.metadata.name == names.ROOT_QUEUE:
+        decision.refuse(Action.CLOSE_QUEUE, "Close queue failed: the root queue cannot be closed")
+        return
+    decision.takes_command = True
+    decision.close(situation.gangs)
+    if not _is_parent_shut(situation) and decision.closed_by_parent:
+        decision.closed_by_parent = "false"  # closed by whoever wrote the command: its parent must not open it again
+
+
+def _open(situation: Situation, decision: Decision) -> None:
+    parent = situation.parent
+    if parent is not None and _is_parent_shut(situation):
+        if situation.command_age_seconds >= PATIENCE_SECONDS:
+            message = f"parent queue {parent.metadata.name} is {parent.status.state}; open it first"
+            decision.refuse(Action.OPEN_QUEUE, f"Open queue failed: {message}")
+        return
+    decision.takes_command = True
+    decision.state, decision.closed_by_parent = OPEN, "false"
+
+
+def _follow_parent(situation: Situation, decision: Decision) -> None:
+    """Close with the parent, and open again with it."""
+    if situation.parent is None:
+        return
+    if _is_parent_shut(situation):
+        if decision.state not in _SHUT:
+            decision.close(situation.gangs)
+            decision.closed_by_parent = "true"
+    elif (
+        situation.parent.status.state in {"", OPEN} and decision.state in _SHUT and decision.closed_by_parent == "true"
+    ):
+        decision.state, decision.closed_by_parent = OPEN, "false"
+
+
+def _is_parent_shut(situation: Situation) -> bool:
+    """Tell whether a queue cannot be open because of its parent; the root cannot be closed."""
+    parent = situation.parent
+    return parent is not None and parent.metadata.name != names.ROOT_QUEUE and parent.status.state in _SHUT

@@ -1,0 +1,225 @@
+"""Carries out what becomes of queues. Its keys are queues.
+
+A command is deleted when its effect is written: who is killed in between has the effect twice, which is the same as
+once, since a queue that is open is open. Of several commands the newest that can be obeyed counts; they are deleted
+from the oldest on, so that no older one is ever left alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.operating.writing import means_another
+from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from controllers.queues.metrics import forget_queue, show_counts
+from kube.errors import ApiError
+from model.api import names
+from model.api.bus import Action, Command
+from model.api.scheduling import PodGroup, Queue
+from model.wire import unix_seconds
+
+__all__ = ["QueueKeeper", "build"]
+
+_BY_QUEUE: Final = "queues:queue"
+_BY_PHASE: Final = "queues:phase"
+_BY_PARENT: Final = "queues:parent"
+_BY_TARGET: Final = "queues:target"
+_OBEYED: Final = frozenset({Action.OPEN_QUEUE.value, Action.CLOSE_QUEUE.value})
+_COUNTS_SECONDS: Final = 1.0
+"""Between two writes of a queue's counts: gangs change by thousands, and people read."""
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controller in."""
+    QueueKeeper(operator, options)
+
+
+class QueueKeeper:
+    """Keeps the state of queues."""
+
+    name: ClassVar[str] = "queue"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow queues, groups, and commands where they are obeyed."""
+        self._operator, self._options = operator, options
+        self._queues: Store[Queue] = operator.store(QUEUES, {_BY_PARENT: _parent_of})
+        self._groups: Store[PodGroup] = operator.store(
+            POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
+        )
+        self._commands: Store[Command] | None = None
+        self._counted_at: dict[str, float] = {}
+        watches: list[Watch[Any]] = [
+            Watch(resource=QUEUES, keys=self._keys_of_queue),
+            Watch(resource=POD_GROUPS, keys=self._keys_of_group),
+        ]
+        if options.obeys_queue_commands:
+            self._commands = operator.store(COMMANDS, {_BY_TARGET: _target_of})
+            watches.append(Watch(resource=COMMANDS, keys=_keys_of_command))
+        operator.reconciler(self, watches=watches, workers=options.workers_of(self.name))
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Bring a queue to the state it should have.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        queue = self._queues.get(*key)
+        commands = self._commands_for(key[1])
+        if queue is None:
+            forget_queue(key[1])
+            self._counted_at.pop(key[1], None)
+            return await self._drop_orphans(commands)
+        queue = await self._with_parent(queue)
+        meant = [command for command in commands if _is_meant(command, queue)]
+        newest = max(meant, key=lambda command: (command.action in _OBEYED, _moment(command)), default=None)
+        decision = decide(
+            Situation(
+                queue=queue,
+                parent=self._parent(queue),
+                gangs=self._groups.count(_BY_QUEUE, key[1]),
+                action=newest.action or "(none)" if newest is not None else "",
+                command_age_seconds=self._age(newest) if newest is not None else 0.0,
+            )
+        )
+        try:
+            again_in = await self._carry_out(queue, decision)
+            await self._delete(commands if decision.takes_command else [c for c in commands if c not in meant])
+        except ApiError as error:
+            if not means_another(error):
+                raise
+            return None  # the queue is gone: its deletion is on its way to us
+        return PATIENCE_SECONDS if meant and not decision.takes_command else again_in
+
+    async def _carry_out(self, queue: Queue, decision: Decision) -> float | None:
+        """Write what was decided; return when counts that changed are to be written."""
+        counts = {
+            field: self._groups.count(_BY_PHASE, f"{queue.metadata.name}/{phase}") for field, phase in COUNTED.items()
+        }
+        show_counts(queue.metadata.name, counts)
+        if decision.annotates_first:
+            await self._annotate(queue, decision.closed_by_parent)
+        wait = await self._write_status(queue, decision.state, counts)
+        if not decision.annotates_first:
+            await self._annotate(queue, decision.closed_by_parent)
+        for notice in decision.notices:
+            self._operator.record(QUEUES, queue, notice.type, notice.reason, notice.message)
+        return wait
+
+    async def _write_status(self, queue: Queue, state: str, counts: Mapping[str, int]) -> float | None:
+        """Write a state at once, counts now or later; return the seconds until later."""
+        now, name = self._operator.clock.monotonic(), queue.metadata.name
+        known = queue.status
+        change: dict[str, Any] = {"state": state} if state != known.state else {}
+        if any(getattr(known, field) != count for field, count in counts.items()):
+            left = self._counted_at.get(name, float("-inf")) + _COUNTS_SECONDS - now
+            if left > 0 and not change:
+                return left
+            change.update(counts)
+            self._counted_at[name] = now
+        if change:
+            await self._operator.writer.merge(QUEUES, queue.metadata, {"status": change}, subresource="status")
+        return None
+
+    async def _annotate(self, queue: Queue, value: str) -> None:
+        if value != queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""):
+            change = {"metadata": {"annotations": {names.CLOSED_BY_PARENT: value}}}
+            await self._operator.writer.merge(QUEUES, queue.metadata, change)
+
+    async def _with_parent(self, queue: Queue) -> Queue:
+        """Write the root as the parent of a queue that names none; return the queue as it is then."""
+        if queue.spec.parent or queue.metadata.name == names.ROOT_QUEUE:
+            return queue
+        change = {"spec": {"parent": names.ROOT_QUEUE}}
+        answer = await self._operator.writer.merge(QUEUES, queue.metadata, change, is_of_version=True)
+        return QUEUES.decoder.convert(answer)
+
+    def _parent(self, queue: Queue) -> Queue | None:
+        if queue.metadata.name == names.ROOT_QUEUE:
+            return None
+        return self._queues.get("", queue.spec.parent)
+
+    def _commands_for(self, queue: str) -> list[Command]:
+        """Return the commands for a queue, the oldest first."""
+        return sorted(self._commands.by(_BY_TARGET, queue), key=_moment) if self._commands is not None else []
+
+    def _age(self, command: Command) -> float:
+        return self._operator.clock.wall() - unix_seconds(command.metadata.creation_timestamp)
+
+    async def _delete(self, commands: Iterable[Command]) -> None:
+        for command in commands:
+            await self._operator.writer.delete(COMMANDS, command.metadata)
+
+    async def _drop_orphans(self, commands: Sequence[Command]) -> float | None:
+        """Delete commands whose queue did not come in time: it may only be later in our stores."""
+        late = [command for command in commands if self._age(command) >= PATIENCE_SECONDS]
+        await self._delete(late)
+        return PATIENCE_SECONDS if len(late) < len(commands) else None
+
+    def _queue_of(self, group: PodGroup) -> tuple[str]:
+        return (group.spec.queue or self._options.default_queue,)
+
+    def _phase_of(self, group: PodGroup) -> tuple[str]:
+        return (f"{self._queue_of(group)[0]}/{group.status.phase}",)
+
+    def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
+        """A queue concerns itself, and by its state its children; what the scheduler counts concerns nobody."""
+        if old is not None and new is not None and _facts(old) == _facts(new):
+            return
+        queue = new or old
+        assert queue is not None
+        yield key_of(queue)
+        if old is None or new is None or old.status.state != new.status.state:
+            for child in self._queues.by(_BY_PARENT, queue.metadata.name):
+                yield key_of(child)
+
+    def _keys_of_group(self, old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
+        if old is not None and new is not None and self._phase_of(old) == self._phase_of(new):
+            return
+        for group in (old, new):
+            if group is not None:
+                yield ("", self._queue_of(group)[0])
+
+
+def _keys_of_command(old: Command | None, new: Command | None) -> Iterable[Key]:
+    command = new or old
+    assert command is not None
+    return [("", queue) for queue in _target_of(command)]
+
+
+def _facts(queue: Queue) -> object:
+    """What of a queue its state follows from, or is compared with."""
+    status = queue.status
+    return (
+        queue.spec.parent,
+        status.state,
+        [getattr(status, field) for field in COUNTED],
+        queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""),
+    )
+
+
+def _parent_of(queue: Queue) -> tuple[str, ...]:
+    return (queue.spec.parent,) if queue.spec.parent else ()
+
+
+def _target_of(command: Command) -> tuple[str, ...]:
+    """Return the queue that a command is for; none where it is for something else."""
+    target = command.target
+    if target is None or target.kind != QUEUES.kind or target.api_version != QUEUES.api_version:
+        return ()
+    return (target.name,)
+
+
+def _is_meant(command: Command, queue: Queue) -> bool:
+    """Tell whether a command is for this queue, not for one of its name that is gone."""
+    return command.target is not None and command.target.uid in {"", queue.metadata.uid}
+
+
+def _moment(command: Command) -> tuple[str, int, str]:
+    """When a command was made; versions tell apart those of one second."""
+    metadata = command.metadata
+    version = int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
+    return metadata.creation_timestamp, version, metadata.name
