@@ -13,7 +13,7 @@ from framework.messages import READY, job_message, task_verdict
 from framework.session import Session
 from model.ids import JobId, NodeName
 from model.jobs import JobPhase
-from model.quantity import millis
+from model.quantity import QuantityError, millis
 from model.queues import Queue
 from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
 from model.tasks import Task, TaskStatus
@@ -73,7 +73,14 @@ class Closing:
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
             if job.touched or not session.is_passed_over(job):  # else what it was told stands, and why
-                settled.remember(job.job, table, job.all_refusals, job.task_refusals, misfit=job.misfit)
+                settled.remember(
+                    job.job,
+                    table,
+                    job.all_refusals,
+                    job.task_refusals,
+                    misfit=job.misfit,
+                    by_queue=job.misfits_queue,
+                )
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())
@@ -235,8 +242,12 @@ def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -
     return True
 
 
-def _written(queue: Queue) -> dict[str, int]:
+def _written(queue: Queue) -> dict[str, int] | None:
+    """Return what stands in the status of a queue; None where somebody wrote what cannot be read."""
     assert queue.object is not None
     written = queue.object.status.allocated
-    amounts = {name: millis(quantity) for name, quantity in written.items()}
+    try:
+        amounts = {name: millis(quantity) for name, quantity in written.items()}
+    except QuantityError:
+        return None
     return {name: amount for name, amount in amounts.items() if amount or name in ("cpu", "memory")}

@@ -64,8 +64,9 @@ class JobQuestions(NodeQuestions):
     def jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
         """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids.
 
-        Jobs that found no room in the last cycle are passed over while nothing of them changed and no node has room for
-        any of their tasks: trying them would come to the same end, and what they were told stands.
+        Jobs that found no room in the last cycle are passed over while nothing of them changed and no node, or not
+        their queue, has room for any of their tasks: trying them would come to the same end, and what they were told
+        stands.
         """
         pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
         return self._looked_at(pending & ~self._still_misfits())
@@ -83,8 +84,9 @@ class JobQuestions(NodeQuestions):
 
     def _still_misfits(self) -> BoolArray:
         table = self.snapshot.job_table
-        unchanged, templates = self._settled.misfits(table)
-        mask: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
+        unchanged, templates, by_queue = self._settled.misfits(table)
+        waiting: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
+        mask = waiting & ~by_queue
         too_great = np.zeros_like(mask)
         for number in np.unique(templates[mask]).tolist():
             columns = mask & (templates == number)
@@ -98,9 +100,26 @@ class JobQuestions(NodeQuestions):
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
             if not self.fits_empty_nodes(task):
                 too_great |= columns
-        self.passed_over = table.select(mask)
         self._out_of_reach = mask & too_great
+        mask |= self._still_kept_by_queue(waiting & by_queue, templates)
+        self.passed_over = table.select(mask)
         return mask
+
+    def _still_kept_by_queue(self, mask: BoolArray, templates: IntArray) -> BoolArray:
+        """Tell which of some jobs their queue would refuse once more in the same words; what it has, only grows."""
+        table = self.snapshot.job_table
+        mask = mask.copy()
+        for queue, number in sorted(set(zip(table.queue[mask].tolist(), templates[mask].tolist(), strict=True))):
+            columns = mask & (table.queue == queue) & (templates == number)
+            jobs = table.select(columns)
+            task = next((t for t in jobs[0].tasks.values() if t.template.number == number), None) if jobs else None
+            reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
+            mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
+        return mask
+
+    def _refused_by_queue(self, name: QueueName, task: Task) -> Refusal | None:
+        queue = self.queue(name)
+        return self.allocatable(queue, task) if self.overused(queue) is None else None
 
     def is_passed_over(self, job: SessionJob) -> bool:
         """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
@@ -220,6 +239,11 @@ class JobQuestions(NodeQuestions):
         for each in self.functions(points.ALLOCATABLE):
             most = 1 if each.headroom is None else min(most, self.ask_or(each, 1, queue, task, asking=each.headroom))
         return most
+
+    @property
+    def judges_templates(self) -> bool:
+        """Whether every function that says what a queue may take can count, and so speaks of all equal tasks."""
+        return all(each.headroom is not None for each in self.functions(points.ALLOCATABLE))
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Tell whether a queue may take room from others for tasks: None, or why not."""

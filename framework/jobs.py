@@ -40,6 +40,7 @@ class SessionJob:
         "job",
         "last_places",
         "misfit",
+        "misfits_queue",
         "phase",
         "queue",
         "refusals",
@@ -62,7 +63,9 @@ class SessionJob:
         self.standing = standing
         """What it was told in the last cycle, where nothing of it changed since."""
         self.misfit: int | None = None
-        """Number of the template of all its pending tasks, where no node has room for even one of them."""
+        """Number of the template of all its pending tasks, where there is no room for even one of them."""
+        self.misfits_queue = False
+        """Whether it is the queue that has no room, else no node."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
         self.counts: list[int] = table.counts[:, job.column].tolist()
@@ -343,14 +346,15 @@ class SessionJob:
         self.touched = self.touched or is_news
         return is_news
 
-    def note_misfit(self, template: TaskTemplate) -> None:
-        """Note that no node has room for a task of the one template of all tasks that `allocate` places.
+    def note_misfit(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
+        """Note that no node, or not the queue, has room for a task of the one template of all that `allocate` places.
 
         It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
         and so is one that passed its gate just now, until its phase is written.
         """
         if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is JobPhase.PENDING):
             self.misfit = template.number
+            self.misfits_queue = in_queue
 
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
         """Note why a task was not placed."""

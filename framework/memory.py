@@ -61,12 +61,13 @@ class Settled:
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs")
+    __slots__ = ("_by_queue", "_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs")
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._refused: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
         self._standing: dict[JobId, Standing] = {}
         self._told: dict[str, str] = {}
         self._told_jobs: dict[JobId, dict[str, str]] = {}
@@ -95,6 +96,7 @@ class Settled:
         task_refusals: Mapping[TaskId, Refusal],
         *,
         misfit: int | None,
+        by_queue: bool = False,
     ) -> None:
         """Keep what a job was told.
 
@@ -103,19 +105,25 @@ class Settled:
             table: Where its revision stands.
             refusals: What it was told as a whole.
             task_refusals: What its tasks were told.
-            misfit: Number of the template of all its pending tasks, where no node had room for one of them.
+            misfit: Number of the template of all its pending tasks, where no node, or the queue, had room for one.
+            by_queue: Whether it was the queue.
         """
         self._fit(table.revision.size)
         revision = int(table.revision[job.column])
         self._standing[job.id] = Standing(revision, tuple(refusals), dict(task_refusals))
         self._refused[job.column] = revision if misfit is not None else _NEVER
         self._misfits[job.column] = _NEVER if misfit is None else misfit
+        self._by_queue[job.column] = by_queue
 
-    def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray]:
-        """Tell which unchanged jobs found no room in the last cycle, shape (J,), and by which template, shape (J,)."""
+    def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
+        """Tell which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.
+
+        Returns:
+            Three arrays of shape (J,).
+        """
         self._fit(table.revision.size)
         columns = slice(0, table.revision.size)
-        return self._refused[columns] == table.revision, self._misfits[columns]
+        return self._refused[columns] == table.revision, self._misfits[columns], self._by_queue[columns]
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Tell whether a text differs from the last one about the same thing, and keep it.
@@ -143,3 +151,4 @@ class Settled:
             self._revisions = np.append(self._revisions, more)
             self._refused = np.append(self._refused, more)
             self._misfits = np.append(self._misfits, more)
+            self._by_queue = np.append(self._by_queue, np.zeros(missing, dtype=np.bool_))

@@ -131,6 +131,7 @@ def place_tasks(
         task = worksheet.next_task
         refusal = session.allocatable(queue, task)
         if refusal is not None:
+            _note_full_queue(site, task)
             job.refuse_task(task, refusal)
             worksheet.take()
             continue
@@ -143,6 +144,15 @@ def place_tasks(
         elif not _goes_on(site):
             break
     return session.sub_job_ready(worksheet.sub_job)
+
+
+def _note_full_queue(site: _Site, task: Task) -> None:
+    """Note that the queue has no room for any task of a job, where the first of equal ones tells."""
+    sheet = site.worksheet
+    if sheet.position or not (sheet.is_uniform and site.session.judges_templates):
+        return
+    if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps room
+        site.job.note_misfit(task.template, in_queue=True)
 
 
 _MANY: Final = 1 << 30
