@@ -1,0 +1,16 @@
+"""How flows ended; names are Volcano's.
+
+Gauges that only grow: the client library ends every counter's name in `_total`, and Volcano's do not.
+"""
+
+from typing import Final
+
+from prometheus_client import Gauge
+
+__all__ = ["ENDED"]
+
+ENDED: Final = {
+    "Succeed": Gauge("volcano_jobflow_succeed_phase_count", "Job flows that have succeeded.", ["jobflow_namespace"]),
+    "Failed": Gauge("volcano_jobflow_failed_phase_count", "Job flows that have failed.", ["jobflow_namespace"]),
+}
+"""By phase."""

@@ -1,0 +1,145 @@
+"""Carries out what flows need.
+
+something changed ──▶ decide ──▶ make Jobs, or delete those of a flow that succeeded ──▶ write the status
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from controllers.jobflows.deciding import decide
+from controllers.jobflows.metrics import ENDED
+from controllers.jobflows.templates import JobTemplates
+from controllers.jobs.patches import difference
+from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.operating.writing import controlled_by
+from kube.errors import ApiError
+from model.api.batch import Job
+from model.api.flow import JobFlow, JobFlowStatus, JobTemplate
+
+__all__ = ["JobFlows", "build"]
+
+_BY_JOB_FLOW: Final = "jobflow"
+_BY_TEMPLATE: Final = "template"
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controllers in."""
+    JobFlows(operator, options)
+    JobTemplates(operator, options)
+
+
+class JobFlows:
+    """Makes the Jobs of flows. Its keys are JobFlows."""
+
+    name: ClassVar[str] = "jobflow"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow flows, templates and Jobs."""
+        self._operator = operator
+        self._flows: Store[JobFlow] = operator.store(JOB_FLOWS, {_BY_TEMPLATE: _templates_of})
+        self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
+        self._jobs: Store[Job] = operator.store(JOBS, {_BY_JOB_FLOW: _flow_of})
+        self._expected = operator.expectations()
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=JOB_FLOWS, keys=_own_key),
+                Watch(resource=JOBS, keys=_key_of_owner),
+                Watch(resource=JOB_TEMPLATES, keys=self._keys_of_users),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Do what a flow needs now.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        job_flow = self._flows.get(*key)
+        if job_flow is None or job_flow.metadata.deletion_timestamp:
+            self._expected.forget(key)
+            return None
+        # A status that is not seen yet would be written over by an older one, its memory lost.
+        wait = self._expected.wait(key)
+        if wait is not None:
+            return wait
+        jobs = self._jobs.by(_BY_JOB_FLOW, job_flow.metadata.uid)
+        decision = decide(job_flow, jobs, lambda name: self._templates.get(key[0], name), self._operator.clock.wall())
+        for warning in decision.warnings:
+            self._warn(job_flow, warning)
+        for job in decision.deletes:
+            await self._operator.writer.delete(JOBS, job.metadata)
+        for manifest in decision.makes:
+            await self._make(job_flow, manifest)
+        await self._write(key, job_flow, decision.status)
+        return None
+
+    async def _make(self, job_flow: JobFlow, manifest: dict[str, Any]) -> None:
+        """Make a Job, unless it is there."""
+        name = manifest["metadata"]["name"]
+        try:
+            made = await self._operator.writer.create(JOBS, manifest)
+        except ApiError as error:
+            self._warn(job_flow, f"job {name} could not be made: {error.message}")
+            raise
+        if made.is_new:
+            self._operator.record(JOB_FLOWS, job_flow, "Normal", "Created", f"create a job named {name}!")
+        elif not controlled_by(made.object, job_flow.metadata.uid):
+            self._warn(job_flow, f"job {name} exists but is not owned by this flow")
+
+    async def _write(self, key: Key, job_flow: JobFlow, status: JobFlowStatus) -> None:
+        """Write a status that differs, and count how a flow ended."""
+        if status == job_flow.status:
+            return
+        change = difference(msgspec.to_builtins(job_flow.status), msgspec.to_builtins(status))
+        # Of this version: what changes is told, so it must be told of what is there.
+        answer = await self._operator.writer.merge(
+            JOB_FLOWS, job_flow.metadata, {"status": change}, subresource="status", is_of_version=True
+        )
+        self._expected.wrote(key, self._flows, answer)
+        phase = status.state.phase
+        if phase != job_flow.status.state.phase and phase in ENDED:
+            ENDED[phase].labels(job_flow.metadata.namespace).inc()
+
+    def _warn(self, job_flow: JobFlow, message: str) -> None:
+        self._operator.record(JOB_FLOWS, job_flow, "Warning", "SyncJobFlow", message)
+
+    def _keys_of_users(self, old: JobTemplate | None, new: JobTemplate | None) -> Iterable[Key]:
+        """A template concerns the flows that use it."""
+        template = new or old
+        if template is None:
+            return ()
+        namespace = template.metadata.namespace
+        users = self._flows.by(_BY_TEMPLATE, template.metadata.name)
+        return [key_of(flow) for flow in users if flow.metadata.namespace == namespace]
+
+
+def _flow_of(job: Job) -> Iterable[str]:
+    """Return the UID of the flow that controls a Job."""
+    controller = job.metadata.controller
+    return (controller.uid,) if controller is not None and controller.kind == JOB_FLOWS.kind else ()
+
+
+def _templates_of(job_flow: JobFlow) -> Iterable[str]:
+    """Return the templates that a flow uses."""
+    return sorted({flow.name for flow in job_flow.spec.flows})
+
+
+def _own_key(old: JobFlow | None, new: JobFlow | None) -> Iterable[Key]:
+    return [key_of(each) for each in (new or old,) if each is not None]
+
+
+def _key_of_owner(old: Job | None, new: Job | None) -> Iterable[Key]:
+    """A Job concerns the flow that controls it."""
+    job = new or old
+    controller = job.metadata.controller if job is not None else None
+    if job is None or controller is None or controller.kind != JOB_FLOWS.kind:
+        return ()
+    return ((job.metadata.namespace, controller.name),)

@@ -1,0 +1,73 @@
+"""Tells on each JobTemplate which Jobs were made from it."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from controllers.jobflows.deciding import full_name
+from controllers.kinds import JOB_TEMPLATES, JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from model.api import names
+from model.api.batch import Job
+from model.api.flow import JobTemplate
+
+__all__ = ["JobTemplates"]
+
+_BY_TEMPLATE: Final = "jobtemplate"
+
+
+class JobTemplates:
+    """Keeps the statuses of JobTemplates. Its keys are JobTemplates."""
+
+    name: ClassVar[str] = "jobtemplate"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow templates and Jobs."""
+        self._operator = operator
+        self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
+        self._jobs: Store[Job] = operator.store(JOBS, {_BY_TEMPLATE: _template_of})
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=JOB_TEMPLATES, keys=_own_key),
+                Watch(resource=JOBS, keys=_keys_of_template),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Write the Jobs of a template.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        template = self._templates.get(*key)
+        if template is None or template.metadata.deletion_timestamp:
+            return None
+        jobs = [job.metadata.name for job in self._jobs.by(_BY_TEMPLATE, full_name(*key))]
+        if tuple(jobs) != template.status.job_depends_on_list:
+            change = {"status": {"jobDependsOnList": jobs}}
+            await self._operator.writer.merge(JOB_TEMPLATES, template.metadata, change, subresource="status")
+        return None
+
+
+def _template_of(job: Job) -> Iterable[str]:
+    """Return the template that a Job says it was made from, of its own namespace."""
+    told = job.metadata.annotations.get(names.CREATED_BY_JOB_TEMPLATE, "") or job.metadata.labels.get(
+        names.CREATED_BY_JOB_TEMPLATE, ""
+    )
+    return (told,) if told.startswith(f"{job.metadata.namespace}.") else ()
+
+
+def _own_key(old: JobTemplate | None, new: JobTemplate | None) -> Iterable[Key]:
+    return [key_of(each) for each in (new or old,) if each is not None]
+
+
+def _keys_of_template(old: Job | None, new: Job | None) -> Iterable[Key]:
+    """A Job concerns its template when it comes or goes."""
+    if old is not None and new is not None:
+        return ()
+    found = [(job.metadata.namespace, name) for job in (old, new) if job is not None for name in _template_of(job)]
+    return [(namespace, name.removeprefix(f"{namespace}.")) for namespace, name in found]

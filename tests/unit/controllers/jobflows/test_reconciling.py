@@ -1,0 +1,159 @@
+"""Flows on a server: what is written, and that it does not matter where the controller is killed."""
+
+from typing import Any
+
+import pytest
+
+from controllers.jobflows.reconciler import JobFlows, build
+from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from model.wire.times import unix_seconds
+from tests.unit.controllers.ground import Ground
+from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
+
+KEY = ("default", "etl")
+NOW = unix_seconds("2026-07-09T12:00:00Z")
+SPEC = {"tasks": [{"name": "t", "replicas": 1, "template": {"spec": {"containers": []}}}]}
+
+
+def built(operator: Operator) -> JobFlows:
+    """Plug the controller in."""
+    return JobFlows(operator, ControllerOptions())
+
+
+async def make_template(ground: Ground, name: str) -> None:
+    """Create a template."""
+    await ground.writer.create(JOB_TEMPLATES, {"metadata": {"name": name, "namespace": "default"}, "spec": SPEC})
+
+
+async def make_flow(ground: Ground, policy: str = "retain") -> None:
+    """Create a flow of two, one after the other."""
+    flows = [{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}]
+    spec = {"flows": flows, "jobRetainPolicy": policy}
+    await ground.writer.create(JOB_FLOWS, {"metadata": {"name": "etl", "namespace": "default"}, "spec": spec})
+
+
+async def become(ground: Ground, name: str, phase: str) -> None:
+    """Write a Job's phase, as its controller would."""
+    counts = {"t": {"phase": {phase: 1}}}
+    status = {"state": {"phase": phase}, "taskStatusCount": None}
+    await ground.patch(f"{JOBS.path('default', name)}/status", {"status": status})
+    await ground.patch(f"{JOBS.path('default', name)}/status", {"status": {"taskStatusCount": counts}})
+
+
+async def state(ground: Ground) -> dict[str, Any]:
+    """Return the flow's status."""
+    found: dict[str, Any] = (await ground.get(JOB_FLOWS.path(*KEY))).get("status", {})
+    return found
+
+
+async def jobs(ground: Ground) -> list[str]:
+    """Return the names of the Jobs."""
+    return await ground.names(JOBS.collection("default"))
+
+
+async def test_a_flow_from_begin_to_end(ground: Ground) -> None:
+    """Each Job when the one before has completed; a template that comes late is waited for; then all is deleted."""
+    operator = ground.operator()
+    build(operator, ControllerOptions())
+
+    async def lists(jobs_of_a: list[str]) -> bool:
+        template = await ground.get(JOB_TEMPLATES.path("default", "a"))
+        return bool(template.get("status", {}).get("jobDependsOnList", []) == jobs_of_a)
+
+    async with ground.working(operator):
+        await make_flow(ground, "delete")
+        await make_template(ground, "b")
+        await make_template(ground, "a")
+
+        async def made(*names: str) -> bool:
+            return await jobs(ground) == list(names)
+
+        async def phase(name: str) -> bool:
+            return bool((await state(ground)).get("state", {}).get("phase") == name)
+
+        await ground.soon(lambda: made("etl-a"))
+        await ground.soon(lambda: lists(["etl-a"]))
+        await become(ground, "etl-a", "Running")
+        await ground.soon(lambda: phase("Running"))
+        await become(ground, "etl-a", "Completed")
+        await ground.soon(lambda: made("etl-a", "etl-b"))
+        await become(ground, "etl-b", "Completed")
+        await ground.soon(lambda: phase("Succeed"))
+        await ground.soon(made)
+        await ground.soon(lambda: lists([]))
+
+
+async def test_conditions_follow_the_jobs(ground: Ground) -> None:
+    """What a Job no longer counts is not left over in the flow's status."""
+    await make_template(ground, "a")
+    await make_template(ground, "b")
+    await make_flow(ground)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, built, now=NOW) as reconcile:
+        await rest(client, reconcile, KEY)
+        await become(ground, "etl-a", "Running")
+        await ground.soon(lambda: _until(reconcile, ground, "Running"))
+        await become(ground, "etl-a", "Completed")
+        await ground.soon(lambda: _until(reconcile, ground, "Completed"))
+
+    conditions = (await state(ground))["conditions"]
+    assert conditions["etl-a"]["taskStatusCount"] == {"t": {"phase": {"Completed": 1}}}
+
+
+async def _until(reconcile: Any, ground: Ground, phase: str) -> bool:
+    """Reconcile; tell whether the flow knows of a phase."""
+    await reconcile(KEY)
+    condition = (await state(ground)).get("conditions", {}).get("etl-a", {})
+    return phase in condition.get("taskStatusCount", {}).get("t", {}).get("phase", {})
+
+
+async def test_another_ones_job_is_left_alone(ground: Ground) -> None:
+    """It counts for nothing in the flow."""
+    await ground.writer.create(JOBS, {"metadata": {"name": "etl-a", "namespace": "default"}, "spec": SPEC})
+    await become(ground, "etl-a", "Completed")
+    await make_template(ground, "a")
+    await make_flow(ground)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, built, now=NOW) as reconcile:
+        await reconcile(KEY)
+
+    assert (await state(ground))["state"]["phase"] == "Pending"
+    assert await jobs(ground) == ["etl-a"]
+
+
+@pytest.mark.parametrize("is_carried_out", [False, True])
+@pytest.mark.parametrize("dies_at", [-1, 0, 1, 2, 3])
+async def test_killed_at_any_write_it_ends_the_same(ground: Ground, dies_at: int, is_carried_out: bool) -> None:
+    """A Job of each template, made once, also when the first is cleared away right after."""
+    await make_template(ground, "a")
+    await make_template(ground, "b")
+    await make_flow(ground)
+    async with MortalClient(ground.client.cluster, component="t") as client:
+        client.dies_at, client.is_carried_out = dies_at, is_carried_out
+        made = []
+        for name in ("a", "b"):
+            await _rest_through(client)
+            made += await jobs(ground)
+            await become(ground, f"etl-{name}", "Completed")
+            await _rest_through(client)
+            await ground.delete(JOBS.path("default", f"etl-{name}"))
+        await _rest_through(client)
+
+    end = await state(ground)
+    assert made == ["etl-a", "etl-b"]
+    assert end["state"]["phase"] == "Succeed"
+    assert sorted(each["name"] for each in end["jobStatusList"]) == ["etl-a", "etl-b"]
+    assert {each["state"] for each in end["jobStatusList"]} == {"Completed"}
+
+
+async def _rest_through(client: MortalClient) -> None:
+    """Reconcile until there is nothing to do, and once more after a death."""
+    for _ in range(2):
+        try:
+            async with life(client, built, now=NOW) as reconcile:
+                await rest(client, reconcile, KEY)
+        except KilledError:
+            continue
+        return
