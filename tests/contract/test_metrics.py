@@ -5,10 +5,12 @@ from pathlib import Path
 
 from prometheus_client import Counter
 
+import controllers.admission.metrics
 import kube.metrics
 from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+MODULES = (kube.metrics, controllers.admission.metrics)
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 
 
@@ -23,10 +25,11 @@ def registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Read the same from the code."""
     shapes = {VOLCANO_PREFIX + name: shape for name, shape in VOLCANO.items()} | dict(OURS)
     found = {name: (shape.kind, shape.labels) for name, shape in shapes.items()}
-    for attribute in kube.metrics.__all__:
-        metric = getattr(kube.metrics, attribute)
-        name = metric._name + ("_total" if isinstance(metric, Counter) else "")
-        found[name] = (metric._type, tuple(metric._labelnames))
+    for module in MODULES:
+        for attribute in module.__all__:
+            metric = getattr(module, attribute)
+            name = metric._name + ("_total" if isinstance(metric, Counter) else "")
+            found[name] = (metric._type, tuple(metric._labelnames))
     return found
 
 
