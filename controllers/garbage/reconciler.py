@@ -1,0 +1,66 @@
+"""Deletes Jobs whose time to live is over. Its keys are Jobs."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from controllers.garbage.expiry import expires_at
+from controllers.kinds import JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from kube.errors import ApiError
+from model.api.batch import Job
+
+__all__ = ["GarbageCollector", "build"]
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controller in."""
+    GarbageCollector(operator, options)
+
+
+class GarbageCollector:
+    """Deletes Jobs that have had their time."""
+
+    name: ClassVar[str] = "garbage"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow Jobs."""
+        self._operator = operator
+        self._jobs: Store[Job] = operator.store(JOBS)
+        operator.reconciler(
+            self, watches=[Watch(resource=JOBS, keys=_keys_of_job)], workers=options.workers_of(self.name)
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Delete a Job, or say when to look again.
+
+        Raises:
+            ApiError: The server refused, or the Job changed in the last moment.
+        """
+        job = self._jobs.get(*key)
+        wait = self._wait(job) if job is not None else None
+        if wait is None or wait > 0:
+            return wait
+        # What we know may be old, and a deletion cannot be taken back: somebody may have prolonged its life.
+        try:
+            fresh = JOBS.decoder.convert(await self._operator.writer.read(JOBS, *key))
+        except ApiError as error:
+            if error.is_not_found:
+                return None
+            raise
+        wait = self._wait(fresh)
+        if wait is None or wait > 0:
+            return wait
+        await self._operator.writer.delete(JOBS, fresh.metadata, propagation="Foreground", is_of_version=True)
+        return None
+
+    def _wait(self, job: Job) -> float | None:
+        """Return the seconds until a Job expires, None where it does not."""
+        moment = expires_at(job)
+        return None if moment is None else moment - self._operator.clock.wall()
+
+
+def _keys_of_job(_: Job | None, new: Job | None) -> Iterable[Key]:
+    return (key_of(new),) if new is not None and expires_at(new) is not None else ()
