@@ -16,7 +16,7 @@ include tools/helm/build.mk
 help:  ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
 	@echo 'kube-apiserver    Build a real control plane for the end-to-end tests (needs Go)'
-	@echo 'helm              Build Helm and promtool for the tests of the chart (needs Go)'
+	@echo 'helm, promtool    Build what the tests of the chart ask (needs Go)'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed (PYTHON=...)' >&2; exit 1; }

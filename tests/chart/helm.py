@@ -21,7 +21,7 @@ Object = dict[str, Any]
 def chart_tool(name: str) -> str:
     """Return the path of `helm` or `promtool`; a test that needs one which is not there is skipped.
 
-    PYROCLAST_REQUIRE_HELM=1 makes that a failure, so that a machine which must prove it cannot forget to.
+    PYROCLAST_REQUIRE_HELM=1 makes that a failure for Helm, so that a machine which must prove it cannot forget to.
     """
     cache = Path(os.environ.get("PYROCLAST_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache if os.environ.get("PYROCLAST_CACHE") else cache / "pyroclast"
@@ -30,9 +30,9 @@ def chart_tool(name: str) -> str:
     found = shutil.which(name)
     if found:
         return found
-    if os.environ.get("PYROCLAST_REQUIRE_HELM") == "1":
-        pytest.fail(f"no {name}: run `make helm`", pytrace=False)
-    pytest.skip(f"no {name}: run `make helm`")
+    if name == "helm" and os.environ.get("PYROCLAST_REQUIRE_HELM") == "1":
+        pytest.fail("no helm: run `make helm`", pytrace=False)
+    pytest.skip(f"no {name}: run `make {name}`")
 
 
 def helm(*arguments: str, kubeconfig: Path | None = None, is_good: bool = True) -> str:
