@@ -12,52 +12,26 @@ from typing import Final
 from model.errors import ConfigError
 from scheduler import flags
 from scheduler.environment import Environment, read_environment
-from scheduler.features import Features, read_gates
+from scheduler.features import read_gates
 from scheduler.flags import FlagKind, flag
+from scheduler.process_options import DEBUG_VERBOSITY, ProcessOptions, process_faults, process_warnings
 
 __all__ = ["DEBUG_VERBOSITY", "WITHOUT_EFFECT", "Options", "ParsedOptions", "parse_options"]
 
-DEBUG_VERBOSITY: Final = 4
-"""Verbosity (`--v`) from which debug lines are logged."""
-
-DEFAULT_LEASE: Final = "volcano"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(ProcessOptions):
     """What the command line and the environment say."""
 
-    master: str = flag(FlagKind.TEXT, "", "Address of the API server; outranks the kubeconfig's.")
-    kubeconfig: str = flag(FlagKind.TEXT, "", "Kubeconfig file; empty: the service account of the pod.")
-    ca_cert_file: str = flag(
-        FlagKind.TEXT, "", "Authority of client certificates; with the next two, the probes are served over TLS."
-    )
-    tls_cert_file: str = flag(FlagKind.TEXT, "", "Certificate of the health server, PEM.")
-    tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
-    lock_object_namespace: str = flag(FlagKind.TEXT, "", "Deprecated: use --leader-elect-resource-namespace.")
     scheduler_name: tuple[str, ...] = flag(
         FlagKind.REPEAT, ("volcano",), "Pods with this schedulerName are ours; may be repeated."
     )
     scheduler_conf: str = flag(FlagKind.TEXT, "", "Configuration file, read again when it changes; empty: built in.")
     schedule_period: float = flag(FlagKind.DURATION, 1.0, "Pause between the end of a cycle and the next.")
     default_queue: str = flag(FlagKind.TEXT, "default", "Queue of groups that name none; made when missing.")
-    version: bool = flag(FlagKind.BOOLEAN, default=False, help="Print the version and leave.")
-    listen_address: str = flag(FlagKind.TEXT, ":8080", "Address of /metrics and /debug.")
-    metrics_tls_cert_file: str = flag(
-        FlagKind.TEXT, "", "Certificate of that address, PEM, read again when it changes; empty: plain HTTP."
-    )
-    metrics_tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
-    metrics_authorization: bool = flag(
-        FlagKind.BOOLEAN,
-        default=False,
-        help="Callers of that address need a token whose account may get the path.",
-    )
-    healthz_address: str = flag(FlagKind.TEXT, ":11251", "Address of /healthz, /livez and /readyz.")
     priority_class: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow priority classes; false: all are 0.")
     plugins_dir: str = flag(FlagKind.TEXT, "", "Folder of plugins, one .py file each; empty: none.")
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
-    enable_healthz: bool = flag(FlagKind.BOOLEAN, default=False, help="Serve the probes.")
-    enable_metrics: bool = flag(FlagKind.BOOLEAN, default=False, help="Serve /metrics.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
     )
@@ -78,18 +52,6 @@ class Options:
         FlagKind.TEXT, "none", "Whether NodeShards limit (hard) or rank (soft) nodes.", choices=("none", "hard", "soft")
     )
     scheduler_sharding_name: str = flag(FlagKind.TEXT, "volcano", "NodeShard of this scheduler.")
-    leader_elect: bool = flag(FlagKind.BOOLEAN, default=True, help="Work only while holding the lease.")
-    leader_elect_lease_duration: float = flag(FlagKind.DURATION, 15.0, "Age at which others may take the lease.")
-    leader_elect_renew_deadline: float = flag(FlagKind.DURATION, 10.0, "Longest time to renew before giving up.")
-    leader_elect_retry_period: float = flag(FlagKind.DURATION, 2.0, "Pause between tries.")
-    leader_elect_resource_lock: str = flag(FlagKind.TEXT, "leases", "Kind of the lock.", choices=("leases",))
-    leader_elect_resource_namespace: str = flag(FlagKind.TEXT, "volcano-system", "Namespace of the lease.")
-    leader_elect_resource_name: str = flag(
-        FlagKind.TEXT, DEFAULT_LEASE, "Name of the lease; does not follow --scheduler-name."
-    )
-    feature_gates: tuple[str, ...] = flag(FlagKind.LIST, (), "`Name=true` or `Name=false`, by commas.")
-    v: int = flag(FlagKind.WHOLE, 0, f"Verbosity; {DEBUG_VERBOSITY} and more logs debug lines.")
-    log_format: str = flag(FlagKind.TEXT, "json", "Form of log lines.", choices=("json", "console"))
     seed: int = flag(FlagKind.WHOLE, 0, "Seed of every choice that is not settled by rules.")
     strict: bool = flag(FlagKind.BOOLEAN, default=False, help="Warnings of the configuration file are faults.")
     ungrouped_pods: str = flag(
@@ -100,20 +62,8 @@ class Options:
         FlagKind.TEXT, "", "File that `pyroclast replay` decides again from; empty: nothing is recorded."
     )
 
-    features: Features = field(default_factory=lambda: Features({}))
-    """Feature gates as read from `feature_gates`."""
     environment: Environment = field(default_factory=Environment)
     """What environment variables say."""
-
-    @property
-    def serves_tls(self) -> bool:
-        """Tell whether the probes are served over TLS."""
-        return bool(self.ca_cert_file and self.tls_cert_file and self.tls_private_key_file)
-
-    @property
-    def lease_namespace(self) -> str:
-        """Namespace of the lease; the deprecated flag outranks the other."""
-        return self.lock_object_namespace or self.leader_elect_resource_namespace
 
     @property
     def component(self) -> str:
@@ -177,12 +127,12 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
     if faults:
         raise ConfigError(*faults)
     ignored = [f"--{name}: without effect: {WITHOUT_EFFECT[name][1]}" for name in dict.fromkeys(reading.ignored)]
-    return ParsedOptions(options=options, warnings=(*ignored, *gate_warnings, *warnings, *_warnings_of(options)))
+    return ParsedOptions(options=options, warnings=(*ignored, *gate_warnings, *warnings, *process_warnings(options)))
 
 
 def _faults_of(options: Options) -> list[str]:
     """Find values that cannot work, or not together."""
-    faults = [*_election_faults(options), *_address_faults(options)]
+    faults = process_faults(options)
     if options.schedule_period < 0:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")
     if options.disable_default_scheduler_config and not options.scheduler_conf:
@@ -193,57 +143,3 @@ def _faults_of(options: Options) -> list[str]:
     if "" in options.scheduler_name:
         faults.append("--scheduler-name: got an empty name")
     return faults
-
-
-def _election_faults(options: Options) -> list[str]:
-    """Refuse times with which two schedulers could lead at once, as client-go does."""
-    if not options.leader_elect:
-        return []
-    lease, deadline, retry = (
-        options.leader_elect_lease_duration,
-        options.leader_elect_renew_deadline,
-        options.leader_elect_retry_period,
-    )
-    jitter = 1.2
-    faults = []
-    if lease < 1:
-        faults.append(f"--leader-elect-lease-duration: got {lease}s, expected 1s or more: leases count whole seconds")
-    if lease <= deadline:
-        faults.append(
-            f"--leader-elect-lease-duration: got {lease}s, expected more than the renew deadline, {deadline}s"
-        )
-    if deadline <= retry * jitter:
-        faults.append(f"--leader-elect-renew-deadline: got {deadline}s, expected more than {jitter} retry periods")
-    if retry <= 0:
-        faults.append(f"--leader-elect-retry-period: got {retry}s, expected more than 0")
-    if not options.leader_elect_resource_name:
-        faults.append("--leader-elect-resource-name: got an empty name")
-    if not options.lease_namespace:
-        faults.append("--leader-elect-resource-namespace: got an empty name")
-    return faults
-
-
-def _address_faults(options: Options) -> list[str]:
-    """Refuse addresses without a port, and tokens without TLS."""
-    faults = []
-    for name, address in (("listen-address", options.listen_address), ("healthz-address", options.healthz_address)):
-        port = address.rpartition(":")[2]
-        if not (":" in address and port.isdecimal() and int(port) < 2**16):
-            faults.append(f"--{name}: got {address!r}, expected host:port or :port")
-    pair = (options.metrics_tls_cert_file, options.metrics_tls_private_key_file)
-    if any(pair) and not all(pair):
-        faults.append("--metrics-tls-cert-file, --metrics-tls-private-key-file: one without the other")
-    if options.metrics_authorization and not all(pair):
-        faults.append("--metrics-authorization: needs --metrics-tls-cert-file: tokens would travel in the clear")
-    return faults
-
-
-def _warnings_of(options: Options) -> list[str]:
-    """Say what is deprecated, or only half given."""
-    warnings = []
-    if options.lock_object_namespace:
-        warnings.append("--lock-object-namespace: deprecated; use --leader-elect-resource-namespace")
-    given = [options.ca_cert_file, options.tls_cert_file, options.tls_private_key_file]
-    if any(given) and not all(given):
-        warnings.append("--ca-cert-file, --tls-cert-file, --tls-private-key-file: TLS needs all three; served without")
-    return warnings
