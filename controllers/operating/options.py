@@ -22,6 +22,8 @@ class ControllerOptions:
     """Replica sets and stateful sets keep their pod groups as they change (gate WorkLoadSupport)."""
     obeys_queue_commands: bool = True
     """Commands open and close queues (gate QueueCommandSync)."""
+    discovery_config_map: tuple[str, str] = ("volcano-system", "volcano-controller-configmap")
+    """Namespace and name of the settings by which HyperNodes are discovered."""
     workers: Mapping[str, int] = field(default_factory=dict)
     """Keys at work at a time, by name of the reconciler."""
 
