@@ -6,19 +6,16 @@ path              listener             answer
 /healthz /livez   --healthz-address    200 while the process lives, 503 when background work dies again and again
 /readyz           --healthz-address    200 once synced and configured, else 503; standbys are ready too
 /metrics          --listen-address     Prometheus' text
-/debug/snapshot   --listen-address     the cluster as seen, a List of objects that `pyroclast simulate` reads
-/debug/explain    --listen-address     `?job=namespace/name`: why a job waits, from the last cycle
-/debug/audit      --listen-address     where the books differ from a rebuild, made now; nowhere, if all is well
+/debug/...        --listen-address     what `Inside.looks` has
 ================  ===================  ==========================================================================
 """
 
 import asyncio
-import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from aiohttp import web
@@ -28,15 +25,18 @@ from kube.reviews import Reviews
 from model.errors import ConfigError
 from scheduler.guarding import MountedCertificate, guard
 from scheduler.metrics import CONTENT_TYPE
-from scheduler.options import Options
+from scheduler.process_options import ProcessOptions
 
-__all__ = ["Endpoints", "Inside", "probes", "tls_context"]
+__all__ = ["Endpoints", "Inside", "Look", "probes", "tls_context"]
 
 _STOP_SECONDS: Final = 5.0
 """Time that answers under way have to finish."""
 
 Check = Callable[[], str | None]
 """Returns why it does not hold, or None when it holds."""
+
+Look = Callable[[web.Request], Awaitable[web.Response]]
+"""Answers people who look inside."""
 
 _log = structlog.get_logger(__name__)
 
@@ -51,18 +51,14 @@ class Inside:
     """What must hold as long as the process lives; where it does not, a fresh process is the remedy."""
     metrics_text: Callable[[], bytes]
     """Takes a while; called in a thread."""
-    snapshot: Callable[[], Awaitable[bytes]]
-    """The cluster as seen, JSON."""
-    explain: Callable[[str], Mapping[str, Any] | None]
-    """What the last cycle said of a job `namespace/name`; None for a job it did not see."""
-    audit: Callable[[], Awaitable[list[str]]]
-    """What differs between the running books and a rebuild."""
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    """More that is served beside the metrics, by path."""
 
 
 class Endpoints:
     """The listeners of one process: made, serving (after `start`), stopped."""
 
-    def __init__(self, options: Options, inside: Inside, reviews: Reviews | None = None) -> None:
+    def __init__(self, options: ProcessOptions, inside: Inside, reviews: Reviews | None = None) -> None:
         """Take what to serve, and who judges callers where that is asked for; nothing is opened yet."""
         self._options, self._inside, self._reviews = options, inside, reviews
         self._following: asyncio.Task[None] | None = None
@@ -84,7 +80,7 @@ class Endpoints:
                 await self._listen("health", options.healthz_address, probes(self._inside), tls)
             except OSError as error:
                 raise ConfigError(f"--healthz-address: {options.healthz_address}: {error.strerror or error}") from error
-        if options.enable_metrics or options.enable_pprof:
+        if options.enable_metrics or self._inside.looks:
             tls = self._metrics_tls()
             try:
                 await self._listen("metrics", options.listen_address, self._metrics_application(), tls)
@@ -119,10 +115,8 @@ class Endpoints:
         application = web.Application(middlewares=self._guards())
         if self._options.enable_metrics:
             application.router.add_get("/metrics", self._metrics)
-        if self._options.enable_pprof:
-            application.router.add_get("/debug/snapshot", self._snapshot)
-            application.router.add_get("/debug/explain", self._explain)
-            application.router.add_get("/debug/audit", self._audit)
+        for path, look in self._inside.looks.items():
+            application.router.add_get(path, look)
         return application
 
     def _guards(self) -> tuple[Middleware, ...]:
@@ -135,20 +129,6 @@ class Endpoints:
     async def _metrics(self, _: web.Request) -> web.Response:
         text = await asyncio.to_thread(self._inside.metrics_text)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
-
-    async def _snapshot(self, _: web.Request) -> web.Response:
-        return web.Response(body=await self._inside.snapshot(), content_type="application/json")
-
-    async def _audit(self, _: web.Request) -> web.Response:
-        differences = await self._inside.audit()
-        return web.Response(text=json.dumps({"differences": differences}) + "\n", content_type="application/json")
-
-    async def _explain(self, request: web.Request) -> web.Response:
-        job = request.query.get("job", "")
-        explained = self._inside.explain(job)
-        if explained is None:
-            return web.Response(status=404, text=f"job {job!r} was not in the last cycle; ask for namespace/name\n")
-        return web.Response(text=json.dumps(explained, indent=1) + "\n", content_type="application/json")
 
 
 def probes(inside: Inside) -> web.Application:
@@ -176,7 +156,7 @@ def _verdict(name: str, checks: Mapping[str, Check]) -> web.Response:
     return web.Response(status=503, text="\n".join([*lines, f"{name} check failed", ""]))
 
 
-def tls_context(options: Options) -> ssl.SSLContext:
+def tls_context(options: ProcessOptions) -> ssl.SSLContext:
     """Return the TLS settings of the probes: 1.2 or newer, a client's certificate verified when it shows one.
 
     Raises:

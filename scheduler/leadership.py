@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from kube.lease import Elector, LeaseOptions
-from scheduler.options import Options
+from scheduler.process_options import ProcessOptions
 
 __all__ = ["Alone", "LeadershipLostError", "lead", "lease_options"]
 
@@ -22,7 +22,7 @@ class Alone:
     is_leader = True
 
 
-def lease_options(options: Options) -> LeaseOptions:
+def lease_options(options: ProcessOptions) -> LeaseOptions:
     """Return the lease that flags name, with an identity of this very process."""
     return LeaseOptions(
         namespace=options.lease_namespace,

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from framework.durations import parse_duration
 from scheduler.logs import Level
-from scheduler.options import DEBUG_VERBOSITY
+from scheduler.process_options import DEBUG_VERBOSITY
 
 __all__ = ["LevelSocket"]
 

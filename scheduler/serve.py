@@ -43,6 +43,7 @@ from scheduler.health import Endpoints, Inside
 from scheduler.leadership import Alone, LeadershipLostError, lead, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
+from scheduler.looking import looks
 from scheduler.metrics import Metrics
 from scheduler.options import Options
 from scheduler.reaching import Trouble, trouble_of
@@ -286,9 +287,9 @@ class _Process:
             checks={"configured": lambda: None, "synced": self._why_unsynced},
             vital={"background": self._why_failing},
             metrics_text=self._metrics.text,
-            snapshot=snapshot,
-            explain=explain,
-            audit=self._cache.audit,
+            looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
+            if self._options.enable_pprof
+            else {},
         )
 
     def _why_unsynced(self) -> str | None:

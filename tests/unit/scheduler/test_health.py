@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kube.reviews import Access, Reviews
 from model.errors import ConfigError
 from scheduler.guarding import MountedCertificate
 from scheduler.health import Endpoints, Inside
+from scheduler.looking import looks
 from scheduler.options import Options
 
 
@@ -39,9 +41,7 @@ class Daemon:
             checks={"synced": lambda: self.unsynced, "configured": lambda: None},
             vital={"background": lambda: self.dying},
             metrics_text=lambda: b"volcano_x 1\n",
-            snapshot=snapshot,
-            explain=self.explanations.get,
-            audit=audit,
+            looks=looks(snapshot=snapshot, explain=self.explanations.get, audit=audit),
         )
 
 
@@ -57,7 +57,6 @@ async def endpoints(daemon: Daemon) -> AsyncIterator[Endpoints]:
     options = Options(
         enable_healthz=True,
         enable_metrics=True,
-        enable_pprof=True,
         listen_address="127.0.0.1:0",
         healthz_address="127.0.0.1:0",
     )
@@ -120,7 +119,7 @@ async def test_explain_answers_for_known_jobs_alone(endpoints: Endpoints, daemon
 
 async def test_nothing_is_served_that_was_not_asked_for(daemon: Daemon) -> None:
     """Without flags no listener is opened."""
-    served = Endpoints(Options(), daemon.inside())
+    served = Endpoints(Options(), replace(daemon.inside(), looks={}))
     await served.start()
 
     assert served.ports == {}
@@ -211,7 +210,6 @@ async def test_metrics_are_served_over_tls_to_those_who_may_read_them(daemon: Da
     served = Endpoints(
         Options(
             enable_metrics=True,
-            enable_pprof=True,
             listen_address="127.0.0.1:0",
             metrics_tls_cert_file=str(certificate),
             metrics_tls_private_key_file=str(key),
