@@ -31,6 +31,7 @@ from emulator.statuses import (
     method_not_allowed,
     not_found,
     not_found_path,
+    too_new,
 )
 from emulator.store import Page, Record, encode
 from emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
@@ -566,13 +567,6 @@ def check_initial_events(call: Call) -> None:
     if call.query.get("resourceVersionMatch") != "NotOlderThan":
         text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         raise list_options_invalid("resourceVersionMatch", text)
-
-
-def too_new(wanted: int, current: int) -> ApiError:
-    """504 for a revision that is still to come."""
-    message = f"Too large resource version: {wanted}, current: {current}"
-    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-    return ApiError(504, "Timeout", f"Timeout: {message}", {"causes": causes}, retry_after=1)
 
 
 def broken(method: str, target: str, error: Exception) -> Reply:

@@ -16,6 +16,7 @@ __all__ = [
     "not_found_path",
     "success",
     "too_many_requests",
+    "too_new",
     "unsupported_media_type",
 ]
 
@@ -169,3 +170,10 @@ def success(details: dict[str, Any] | None = None, code: int = 0) -> dict[str, A
     if code:
         body["code"] = code
     return body
+
+
+def too_new(wanted: int, current: int) -> ApiError:
+    """504 for a revision that is still to come."""
+    message = f"Too large resource version: {wanted}, current: {current}"
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return ApiError(504, "Timeout", f"Timeout: {message}", {"causes": causes}, retry_after=1)

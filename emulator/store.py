@@ -5,9 +5,6 @@ collector has nothing to walk, and reading it again is one `msgspec` pass. What 
 beside it as `facets`. Lists of older revisions are the present with the history undone, so pages are consistent.
 """
 
-import base64
-import binascii
-import json
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +13,8 @@ from typing import Any, Protocol
 import msgspec
 from sortedcontainers import SortedDict
 
-from emulator.statuses import ApiError, bad_request, expired
+from emulator.continuing import read_continue, write_continue
+from emulator.statuses import ApiError, expired, too_new
 
 __all__ = ["ADDED", "DELETED", "MODIFIED", "Collection", "Event", "Page", "Record", "Store", "decode", "encode"]
 
@@ -256,6 +254,9 @@ class Collection:
         start, revision = "", at
         if token:
             revision, start = read_continue(token, namespace)
+            start = f"/{start}" if self._is_cluster_wide else start
+            if revision > self._store.revision:
+                raise too_new(revision, self._store.revision)
         if revision <= 0 or revision >= self._store.revision:
             revision = self._store.revision
             source = self._present(namespace, start)
@@ -272,6 +273,12 @@ class Collection:
                 return Page(records=records, revision=revision, continue_token=next_token, remaining=remaining)
             records.append(record)
         return Page(records=records, revision=revision)
+
+    @property
+    def _is_cluster_wide(self) -> bool:
+        """Whether keys have no namespace; told by what is there."""
+        key = next(iter(self._records), self._history[0].record.key if self._history else "")
+        return key.startswith("/")
 
     def _publish(self, event: Event) -> None:
         history = self._history
@@ -290,7 +297,7 @@ class Collection:
     def _present(self, namespace: str, start: str) -> Iterator[Record]:
         low, high = self._bounds(namespace, start)
         records = self._records
-        for key in records.irange(low or None, high, inclusive=(not start, False)):
+        for key in records.irange(low or None, high, inclusive=(True, False)):
             yield records[key]
 
     def _past(self, namespace: str, start: str, revision: int) -> Iterator[Record]:
@@ -303,8 +310,8 @@ class Collection:
         for event in events:
             undone.setdefault(event.record.key, event.before)
         low, high = self._bounds(namespace, start)
-        keys = {key for key in undone if key > start and key >= low and (high is None or key < high)}
-        keys.update(self._records.irange(low or None, high, inclusive=(not start, False)))
+        keys = {key for key in undone if key >= low and (high is None or key < high)}
+        keys.update(self._records.irange(low or None, high, inclusive=(True, False)))
         for key in sorted(keys):
             record = undone[key] if key in undone else self._records[key]
             if record is not None:
@@ -314,27 +321,6 @@ class Collection:
         _, high = self._bounds(namespace, key)
         end: int = len(self._records) if high is None else self._records.bisect_left(high)
         return max(0, end - int(self._records.bisect_right(key)))
-
-
-def write_continue(revision: int, key: str, namespace: str) -> str:
-    """Make a continue token in the real server's form."""
-    start = key[len(namespace) + 1 :] if namespace else key
-    text = json.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": f"{start}\0"}, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def read_continue(token: str, namespace: str) -> tuple[int, str]:
-    """The revision and the last key of a continue token.
-
-    Raises:
-        ApiError: 400 when it is not one of ours.
-    """
-    try:
-        content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        revision, start = int(content["rv"]), str(content["start"]).rstrip("\0")
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise bad_request("continue key is not valid: not a token of this server") from error
-    return revision, f"{namespace}/{start}" if namespace else start
 
 
 Listener = Callable[[Collection, Event], None]

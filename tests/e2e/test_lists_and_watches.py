@@ -1,5 +1,7 @@
 """Lists in pages, and watches: what a reflector builds on, the same on the emulator and on a real server."""
 
+import base64
+import json
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -99,6 +101,78 @@ def test_pages_are_of_one_moment(client: Client, pods: str) -> None:
 
     assert names(rest["items"]) == ["b", "c"]
     assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+
+
+def token(text: str) -> str:
+    """Return base64 without padding, as continue tokens are."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+NO_VERSION = "server does not recognize this encoded version "
+OF_VERSION = "(version meta.k8s.io/v1)"
+FIELD = "json: cannot unmarshal {} into Go struct field continueToken.{} of type {}"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("!!!", "illegal base64 data at input byte 0"),
+        ("YQYQY", "illegal base64 data at input byte 4"),
+        ("YWI=", "illegal base64 data at input byte 3"),
+        (token("hello"), "invalid character 'h' looking for beginning of value"),
+        (token("{} x"), "invalid character 'x' after top-level value"),
+        (token('{"v":"me'), "unexpected end of JSON input"),
+        (token('{"v" 1}'), "invalid character '1' after object key"),
+        (token('{"v":1 2}'), "invalid character '2' after object key:value pair"),
+        (token("[1 2]"), "invalid character '2' after array element"),
+        (token('{"v":"\\u12g4"}'), "invalid character 'g' in \\u hexadecimal character escape"),
+        (token("[]"), "json: cannot unmarshal array into Go value of type storage.continueToken"),
+        (token('{"v":1}'), FIELD.format("number", "v", "string")),
+        (token('{"rv":1.5}'), FIELD.format("number 1.5", "rv", "int64")),
+        (token('{"start":{},"rv":"1"}'), FIELD.format("object", "start", "string")),
+        (token("null"), NO_VERSION),
+        (token('{"v":"v2"}'), f"{NO_VERSION}v2"),
+        (token('{"v":"meta.k8s.io/v1"}'), f"incorrect encoded start resourceVersion {OF_VERSION}"),
+        (token('{"v":"meta.k8s.io/v1","rv":1}'), f"encoded start key empty {OF_VERSION}"),
+        (token('{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}'), "../a"),
+    ],
+)
+def test_a_continue_token_that_is_none_is_refused(client: Client, given: str, why: str) -> None:
+    """With the words of whoever stumbled over it: base64, JSON, or the list."""
+    answer = client.send("GET", f"/api/v1/namespaces/default/pods?{urlencode({'limit': 2, 'continue': given})}")
+
+    assert answer.refusal == (400, "BadRequest", f"invalid continue token: continue key is not valid: {why}")
+
+
+def test_a_continue_token_names_the_first_key_and_no_future(client: Client, pods: str) -> None:
+    """A page begins at the key itself; a revision that is still to come is a timeout, a negative one is now."""
+    for name in ("a", "b"):
+        make_pod(client, pods, name)
+    fields = {"v": "meta.k8s.io/v1", "rv": -1, "start": "b"}
+
+    page = client.send("GET", f"{pods}?{urlencode({'continue': token(json.dumps(fields))})}").body
+    assert names(page["items"]) == ["b"]
+    later = client.send("GET", f"{pods}?{urlencode({'continue': token(json.dumps({**fields, 'rv': 10**12}))})}")
+    code, reason, message = later.refusal
+    assert (code, reason) == (504, "Timeout")
+    assert message.startswith(f"Timeout: Too large resource version: {10**12}, current: ")
+
+
+def test_pages_of_cluster_wide_objects(client: Client) -> None:
+    """They have no namespace in their keys."""
+    prefix = f"paged-{next(numbers)}"
+    for name in ("a", "b", "c"):
+        body = {"metadata": {"name": f"{prefix}-{name}", "labels": {"pages": prefix}}}
+        client.send("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", **body})
+    query = {"limit": 2, "labelSelector": f"pages={prefix}"}
+
+    first = client.send("GET", f"/api/v1/nodes?{urlencode(query)}").body
+    going_on = {**query, "continue": first["metadata"]["continue"]}
+    rest = client.send("GET", f"/api/v1/nodes?{urlencode(going_on)}").body
+    client.send("DELETE", f"/api/v1/nodes?{urlencode({'labelSelector': query['labelSelector']})}")
+
+    assert [names(page["items"]) for page in (first, rest)] == [[f"{prefix}-a", f"{prefix}-b"], [f"{prefix}-c"]]
+    assert json.loads(base64.urlsafe_b64decode(first["metadata"]["continue"] + "==="))["start"] == f"/{prefix}-b\0"
 
 
 def test_items_of_a_list_do_not_say_what_they_are(client: Client, pods: str) -> None:
