@@ -53,8 +53,8 @@ class Gang:
         session.register(points.SUB_JOB_PIPELINED, self.name, sub_job_pipelined_vote)
         session.register(points.JOB_STARVING, self.name, is_starving)
 
-        def spare(_: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-            return above_minimum(session, candidates), Vote.PERMIT
+        def spare(beneficiary: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+            return above_minimum(session, candidates, beneficiary), Vote.PERMIT
 
         session.register(points.PREEMPTABLE, self.name, spare, alike=True)
         session.register(points.RECLAIMABLE, self.name, spare, alike=True)
@@ -147,8 +147,11 @@ def is_starving(job: SessionJob) -> bool:
     return job.is_starving
 
 
-def above_minimum(session: Session, candidates: Sequence[Task]) -> list[Task]:
-    """Return the candidates that their jobs, roles and sub-groups can spare together, taken in the given order."""
+def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Task) -> list[Task]:
+    """Return the candidates that their jobs, roles and sub-groups can spare together, taken in the given order.
+
+    In its own job a beneficiary makes up for one of its role and sub-group.
+    """
     surplus: dict[JobId, Surplus] = {}
     spared: list[Task] = []
     for task in candidates:
@@ -157,7 +160,7 @@ def above_minimum(session: Session, candidates: Sequence[Task]) -> list[Task]:
             continue
         left = surplus.get(job.id)
         if left is None:
-            left = surplus[job.id] = Surplus(job)
+            left = surplus[job.id] = Surplus(job, beneficiary if beneficiary.job == job.id else None)
         if left.take(task):
             spared.append(task)
     return spared

@@ -19,11 +19,21 @@ ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskSt
 
 
 class Surplus:
-    """What a job has above its minimums, spent task by task; made from the job as it stands, which must not change."""
+    """What a job has above its minimums, spent task by task; made from the job as it stands, which must not change.
+
+    One of its own tasks that takes the place of the victims counts for its role and its sub-job as if it were there: a
+    job that changes one worker for another has as many as before.
+    """
 
     __slots__ = ("_broken", "_job", "_ready", "_roles", "_taken")
 
-    def __init__(self, job: SessionJob) -> None:
+    def __init__(self, job: SessionJob, successor: Task | None = None) -> None:
+        """Begin.
+
+        Args:
+            job: Who loses tasks.
+            successor: The task that takes their place, where it is one of the job's own.
+        """
         self._job = job
         self._ready = job.ready_count
         self._roles: Counter[str] = Counter()
@@ -32,6 +42,11 @@ class Surplus:
         """Tasks taken, by sub-job."""
         self._broken: Counter[str] = Counter()
         """Sub-jobs that have lost their own minimum by that, by group."""
+        if successor is not None and not job.counts_as_placed(successor):
+            self._roles[successor.role] -= 1
+            part = self._part_of(successor)
+            if part is not None:
+                self._taken[part.id] -= 1
 
     def spares(self, task: Task) -> bool:
         """Tell whether the job, its roles and its groups keep their minimums without one more task."""

@@ -57,28 +57,29 @@ class Vetoes(Plain):
 
     # Gangs
 
-    def spares(self, group: Group, gone: Sequence[Pod], pod: Pod) -> bool:
-        """Whether a group has its minimums without a pod when others have gone already."""
+    def spares(self, group: Group, gone: Sequence[Pod], pod: Pod, *, instead: Pod | None = None) -> bool:
+        """Whether a group has its minimums without a pod when others have gone already, and one of its own comes."""
         if group.ready - len(gone) <= group.minimum:
             return False
         least = group.by_role.get(pod.role, 0)
         if group.minimum >= sum(group.by_role.values()) and least > 0:
             gone_of_role = sum(each.role == pod.role for each in gone)
-            if self.role_count(group, pod.role) - gone_of_role <= least:
+            come_of_role = instead is not None and instead.role == pod.role and not group.counts(instead)
+            if self.role_count(group, pod.role) + come_of_role - gone_of_role <= least:
                 return False
         if not any(policy.get("minSubGroups", 0) > 0 for policy in group.policies):
             return True
         parts = self.parts(group)
         policy = next(part.policy for part in parts if pod in part.members)
-        with_it = sum(part.policy == policy and self.stands(part, gone) for part in parts)
-        without = sum(part.policy == policy and self.stands(part, [*gone, pod]) for part in parts)
+        with_it = sum(part.policy == policy and self.stands(part, gone, instead) for part in parts)
+        without = sum(part.policy == policy and self.stands(part, [*gone, pod], instead) for part in parts)
         needed = {each["name"]: each.get("minSubGroups", 0) for each in group.policies}.get(policy, 0)
         return without == with_it or without >= needed
 
     @staticmethod
-    def stands(part: Part, gone: Sequence[Pod]) -> bool:
-        """Whether a part has its minimum without some pods."""
-        counts = [pod for pod in part.members if pod.status in READY or part.group.counts(pod)]
+    def stands(part: Part, gone: Sequence[Pod], come: Pod | None = None) -> bool:
+        """Whether a part has its minimum without some pods and with another one."""
+        counts = [pod for pod in part.members if pod is come or pod.status in READY or part.group.counts(pod)]
         return sum(pod not in gone for pod in counts) >= part.minimum
 
     def can_spare(self, group: Group, pod: Pod) -> bool:
@@ -129,12 +130,13 @@ class Vetoes(Plain):
             )
         ]
 
-    def by_gang(self, _: Pod, candidates: list[Pod]) -> list[Pod]:
-        """What groups can spare together, first come first gone."""
+    def by_gang(self, pod: Pod, candidates: list[Pod]) -> list[Pod]:
+        """What groups can spare together, first come first gone; the beneficiary makes up for one of its own group."""
         gone: list[Pod] = []
         for each in candidates:
             group = self.group_of(each)
-            if self.spares(group, [other for other in gone if other.group == group.key], each):
+            before = [other for other in gone if other.group == group.key]
+            if self.spares(group, before, each, instead=pod if pod.group == group.key else None):
                 gone.append(each)
         return gone
 

@@ -45,6 +45,33 @@ def test_a_job_with_its_minimum_evicts_nobody() -> None:
     assert preempt(scenario).evictions == []
 
 
+INSIDE = (({"name": "gang", "enableJobStarving": False}, "priority", "predicates"),)
+"""A job with its minimum may want more."""
+
+
+def mixed(waits: str) -> Scenario:
+    """One server and two workers run, the server is the least important, and a pod of some role waits."""
+    scenario = ONE_QUEUE.node("n1", cpu=3).job(
+        "mixed", tasks=0, min_available=2, min_by_role={"server": 1, "worker": 1}, queue="q1", phase="Running"
+    )
+    for name, role, priority in (("old", "server", 0), ("w1", "worker", 5), ("w2", "worker", 5)):
+        scenario = scenario.pod(name, job="mixed", role=role, node="n1", priority=priority)
+    return scenario.pod("new", job="mixed", role=waits, priority=5)
+
+
+def test_inside_a_job_a_role_may_change_hands() -> None:
+    """The only server makes room for a more important one: the role has its minimum before and after."""
+    outcome = mixed("server").run("preempt", plugins=INSIDE)
+
+    assert outcome.evictions == ["old"]
+    assert outcome.pipelined == {"new": "n1"}
+
+
+def test_inside_a_job_another_role_gives_nobody() -> None:
+    """A worker does not take the place of the only server."""
+    assert mixed("worker").run("preempt", plugins=INSIDE).evictions == []
+
+
 def test_a_pod_marked_not_preemptable_stays() -> None:
     """Of two equal pods the one goes that may."""
     scenario = low(low(ONE_QUEUE.node("n1", cpu=2), "a", annotations=SPARED), "b")
