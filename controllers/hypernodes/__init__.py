@@ -1,0 +1,5 @@
+"""The HyperNode controller: counts what domains of the network consist of, and finds domains by labels of nodes.
+
+Belongs here: what the members of a HyperNode come to, and which HyperNodes the labels of nodes make. Does not: placing
+by them.
+"""

@@ -1,0 +1,46 @@
+"""What the members of a HyperNode come to."""
+
+from collections.abc import Iterator, Sequence
+
+from controllers.hypernodes.nodes import Node
+from model.api.topology import HyperNode, MemberSelector
+from model.matching.patterns import Names, PatternError, found_in
+from model.matching.selectors import Selector
+
+__all__ = ["depends_on_nodes", "member_names"]
+
+
+def member_names(hyper_node: HyperNode, nodes: Sequence[Node]) -> frozenset[str]:
+    """Return the names that the member selectors give, whether nodes or HyperNodes.
+
+    A name given exactly counts without being looked for; patterns and labels are tried on nodes. A pattern that is
+    none selects nothing.
+    """
+    return frozenset(name for member in hyper_node.spec.members for name in _selected(member.selector, nodes))
+
+
+def depends_on_nodes(hyper_node: HyperNode) -> bool:
+    """Tell whether the members are other ones when nodes come, go or change their labels."""
+    return any(
+        member.selector.regex_match is not None or member.selector.label_match is not None
+        for member in hyper_node.spec.members
+    )
+
+
+def _selected(selector: MemberSelector, nodes: Sequence[Node]) -> Iterator[str]:
+    if selector.exact_match is not None and selector.exact_match.name:
+        yield selector.exact_match.name
+    if selector.regex_match is not None:
+        yield from _found(selector.regex_match.pattern, nodes)
+    labels = selector.label_match
+    if labels is not None and (labels.match_labels or labels.match_expressions):
+        wanted = Selector.of(labels)
+        yield from (node.metadata.name for node in nodes if wanted.matches(node.metadata.labels))
+
+
+def _found(pattern: str, nodes: Sequence[Node]) -> Iterator[str]:
+    try:
+        numbers = found_in(pattern, Names(node.metadata.name for node in nodes))
+    except PatternError:
+        return
+    yield from (nodes[number].metadata.name for number in numbers)

@@ -1,0 +1,116 @@
+"""The HyperNodes that labels of nodes make: nodes of one rack are a domain of tier 1, racks of one row one of tier 2.
+
+A HyperNode that is there for a label keeps its name, also one that Volcano made; new names follow from type and label,
+so that discovering twice makes the same.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from controllers.hypernodes.nodes import Node
+from model.api import names
+from model.api.topology import HyperNode
+
+__all__ = ["SOURCE", "discovered"]
+
+SOURCE: Final = "label"
+"""What the label of discovered HyperNodes says."""
+
+_SUFFIX: Final = 5
+"""Characters that tell domains of a type and tier apart."""
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""Those of Kubernetes' generated names, which spell no words."""
+
+
+@dataclass(slots=True)
+class _Domain:
+    """One value of a label."""
+
+    name: str
+    tier: int
+    key: str
+    value: str
+    members: set[str] = field(default_factory=set)
+
+
+def discovered(
+    types: Mapping[str, tuple[str, ...]], nodes: Sequence[Node], existing: Sequence[HyperNode]
+) -> list[dict[str, Any]]:
+    """Return the HyperNodes that there should be.
+
+    Args:
+        types: Labels by type of network, the narrowest domain first. A label in two types makes one domain, named for
+            the first type.
+        nodes: All nodes. Of one that lacks a label, this domain and the wider ones of the type know nothing.
+        existing: All HyperNodes, whoever made them.
+    """
+    naming = _Naming(existing)
+    domains: dict[tuple[int, str, str], _Domain] = {}
+    for type_, keys in types.items():
+        for node in nodes:
+            member = node.metadata.name
+            for tier, key, value in _chain(keys, node.metadata.labels):
+                place = (tier, key, value)
+                domain = domains.get(place)
+                if domain is None:
+                    domain = domains[place] = _Domain(naming.name(type_, tier, key, value), tier, key, value)
+                domain.members.add(member)
+                member = domain.name
+    return [_manifest(domain) for domain in sorted(domains.values(), key=lambda domain: domain.name)]
+
+
+def _chain(keys: Sequence[str], labels: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Give the domains that a node is in, as far as its labels go."""
+    for tier, key in enumerate(keys, start=1):
+        value = labels.get(key)
+        if value is None:
+            return
+        yield tier, key, value
+
+
+class _Naming:
+    """Finds names: those that are in use for a label, or free ones."""
+
+    def __init__(self, existing: Sequence[HyperNode]) -> None:
+        self._taken = {hyper_node.metadata.name for hyper_node in existing}
+        self._ours: dict[tuple[str, str], list[str]] = {}
+        for hyper_node in sorted(existing, key=lambda each: each.metadata.name):
+            labels = hyper_node.metadata.labels
+            if labels.get(names.NETWORK_TOPOLOGY_SOURCE) == SOURCE:
+                for key, value in labels.items():
+                    self._ours.setdefault((key, value), []).append(hyper_node.metadata.name)
+
+    def name(self, type_: str, tier: int, key: str, value: str) -> str:
+        """Return the name of a domain."""
+        prefix = f"hypernode-{re.sub('[^a-z0-9.-]', '-', type_.lower())}-tier{tier}-"
+        in_use = next((name for name in self._ours.get((key, value), ()) if name.startswith(prefix)), None)
+        if in_use is not None:
+            return in_use
+        salt = 0
+        while (name := prefix + _suffix(f"{type_}/{tier}/{key}/{value}/{salt}")) in self._taken:
+            salt += 1
+        self._taken.add(name)
+        return name
+
+
+def _suffix(text: str) -> str:
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest())
+    return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_SUFFIX))
+
+
+def _manifest(domain: _Domain) -> dict[str, Any]:
+    type_ = "Node" if domain.tier == 1 else "HyperNode"
+    return {
+        "metadata": {
+            "name": domain.name,
+            "labels": {names.NETWORK_TOPOLOGY_SOURCE: SOURCE, domain.key: domain.value},
+        },
+        "spec": {
+            "tier": domain.tier,
+            "tierName": domain.key,
+            "members": [{"type": type_, "selector": {"exactMatch": {"name": name}}} for name in sorted(domain.members)],
+        },
+    }

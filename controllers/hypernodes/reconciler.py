@@ -1,0 +1,178 @@
+"""Keeps the statuses of HyperNodes, and the HyperNodes that labels of nodes make."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from controllers.hypernodes.counting import depends_on_nodes, member_names
+from controllers.hypernodes.labelled import SOURCE, discovered
+from controllers.hypernodes.nodes import NODES, Node
+from controllers.hypernodes.settings import DiscoverySettings, read_settings
+from controllers.kinds import HYPER_NODES
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from kube.errors import ApiError
+from kube.events import Regarding
+from model.api import names
+from model.api.topology import HyperNode
+
+__all__ = ["NodeCounts", "TopologyDiscovery", "build"]
+
+_SETTINGS_KEY: Final = "volcano-controller.conf"
+_LOOK_SECONDS: Final = 15.0
+"""Between two looks at the settings, which are one object and rarely change."""
+_DISCOVERY: Final[Key] = ("", SOURCE)
+_BY_SELECTOR: Final = "selector"
+_NODES_COUNT: Final = "nodes"
+
+
+def build(operator: Operator, options: ControllerOptions) -> None:
+    """Plug the controllers in."""
+    NodeCounts(operator, options)
+    TopologyDiscovery(operator, options)
+
+
+class NodeCounts:
+    """Writes how many members HyperNodes have. Its keys are HyperNodes."""
+
+    name: ClassVar[str] = "hypernode"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow HyperNodes and nodes."""
+        self._operator = operator
+        self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
+        self._nodes: Store[Node] = operator.store(NODES)
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=HYPER_NODES, keys=_own_key),
+                Watch(resource=NODES, keys=self._keys_of_node),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Count the members of a HyperNode.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        hyper_node = self._hyper_nodes.get(*key)
+        if hyper_node is None or hyper_node.metadata.deletion_timestamp:
+            return None
+        count = len(member_names(hyper_node, self._nodes.values()))
+        if count != hyper_node.status.node_count:
+            change = {"status": {"nodeCount": count}}
+            await self._operator.writer.merge(HYPER_NODES, hyper_node.metadata, change, subresource="status")
+        return None
+
+    def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
+        """A node concerns the HyperNodes that look for nodes, unless it only beats its heart."""
+        if not _is_relabelled(old, new):
+            return ()
+        return [key_of(hyper_node) for hyper_node in self._hyper_nodes.by(_BY_SELECTOR, _NODES_COUNT)]
+
+
+class TopologyDiscovery:
+    """Makes the HyperNodes that labels of nodes ask for. It has one key."""
+
+    name: ClassVar[str] = "topology-discovery"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow HyperNodes and nodes."""
+        self._operator = operator
+        self._place = options.discovery_config_map
+        self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
+        self._nodes: Store[Node] = operator.store(NODES)
+        queue = operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=HYPER_NODES, keys=_key_of_discovery),
+                Watch(resource=NODES, keys=lambda old, new: [_DISCOVERY] if _is_relabelled(old, new) else ()),
+            ],
+            workers=1,
+        )
+        # Settings may come to a cluster that has neither nodes nor HyperNodes yet.
+        queue.add(_DISCOVERY)
+
+    async def reconcile(self, _: Key) -> float | None:
+        """Bring discovered HyperNodes and labels together.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        settings = await self._settings()
+        if settings.types is not None and settings.is_sound:
+            await self._apply(discovered(settings.types, self._nodes.values(), self._hyper_nodes.values()))
+        return _LOOK_SECONDS
+
+    async def _settings(self) -> DiscoverySettings:
+        """Read the settings, and tell what is wrong with them; without settings there is nothing to discover."""
+        namespace, name = self._place
+        try:
+            config_map = await self._operator.client.request_json(
+                "GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+            )
+        except ApiError as error:
+            if error.is_not_found:
+                return DiscoverySettings()
+            raise
+        settings = read_settings((config_map.get("data") or {}).get(_SETTINGS_KEY, ""))
+        about = Regarding(
+            api_version="v1",
+            kind="ConfigMap",
+            namespace=namespace,
+            name=name,
+            uid=config_map["metadata"].get("uid", ""),
+        )
+        for fault in settings.faults:
+            self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
+        return settings
+
+    async def _apply(self, wanted: list[dict[str, Any]]) -> None:
+        """Create, change and delete, so that there are those wanted and no others from this source."""
+        for manifest in wanted:
+            await self._ensure(manifest)
+        kept = {manifest["metadata"]["name"] for manifest in wanted}
+        for hyper_node in self._hyper_nodes.values():
+            if _is_discovered(hyper_node) and hyper_node.metadata.name not in kept:
+                await self._operator.writer.delete(HYPER_NODES, hyper_node.metadata)
+
+    async def _ensure(self, manifest: dict[str, Any]) -> None:
+        """Create a HyperNode, or make it what it should be."""
+        there = self._hyper_nodes.get("", manifest["metadata"]["name"])
+        if there is None:
+            # One that was made meanwhile is looked at when the store shows it.
+            await self._operator.writer.create(HYPER_NODES, manifest)
+            return
+        wanted = msgspec.convert(manifest, HyperNode)
+        if wanted.spec != there.spec or not wanted.metadata.labels.items() <= there.metadata.labels.items():
+            change = {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
+            await self._operator.writer.merge(HYPER_NODES, there.metadata, change)
+
+
+def _is_discovered(hyper_node: HyperNode) -> bool:
+    return hyper_node.metadata.labels.get(names.NETWORK_TOPOLOGY_SOURCE) == SOURCE
+
+
+def _selectors_of(hyper_node: HyperNode) -> Iterable[str]:
+    return (_NODES_COUNT,) if depends_on_nodes(hyper_node) else ()
+
+
+def _is_relabelled(old: Node | None, new: Node | None) -> bool:
+    """Tell whether a node came, went, or has other labels."""
+    return old is None or new is None or old.metadata.labels != new.metadata.labels
+
+
+def _own_key(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:
+    return [key_of(each) for each in (new or old,) if each is not None]
+
+
+def _key_of_discovery(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:
+    """A discovered HyperNode that somebody changed or deleted is mended; its status is no such change."""
+    if old is not None and new is not None and (old.spec, old.metadata.labels) == (new.spec, new.metadata.labels):
+        return ()
+    return (_DISCOVERY,) if any(each is not None and _is_discovered(each) for each in (old, new)) else ()
