@@ -1,6 +1,6 @@
 """Plugins that spare pods, where nobody asks them: a tier is asked for victims only when those before it name none."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from framework.configuration import PluginOption, Profile
@@ -17,6 +17,14 @@ SPARING: Final[Mapping[str, str]] = {
 }
 """Plugins that are there to spare pods, and whom they spare."""
 
+SPARING_FROM: Final[Mapping[str, tuple[str, str]]] = {
+    "capacity": ("gangreclaim", "pods of queues that have no more than they deserve"),
+}
+"""Plugins without which one action would evict whoever it likes: that action, and whom they spare from it.
+
+Other actions have a first answer that leaves the choice to a later tier in most clusters: gang names nobody there.
+"""
+
 FLAGS: Final[Mapping[str, str | None]] = {
     "preempt": "enablePreemptable",
     "reclaim": "enableReclaimable",
@@ -31,14 +39,19 @@ def lint_vetoes(profile: Profile) -> Iterator[Finding]:
     for number, tier in enumerate(profile.tiers):
         for option in tier:
             if option.plugin in SPARING:
-                yield from _passed_by(option, number, profile)
+                yield from _passed_by(option, number, profile, FLAGS, SPARING[option.plugin])
+            elif option.plugin in SPARING_FROM:
+                action, spared = SPARING_FROM[option.plugin]
+                yield from _passed_by(option, number, profile, (action,), spared)
 
 
-def _passed_by(option: PluginOption, number: int, profile: Profile) -> Iterator[Finding]:
-    """Yield one finding for each tier that, first of all, answers before this plugin is asked."""
+def _passed_by(
+    option: PluginOption, number: int, profile: Profile, concerned: Collection[str], spared: str
+) -> Iterator[Finding]:
+    """Yield one finding for each tier that, first of all, answers before this plugin is asked in actions concerned."""
     actions_by_tier: dict[int, list[str]] = {}
     for action in profile.actions:
-        if action in FLAGS and _names_victims(option, action):
+        if action in concerned and _names_victims(option, action):
             first = next(
                 n for n, tier in enumerate(profile.tiers) if any(_names_victims(each, action) for each in tier)
             )
@@ -48,7 +61,7 @@ def _passed_by(option: PluginOption, number: int, profile: Profile) -> Iterator[
         namers = [each.instance for each in profile.tiers[first] if any(_names_victims(each, act) for act in actions)]
         message = (
             f"tiers[{number}] is asked for victims of {', '.join(actions)} only when tiers[{first}] "
-            f"({', '.join(namers)}) names none, so {SPARING[option.plugin]} are evicted all the same; "
+            f"({', '.join(namers)}) names none, so {spared} are evicted all the same; "
             f"move {option.instance} to tiers[{first}]"
         )
         yield Finding(Severity.WARNING, option.path, message)
