@@ -65,7 +65,7 @@ def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> di
         ObjectError: A template asks for amounts that are no quantities.
     """
     wanted = _adjusted(job, priorities)
-    as_is = msgspec.to_builtins(group.spec)
+    as_is = msgspec.json.decode(msgspec.json.encode(group.spec))
     seen = {name: as_is.get(name, _empty(wanted[name])) for name in _ADJUSTED}
     if _equal_amounts(seen["minResources"], wanted["minResources"]):
         seen["minResources"] = wanted["minResources"]

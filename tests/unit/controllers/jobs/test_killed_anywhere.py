@@ -77,11 +77,11 @@ def happen(world: World, what: tuple[Any, ...]) -> None:
     match what:
         case ("run",):
             for name in names:
-                if world.pod(name).get("status", {}).get("phase", "Pending") == "Pending":
+                if world.pod(name)["status"]["phase"] == "Pending":
                     world.set_pod(name, "Running")
         case ("succeed" | "fail" | "fail badly" | "evict" | "restarts" as how, number) if names:
             name = names[number % len(names)]
-            is_over = world.pod(name).get("status", {}).get("phase") in {"Succeeded", "Failed"}
+            is_over = world.pod(name)["status"]["phase"] in {"Succeeded", "Failed"}
             if how == "evict":
                 world.evict(name)
             elif not is_over and how == "restarts":
@@ -100,10 +100,6 @@ def happen(world: World, what: tuple[Any, ...]) -> None:
             world.reap()
         case ("unknown",) if world.group() is not None:
             world.set_group("Unknown")
-    for name in world.pods():
-        pod = world.pod(name)
-        if not pod.get("status"):
-            world.put("pods", {**copy.deepcopy(pod), "status": {"phase": "Pending"}})
 
 
 def live(spec: Json, story: list[tuple[Any, ...]], deaths: list[list[tuple[int, bool]]], *, is_graceful: bool) -> World:

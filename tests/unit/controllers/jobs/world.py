@@ -266,6 +266,8 @@ class World:
         metadata["resourceVersion"] = str(self.revision)
         metadata.setdefault("uid", f"{plural}-{metadata['name']}-{self.revision}")
         metadata.setdefault("creationTimestamp", time_text(self.clock.now))
+        if plural == "pods":
+            whole.setdefault("status", {"phase": "Pending"})
         changed_spec = before is None or before.get("spec") != whole.get("spec")
         metadata["generation"] = metadata.get("generation", 0) + changed_spec
         self.objects[at] = whole

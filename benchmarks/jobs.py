@@ -1,0 +1,150 @@
+"""Jobs from creation to completion: `python -m benchmarks.jobs [--jobs N] [--pods N]`.
+
+The emulator with hollow nodes, the daemon and the Job controller are processes of their own (the controller is this
+one); Jobs are created as fast as the server takes them. Reported are the time until all have completed, looks at Jobs a
+second, what the controller spent of a core and its memory. All four share the machine's cores.
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvloop
+
+from benchmarks.results import describe_machine
+from controllers.jobs.reconciler import build
+from controllers.kinds import JOBS
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from emulator.hollow.kubelets import DURATION
+from kube.client import Client
+from kube.configuration import ClusterOptions, connect
+
+NAMESPACE = "default"
+WAIT_SECONDS = 1800.0
+WORKERS = 16
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.jobs", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1000, help="Jobs to run (default: %(default)s)")
+    parser.add_argument("--pods", type=int, default=10, help="pods of each (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long a pod runs (default: %(default)s)")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(describe_machine())
+        print(uvloop.run(measure(Path(folder), given.jobs, given.pods, given.seconds)))
+
+
+async def measure(folder: Path, jobs: int, pods: int, seconds: float) -> str:
+    """Run all Jobs to completion; say what it took."""
+    kubeconfig = folder / "kubeconfig"
+    emulator = ("emulator", f"--kubeconfig={kubeconfig}", "--hollow-nodes=200", "--history=200000")
+    daemon = ("scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--schedule-period=100ms")
+    with running(folder, *emulator):
+        while not kubeconfig.exists():  # noqa: ASYNC110  # a process that tells nobody
+            await asyncio.sleep(0.1)
+        cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
+        with running(folder, *daemon):
+            async with Client(cluster, component="benchmark", timeout=60.0) as client:
+                return await controlled(client, jobs, pods, seconds)
+
+
+async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> str:
+    """Control Jobs in this process until all have completed."""
+    operator = Operator(client, component="benchmark")
+    build(operator, ControllerOptions(workers={"job": WORKERS}))
+    work = asyncio.create_task(operator.run())
+    try:
+        await operator.synced()
+        store = operator.store(JOBS)
+        before = resident_megabytes()
+        begun, spent = time.perf_counter(), time.process_time()
+        await create(client, jobs, pods, seconds)
+        created = time.perf_counter() - begun
+        async with asyncio.timeout(WAIT_SECONDS):
+            while sum(job.status.state.phase == "Completed" for job in store.values()) < jobs:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+        took, used = time.perf_counter() - begun, time.process_time() - spent
+        queue = operator.queues["job"]
+        looks = reconciles()
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+    return (
+        f"{jobs} Jobs of {pods} pods: created in {created:.1f} s, all completed after {took:.1f} s "
+        f"({jobs / took:.1f} Jobs/s, {jobs * pods / took:.0f} pods/s); {looks} looks, {looks / took:.0f}/s, "
+        f"{used / looks * 1000:.2f} ms of processor each; controller {used:.1f} s of a core; memory {before:.0f} MB "
+        f"before, {resident_megabytes():.0f} MB after; {queue.depth} keys left"
+    )
+
+
+async def create(client: Client, jobs: int, pods: int, seconds: float) -> None:
+    """Create the Jobs, some at a time."""
+    waiting = iter(range(jobs))
+
+    async def work() -> None:
+        for number in waiting:
+            body = msgspec.json.encode(job(number, pods, seconds))
+            await client.request("POST", JOBS.collection(NAMESPACE), body=body)
+
+    await asyncio.gather(*(work() for _ in range(4)))
+
+
+def job(number: int, pods: int, seconds: float) -> dict[str, Any]:
+    """Describe a Job."""
+    container = {"name": "main", "image": "busybox", "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}
+    template = {
+        "metadata": {"annotations": {DURATION: str(seconds)}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {"name": f"job-{number}"},
+        "spec": {
+            "schedulerName": "volcano",
+            "minAvailable": pods,
+            "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
+            "tasks": [{"name": "worker", "replicas": pods, "minAvailable": pods, "template": template}],
+        },
+    }
+
+
+@contextmanager
+def running(folder: Path, command: str, *flags: str) -> Iterator[None]:
+    """Run one of our commands beside this process."""
+    with (folder / f"{command}.log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "scheduler", command, *flags], stdout=log, stderr=log)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def reconciles() -> int:
+    """Count the looks at Jobs so far."""
+    from controllers.operating.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
+
+    return int(sum(RECONCILES.labels("job", result)._value.get() for result in ("done", "failed")))  # noqa: SLF001
+
+
+def resident_megabytes() -> float:
+    """Return the memory of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Commands: each is carried out once, whatever happens in between."""
+
+import pytest
+
+from tests.unit.controllers.jobs.world import NAMESPACE, World
+
+
+def running() -> World:
+    """Bring a Job to Running."""
+    world = World()
+    world.job()
+    world.run()
+    world.set_pods("Running")
+    world.run()
+    return world
+
+
+def commands(world: World) -> list[str]:
+    """Name the Commands that are there."""
+    return [at[2] for at in world.objects if at[0] == "commands"]
+
+
+@pytest.mark.parametrize(
+    ("action", "phase"), [("AbortJob", "Aborted"), ("TerminateJob", "Terminated"), ("CompleteJob", "Completed")]
+)
+def test_stops(action: str, phase: str) -> None:
+    """The Job stops, the Command is gone, an event tells."""
+    world = running()
+    world.command(action)
+    world.run()
+    assert world.phase() == phase
+    assert commands(world) == []
+    assert "CommandIssued" in world.reasons()
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+@pytest.mark.parametrize("write", range(1, 12))
+def test_a_restart_is_done_once(write: int, *, is_taken: bool) -> None:
+    """Killed at whichever write, the Job restarts once."""
+    world = running()
+    world.command("RestartJob")
+    world.kills = {world.writes + write: is_taken}
+    world.run()
+    assert world.status()["retryCount"] == 1
+    assert world.status()["version"] == 1
+    assert commands(world) == []
+
+
+def test_one_after_the_other() -> None:
+    """Two Commands are two retries."""
+    world = running()
+    world.command("RestartJob")
+    world.command("RestartJob")
+    world.run()
+    assert world.status()["version"] == 2
+    assert commands(world) == []
+
+
+def test_a_command_for_another_incarnation_is_dropped() -> None:
+    """It was for a Job of the same name that is gone."""
+    world = running()
+    world.command("AbortJob", uid="another")
+    world.run()
+    assert world.phase() == "Running"
+    assert commands(world) == []
+
+
+@pytest.mark.parametrize("action", ["RestartTask", "Dance"])
+def test_what_cannot_be_done_is_told(action: str) -> None:
+    """A Command names no task, so restarting one is not for it; Volcano counts a retry and restarts nothing."""
+    world = running()
+    world.command(action)
+    world.run()
+    assert (world.phase(), world.status().get("retryCount", 0)) == ("Running", 0)
+    assert commands(world) == []
+    assert ("Warning", "CommandIssued") in {event[:2] for event in world.events}
+
+
+def test_commands_for_a_job_that_is_gone_are_dropped() -> None:
+    """Nobody else would."""
+    world = running()
+    world.command("AbortJob")
+    world.remove("jobs", NAMESPACE, "job")
+    world.run()
+    assert commands(world) == []
