@@ -4,12 +4,13 @@ Queues take turns by their share; a queue that has had enough is left out. Of a 
 tasks are placed in order until it is ready. A ready job's places are committed, and a job with tasks left gets its next
 turn after the others; a job that only waits for room being released keeps its places for this cycle; an attempt that
 leads to neither is undone before the next job is looked at. A gang that is ready only if its best-effort members count
-is committed when those are placed too: by backfill, or at the end of this action where backfill is not configured.
+is committed when those are placed too: by backfill, or at the end of this action where backfill is not configured, or
+where others could be evicted for that gang before its turn comes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from actions.allocating_in_domains import DomainSearch, goes_by_domains
 from actions.allocating_parts import place_part, place_parts
@@ -25,6 +26,8 @@ from model.jobs import JobPhase
 from model.refusals import Refusal
 
 __all__ = ["Allocate"]
+
+EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +60,14 @@ class Allocate:
             order.return_queue(queue)
         for job in behind_gates:
             job.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
-        if "backfill" not in session.profile.actions:
+        if not backfill_follows(session.profile.actions):
             complete_deferred(session)
+
+
+def backfill_follows(actions: Sequence[str]) -> bool:
+    """Tell whether backfill comes, and before any action that could evict for gangs which only wait for backfill."""
+    rest = actions[actions.index(Allocate.name) + 1 :]
+    return "backfill" in rest and EVICTING.isdisjoint(rest[: rest.index("backfill")])
 
 
 def workable_jobs(session: Session) -> Iterator[SessionJob]:
