@@ -6,13 +6,16 @@ from collections.abc import Iterator
 import msgspec
 
 from cache.audit import differences
-from framework.cycle import run_cycle
+from framework.cycle import Silent, open_plugins, run_cycle
+from framework.holding import hold_promised_room
 from framework.memory import Memory, Settled
+from framework.session import Session
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from model.tasks import TaskStatus
 from tests.laws.living.configurations import in_force, with_looks
-from tests.laws.living.inspecting import Inspector
+from tests.laws.living.inspecting import Inspector, headroom_of
 from tests.laws.living.laws import Laws, Seen
 from tests.laws.living.world import World
 
@@ -40,6 +43,8 @@ class Decider:
     def __init__(self, world: World) -> None:
         self.world = world
         self.laws = Laws(world)
+        self._inspector: Inspector | None = None
+        """Of the cycle under way, where it was inspected."""
 
     def cycle(self, *, seed: int, refused: float = 0.0, lingering: float = 0.0) -> tuple[Plan, ...]:
         """Decide and let it happen; returns what was decided.
@@ -60,6 +65,8 @@ class Decider:
         broken += _failed(report)
         if report.plans != fresh.plans:
             broken.append(f"what is remembered changes decisions: {_told(report)}, without {_told(fresh)}")
+        if self._inspector is not None and "capacity" in world.setting.plugins:
+            broken += self._miscounted(self._inspector.headroom, report)
         seen = Seen(before=before, after=world.cluster.snapshot(), report=report)
         broken += self.laws.broken(seen)
         world.log.append(f"cycle: {_told(report)}")
@@ -95,7 +102,7 @@ class Decider:
 
         A cycle that evicts is always inspected.
         """
-        world = self.world
+        world, self._inspector = self.world, None
         memory = None if world.memory is None else msgspec.structs.replace(world.memory, quiet_snapshot=-1)
         plain, registry = in_force(world.setting, world.generation)
 
@@ -113,10 +120,31 @@ class Decider:
             broken += _differs("objects in another order", msgspec.to_builtins(report), msgspec.to_builtins(turned))
         if way == 2 or any(plan.evictions for plan in report.plans):
             held = {task: node for places in report.pipelined.values() for task, node in places.items()}
-            inspector = Inspector(report.plans, held, chance.randrange(2**32))
+            inspector = self._inspector = Inspector(report.plans, held, chance.randrange(2**32))
             inspected, _ = decide(before, inspector)
             broken += [*_differs("being inspected", _told(report), _told(inspected)), *inspector.broken]
         return report, broken
+
+    def _miscounted(self, headroom: dict[str, list[int]], report: CycleReport) -> Iterator[str]:
+        """Compare what queues have left with a session that begins now, where the same places are held in it."""
+        world = self.world
+        configuration, registry = in_force(world.setting, world.generation)
+        session = Session(
+            world.cluster.snapshot(),
+            configuration.profiles[0],
+            cycle=0,
+            generation=world.generation,
+            now=world.now,
+            seed=0,
+            outside={},
+            committed=lambda _: None,
+            settled=Settled(),
+        )
+        open_plugins(session, configuration.profiles[0], registry, Silent())
+        hold_promised_room(session, () if world.memory is None else world.memory.promises)
+        held = {task.id for job in session.jobs() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
+        if held == {task for places in report.pipelined.values() for task in places}:
+            yield from _differs("queues have left", headroom, headroom_of(session))
 
 
 def _differs(what: str, one: object, other: object) -> Iterator[str]:

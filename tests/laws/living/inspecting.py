@@ -14,7 +14,7 @@ from model.tasks import ALLOCATED_STATUSES, TaskStatus
 from tests.laws.clusters import act_at_random, picture
 from tests.laws.test_evictions_are_plans import is_placed, works
 
-__all__ = ["WITHOUT_BENEFICIARY", "Inspector"]
+__all__ = ["WITHOUT_BENEFICIARY", "Inspector", "headroom_of"]
 
 WITHOUT_BENEFICIARY = "shuffle"
 TAKES_ROOM = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
@@ -30,6 +30,8 @@ class Inspector:
         self._chance = random.Random(seed)
         self._looks = 0
         self.broken: list[str] = []
+        self.headroom: dict[str, list[int]] = {}
+        """What queues have left at the end of the cycle; see `headroom_of`."""
 
     def execute(self, session: Session) -> None:
         """Look."""
@@ -42,6 +44,8 @@ class Inspector:
             found += self._unneeded(session, plans)
         if self._chance.random() < 0.3 and any(job.tasks for job in session.jobs()):
             found += self._not_undone(session)
+        if not following:
+            self.headroom = headroom_of(session)
         self.broken += [f"before {following or 'the end'}: {each}" for each in found]
 
     def _not_undone(self, session: Session) -> Iterator[str]:
@@ -86,6 +90,13 @@ def _all_intact(session: Session, plan: Plan) -> bool:
     """Tell whether every job that lost something, but the beneficiary, has its minimums or nothing left."""
     losers: set[JobId] = {each.job for each in plan.evictions if each.job is not None and each.job != plan.job}
     return all((job := session.job(loser)) is not None and is_intact(job) for loser in losers)
+
+
+def headroom_of(session: Session) -> dict[str, list[int]]:
+    """Return by queue how many tasks of each kind it may take yet; queues count alike however they came to that."""
+    kinds = {task.template.number: task for job in session.jobs() for task in job.tasks.values()}
+    tasks = [kinds[number] for number in sorted(kinds)]
+    return {name: [session.headroom(session.queue(name), task, 100) for task in tasks] for name in session.queues}
 
 
 def wrong_sums(session: Session) -> Iterator[str]:

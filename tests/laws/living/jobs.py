@@ -34,6 +34,8 @@ class Wish:
     """Size of its sub-groups, each within a rack where `tier` is not 0; 0 for none."""
     light: int = 0
     """Further tasks that ask for nothing."""
+    says_what_it_needs: bool = False
+    """Whether the gate of its queue holds it back while its minimum is not there."""
     is_spared: bool = False
     """Whether its pods must not be evicted."""
 
@@ -81,6 +83,7 @@ def random_wish(chance: random.Random) -> Wish:
         tier=chance.randint(1, 2) if special == "tier" else chance.randint(0, 1) * (special == "parts"),
         has_roles=special == "roles",
         part_size=part_size,
+        says_what_it_needs=chance.random() < 0.2,
         light=chance.randint(1, 2) if special == "light" else 0,
         is_spared=special == "spared",
     )
@@ -95,7 +98,7 @@ def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
         queue=wish.queue,
         priority_class=wish.priority,
         min_by_role=wish.min_by_role,
-        min_resources={name: amount * wish.minimum for name, amount in wish.request.items()},
+        min_resources=_needs(wish) if wish.says_what_it_needs else None,
         group=_topology(wish),
     )
     for number in range(wish.total):
@@ -111,6 +114,10 @@ def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
             spec={"preemptionPolicy": "Never"} if wish.priority == "meek" else None,
         )
     return [{**each, "metadata": {**each["metadata"], "creationTimestamp": created}} for each in scenario.objects]
+
+
+def _needs(wish: Wish) -> Mapping[str, int]:
+    return {name: amount * wish.minimum for name, amount in wish.request.items()}
 
 
 def _topology(wish: Wish) -> Mapping[str, Any]:

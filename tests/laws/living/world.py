@@ -182,6 +182,15 @@ class World:
     def _pods_of(self, name: str) -> list[wire.Pod]:
         return [pod for pod in self.cluster.pods() if pod.metadata.labels.get("job") == name]
 
+    def untold_pods(self) -> list[str]:
+        """Return the pods that wait and were not told why."""
+        return [
+            pod.metadata.name
+            for pod in self.cluster.pods()
+            if not pod.spec.node_name
+            and not any(each.type == "PodScheduled" and each.message for each in pod.status.conditions)
+        ]
+
     # Nodes ------------------------------------------------------------------------------------------------------------
 
     def lose_node(self, pick: int) -> None:
