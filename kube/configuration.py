@@ -67,6 +67,12 @@ class Cluster:
         """Who is spoken to, and where that was read: address, file and context."""
         return f"{self.server} ({self._origin()})"
 
+    @property
+    def namespace(self) -> str:
+        """Namespace that the context names; empty where it names none."""
+        context = {} if self._loader is None else self._loader.current_context["context"]
+        return str(context["namespace"]) if "namespace" in context else ""
+
     async def authorization(self, *, renew: bool = False) -> str | None:
         """Return the `Authorization` header, asking its source again when it may have changed.
 
@@ -133,7 +139,8 @@ class Cluster:
         if self._loader is None or not self._has_exec_plugin():
             # An exec plugin's loader is kept: it knows until when its token is good.
             self._loader = await loading.load_kube_config(  # type: ignore[no-untyped-call]  # untyped library
-                config_file=self._options.kubeconfig or None,
+                # Asked for here: the library read the environment when it was imported.
+                config_file=self._options.kubeconfig or os.environ.get("KUBECONFIG") or None,
                 context=self._options.context or None,
                 client_configuration=found,
                 persist_config=False,

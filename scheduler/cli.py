@@ -41,6 +41,9 @@ COMMANDS: Final[Mapping[str, Command]] = {
         module="scheduler.commands.scheduler",
         signals=(signal.SIGUSR1, signal.SIGUSR2),
     ),
+    "controllers": Command(
+        about="serve pod groups, queues, Jobs and admission: the controllers", module="scheduler.commands.controllers"
+    ),
     "emulator": Command(
         about="serve a Kubernetes API in memory, with hollow nodes", module="scheduler.commands.emulator"
     ),
@@ -51,6 +54,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "migrate": Command(
         about="say what of a Volcano installation would behave differently: migrate check",
         module="scheduler.commands.migrate",
+    ),
+    "queue": Command(about="queues: list, get, create, open, close, delete", module="scheduler.commands.people.queues"),
+    "job": Command(about="jobs: list, view, run, suspend, resume, delete", module="scheduler.commands.people.jobs"),
+    "completion": Command(
+        about="print a script for bash, zsh or fish that completes commands, flags and names",
+        module="scheduler.commands.people.completion",
     ),
     "version": Command(about="print the version", module="scheduler.commands.version"),
 }

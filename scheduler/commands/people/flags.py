@@ -1,0 +1,75 @@
+"""Flags that several commands share, named as kubectl and vcctl name them."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from model.quantity import QuantityError, parse
+
+__all__ = ["add_cluster", "add_names", "add_namespace", "add_output", "amounts", "names_of", "program"]
+
+OUTPUTS: Final = ("json", "yaml", "name", "wide")
+
+
+def program() -> str:
+    """Return how we were called: as a plugin of kubectl, or by our own name."""
+    return "kubectl pyroclast" if Path(sys.argv[0]).name.startswith("kubectl") else "pyroclast"
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Say which cluster."""
+    group = parser.add_argument_group("cluster")
+    group.add_argument("-k", "--kubeconfig", default="", metavar="FILE", help="kubeconfig; else as kubectl finds it")
+    group.add_argument("--context", default="", metavar="NAME", help="context of the kubeconfig")
+    group.add_argument("-s", "--server", "--master", default="", metavar="URL", help="address of the API server")
+
+
+def add_namespace(parser: argparse.ArgumentParser, *, has_all: bool = False) -> None:
+    """Say which namespace."""
+    parser.add_argument("-n", "--namespace", default="", metavar="NAME", help="namespace; else that of the context")
+    if has_all:
+        parser.add_argument("-A", "--all-namespaces", action="store_true", help="look in all namespaces")
+
+
+def add_output(parser: argparse.ArgumentParser, *, has_table: bool = True) -> None:
+    """Say in which form."""
+    choices = OUTPUTS if has_table else OUTPUTS[:-1]
+    parser.add_argument("-o", "--output", choices=choices, default="", help=f"one of {', '.join(choices)}")
+    if has_table:
+        parser.add_argument("--no-headers", action="store_true", help="leave the headings out")
+
+
+def add_names(parser: argparse.ArgumentParser, kind: str, *, is_optional: bool = False) -> None:
+    """Say which objects, by position or, as with vcctl, by `--name`."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"name of a {kind}")
+    parser.add_argument("-N", "--name", dest="named", action="append", default=[], help=f"name of a {kind}, as NAME")
+    parser.set_defaults(kind=kind, needs_names=not is_optional, parser=parser)
+
+
+def names_of(given: argparse.Namespace) -> list[str]:
+    """Return the names given; none is a fault of the command line where one is needed."""
+    names = [*given.names, *given.named]
+    if not names and given.needs_names:
+        given.parser.error(f"the name of a {given.kind} is needed")
+    return names
+
+
+def amounts(text: str) -> Mapping[str, str]:
+    """Read amounts by resource name: `cpu=4,memory=8Gi`.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no such thing.
+    """
+    found = {}
+    for part in text.split(",") if text else ():
+        name, sign, amount = part.partition("=")
+        if not (name and sign):
+            raise argparse.ArgumentTypeError(f"invalid argument syntax {part}, expected <resource>=<value>")
+        try:
+            parse(amount)
+        except QuantityError as error:
+            raise argparse.ArgumentTypeError(f"{name}: {error}") from error
+        found[name] = amount
+    return found

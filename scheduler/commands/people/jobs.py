@@ -1,0 +1,219 @@
+"""`pyroclast job`: list, view, run, suspend, resume and delete jobs."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from controllers.kinds import JOBS
+from kube.resources import Resource
+from model.api.batch import Job
+from model.api.bus import Action
+from model.api.names import DEFAULT_SCHEDULER, JOB_TYPE
+from model.errors import ConfigError
+from scheduler.commands.people.ages import age
+from scheduler.commands.people.flags import (
+    add_cluster,
+    add_names,
+    add_namespace,
+    add_output,
+    amounts,
+    names_of,
+    program,
+)
+from scheduler.commands.people.printing import Column, Object, deleted, reference, table
+from scheduler.commands.people.running import job_of_flags, jobs_of_file
+from scheduler.commands.people.showing import fetch, show_made, show_objects
+from scheduler.commands.people.speaking import Speaker, say, speak
+from scheduler.commands.people.viewing import description, events_of
+
+__all__ = ["columns", "main", "parser"]
+
+_EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
+_AMOUNTS: Final = "cpu=1000m,memory=100Mi"
+
+
+def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
+    """Return the columns of jobs; ages are up to `now`."""
+    namespace: tuple[Column[Job], ...] = (Column(heading="NAMESPACE", cell=lambda job: job.metadata.namespace),)
+    return (
+        *(namespace if has_namespace else ()),
+        Column(heading="NAME", cell=lambda job: job.metadata.name),
+        Column(heading="PHASE", cell=lambda job: job.status.state.phase),
+        Column(heading="JOBTYPE", cell=lambda job: job.metadata.labels.get(JOB_TYPE, "Batch")),
+        Column(heading="REPLICAS", cell=lambda job: sum(task.replicas for task in job.spec.tasks)),
+        Column(heading="MIN", cell=lambda job: job.status.min_available or job.spec.min_available),
+        Column(heading="PENDING", cell=lambda job: job.status.pending),
+        Column(heading="RUNNING", cell=lambda job: job.status.running),
+        Column(heading="SUCCEEDED", cell=lambda job: job.status.succeeded),
+        Column(heading="FAILED", cell=lambda job: job.status.failed),
+        Column(heading="UNKNOWN", cell=lambda job: job.status.unknown),
+        Column(heading="RETRYCOUNT", cell=lambda job: job.status.retry_count),
+        Column(heading="AGE", cell=lambda job: age(job.metadata.creation_timestamp, now)),
+        Column(heading="QUEUE", cell=lambda job: job.spec.queue, is_wide=True),
+        Column(heading="SCHEDULER", cell=lambda job: job.spec.scheduler_name, is_wide=True),
+        Column(heading="PRIORITYCLASS", cell=lambda job: job.spec.priority_class_name, is_wide=True),
+        Column(heading="CREATION", cell=lambda job: job.metadata.creation_timestamp, is_wide=True),
+    )
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+async def show(given: argparse.Namespace, speaker: Speaker) -> None:
+    """List jobs."""
+    if given.all_namespaces and names_of(given):
+        raise ConfigError("a resource cannot be retrieved by name across all namespaces")
+    found = [each for each in await fetch(given, speaker, JOBS) if _is_meant(given, each)]
+
+    def as_table() -> str:
+        shown = columns(datetime.now(UTC), has_namespace=given.all_namespaces)
+        is_wide = given.output == "wide"
+        return table(shown, speaker.decoded(JOBS, found), is_wide=is_wide, has_headings=not given.no_headers)
+
+    show_objects(given, speaker, JOBS, found, as_table)
+
+
+def _is_meant(given: argparse.Namespace, job: Object) -> bool:
+    spec = job.get("spec") or {}
+    return given.queue in {"", spec.get("queue")} and given.scheduler in {"", spec.get("schedulerName")}
+
+
+async def view(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Describe jobs."""
+    if given.output:
+        show_objects(given, speaker, JOBS, await fetch(given, speaker, JOBS), str)
+        return
+    texts: list[str] = []
+
+    async def describe(name: str) -> None:
+        found = await speaker.get(JOBS, name)
+        events = events_of(found, await speaker.all_of(_EVENTS))
+        texts.extend(description(job, events, datetime.now(UTC)) for job in speaker.decoded(JOBS, [found]))
+
+    await speaker.each(JOBS, names_of(given), describe)
+    if texts:
+        say("\n\n\n".join(texts))
+
+
+async def run(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Create jobs."""
+    jobs = jobs_of_file(given.filename) if given.filename else [job_of_flags(given, name) for name in names_of(given)]
+    for job in jobs:
+        namespace = _namespace(job, given.namespace) or speaker.namespace
+        show_made(given, JOBS, await speaker.create(JOBS, job, namespace=namespace))
+
+
+def _namespace(job: Object, asked: str) -> str:
+    """Return the namespace that a manifest names; another than the one asked for is a mistake."""
+    own = job["metadata"].get("namespace") or ""
+    if asked and own and own != asked:
+        raise ConfigError(
+            f'the namespace from the provided object "{own}" does not match the namespace "{asked}". '
+            f"You must pass '--namespace={own}' to perform this operation."
+        )
+    return str(own)
+
+
+async def delete(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Delete jobs, and with them their pods."""
+
+    async def remove(name: str) -> None:
+        await speaker.delete(JOBS, name)
+        say(deleted(JOBS, name))
+
+    await speaker.each(JOBS, names_of(given), remove)
+
+
+async def command(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Ask the controllers to suspend or resume jobs."""
+
+    async def ask(name: str) -> None:
+        await speaker.command(JOBS, name, given.action)
+        say(f"{reference(JOBS, name)} {given.word} requested")
+
+    await speaker.each(JOBS, names_of(given), ask)
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `pyroclast job`."""
+    root = argparse.ArgumentParser(prog=f"{program()} job", description="Jobs of batch.volcano.sh.")
+    actions = root.add_subparsers(required=True, metavar="ACTION")
+    for name, about, build in _ACTIONS:
+        one = actions.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        build(one)
+        add_cluster(one)
+    return root
+
+
+def _build_list(one: argparse.ArgumentParser) -> None:
+    add_names(one, "job", is_optional=True)
+    add_namespace(one, has_all=True)
+    one.add_argument("-l", "--selector", default="", metavar="LABELS", help="jobs with these labels alone")
+    one.add_argument("-q", "--queue", default="", help="jobs of this queue alone")
+    one.add_argument("-S", "--scheduler", default="", help="jobs of this scheduler alone")
+    add_output(one)
+    one.set_defaults(act=show)
+
+
+def _build_view(one: argparse.ArgumentParser) -> None:
+    add_names(one, "job")
+    add_namespace(one)
+    add_output(one, has_table=False)
+    one.set_defaults(act=view)
+
+
+def _build_run(one: argparse.ArgumentParser) -> None:
+    add_names(one, "job")
+    add_namespace(one)
+    one.add_argument(
+        "-f", "--filename", default="", metavar="FILE", help="manifest of jobs, YAML or JSON; - reads them"
+    )
+    one.add_argument("-i", "--image", default="busybox", help="image of the container; busybox by default")
+    one.add_argument("-m", "--min", type=int, default=1, help="pods that must be able to run together; 1 by default")
+    one.add_argument("-r", "--replicas", type=int, default=1, help="pods; 1 by default")
+    one.add_argument(
+        "-R", "--requests", type=amounts, default=_AMOUNTS, help=f"requests of a pod; {_AMOUNTS} by default"
+    )
+    one.add_argument("-L", "--limits", type=amounts, default=_AMOUNTS, help=f"limits of a pod; {_AMOUNTS} by default")
+    one.add_argument("-S", "--scheduler", default=DEFAULT_SCHEDULER, help=f"scheduler; {DEFAULT_SCHEDULER} by default")
+    one.add_argument("-q", "--queue", default="", help="queue; the default queue without it")
+    one.add_argument(
+        "--command", nargs=argparse.REMAINDER, default=[], help="what the container runs: the rest of the line"
+    )
+    add_output(one, has_table=False)
+    one.set_defaults(act=run)
+
+
+def _build_delete(one: argparse.ArgumentParser) -> None:
+    add_names(one, "job")
+    add_namespace(one)
+    one.set_defaults(act=delete)
+
+
+def _build_command(one: argparse.ArgumentParser, *, word: str, action: Action) -> None:
+    add_names(one, "job")
+    add_namespace(one)
+    one.set_defaults(act=command, word=word, action=action)
+
+
+_ACTIONS: Final[Sequence[tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = (
+    ("list", "list jobs", _build_list),
+    ("view", "describe jobs, with their events", _build_view),
+    ("run", "create jobs from flags or a manifest", _build_run),
+    ("suspend", "ask the controllers to abort jobs", partial(_build_command, word="suspend", action=Action.ABORT_JOB)),
+    ("resume", "ask the controllers to resume jobs", partial(_build_command, word="resume", action=Action.RESUME_JOB)),
+    ("delete", "delete jobs and their pods", _build_delete),
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command on jobs."""
+    given = parser().parse_args(arguments)
+    if not getattr(given, "filename", ""):
+        names_of(given)
+    return speak(given, JOBS, partial(given.act, given))

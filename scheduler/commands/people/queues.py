@@ -1,0 +1,206 @@
+"""`pyroclast queue`: list, show, make, open, close and delete queues."""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from controllers.kinds import POD_GROUPS, QUEUES
+from model.api.bus import Action
+from model.api.names import DEFAULT_QUEUE
+from model.api.scheduling import DequeueStrategy, PodGroup, PodGroupPhase, Queue, QueueState
+from scheduler.commands.people.ages import age
+from scheduler.commands.people.flags import (
+    add_cluster,
+    add_names,
+    add_output,
+    amounts,
+    names_of,
+    program,
+)
+from scheduler.commands.people.printing import Column, Object, deleted, reference, table
+from scheduler.commands.people.showing import fetch, show_made, show_objects
+from scheduler.commands.people.speaking import Speaker, say, speak
+
+__all__ = ["Row", "columns", "main", "parser", "rows"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A queue and its gangs."""
+
+    queue: Queue
+    gangs: Mapping[str, int]
+    """Number of gangs by phase."""
+
+
+def rows(queues: Sequence[Queue], groups: Sequence[PodGroup]) -> list[Row]:
+    """Count the gangs of each queue: what controllers write into its status may lag behind."""
+    by_queue: dict[str, Counter[str]] = {queue.metadata.name: Counter() for queue in queues}
+    for group in groups:
+        counts = by_queue.get(group.spec.queue or DEFAULT_QUEUE)
+        if counts is not None:
+            counts[group.status.phase or PodGroupPhase.PENDING.value] += 1
+    return [Row(queue=queue, gangs=by_queue[queue.metadata.name]) for queue in queues]
+
+
+def columns(now: datetime) -> tuple[Column[Row], ...]:
+    """Return the columns of queues; ages are up to `now`."""
+    return (
+        Column(heading="NAME", cell=lambda row: row.queue.metadata.name),
+        Column(heading="WEIGHT", cell=lambda row: row.queue.spec.weight),
+        # A queue to which no controller came yet takes gangs.
+        Column(heading="STATE", cell=lambda row: row.queue.status.state or QueueState.OPEN.value),
+        Column(heading="PARENT", cell=lambda row: row.queue.spec.parent),
+        *(
+            Column(heading=phase.upper(), cell=partial(_gangs, phase=phase.value))
+            for phase in (
+                PodGroupPhase.INQUEUE,
+                PodGroupPhase.PENDING,
+                PodGroupPhase.RUNNING,
+                PodGroupPhase.UNKNOWN,
+                PodGroupPhase.COMPLETED,
+            )
+        ),
+        Column(heading="AGE", cell=lambda row: age(row.queue.metadata.creation_timestamp, now), is_wide=True),
+        Column(heading="PRIORITY", cell=lambda row: row.queue.spec.priority, is_wide=True),
+        Column(heading="RECLAIMABLE", cell=lambda row: _flag(row.queue.spec.reclaimable), is_wide=True),
+        Column(heading="CAPABILITY", cell=lambda row: _amounts(row.queue.spec.capability), is_wide=True),
+        Column(heading="DESERVED", cell=lambda row: _amounts(row.queue.spec.deserved), is_wide=True),
+        Column(heading="GUARANTEE", cell=lambda row: _amounts(row.queue.spec.guarantee.resource), is_wide=True),
+        Column(heading="ALLOCATED", cell=lambda row: _amounts(row.queue.status.allocated), is_wide=True),
+    )
+
+
+def _gangs(row: Row, phase: str) -> int:
+    return row.gangs.get(phase, 0)
+
+
+def _flag(value: bool | None) -> str:
+    return "" if value is None else str(value).lower()
+
+
+def _amounts(amounts: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={amounts[name]}" for name in sorted(amounts))
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+async def show(given: argparse.Namespace, speaker: Speaker) -> None:
+    """List all queues, or those named."""
+    found = await fetch(given, speaker, QUEUES)
+    groups = [] if given.output in {"json", "yaml", "name"} else await speaker.all_of(POD_GROUPS, namespace="")
+
+    def as_table() -> str:
+        shown = rows(speaker.decoded(QUEUES, found), speaker.decoded(POD_GROUPS, groups))
+        is_wide = given.output == "wide"
+        return table(columns(datetime.now(UTC)), shown, is_wide=is_wide, has_headings=not given.no_headers)
+
+    show_objects(given, speaker, QUEUES, found, as_table)
+
+
+async def create(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Make queues."""
+    spec: Object = {"weight": given.weight}
+    said = {
+        "parent": given.parent,
+        "capability": given.capability,
+        "deserved": given.deserved,
+        "guarantee": {"resource": given.guarantee} if given.guarantee else None,
+        "priority": given.priority,
+        "reclaimable": given.reclaimable,
+        "dequeueStrategy": given.dequeue_strategy,
+        "type": given.type,
+    }
+    spec |= {name: value for name, value in said.items() if value not in (None, "", {})}
+
+    async def make(name: str) -> None:
+        head = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind}
+        made = await speaker.create(QUEUES, {**head, "metadata": {"name": name}, "spec": spec})
+        show_made(given, QUEUES, made)
+
+    await speaker.each(QUEUES, names_of(given), make)
+
+
+async def delete(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Delete queues."""
+
+    async def remove(name: str) -> None:
+        await speaker.delete(QUEUES, name)
+        say(deleted(QUEUES, name))
+
+    await speaker.each(QUEUES, names_of(given), remove)
+
+
+async def command(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Ask the controllers to open or close queues."""
+
+    async def ask(name: str) -> None:
+        await speaker.command(QUEUES, name, given.action)
+        say(f"{reference(QUEUES, name)} {given.word} requested")
+
+    await speaker.each(QUEUES, names_of(given), ask)
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `pyroclast queue`."""
+    root = argparse.ArgumentParser(prog=f"{program()} queue", description="Queues of the cluster.")
+    actions = root.add_subparsers(required=True, metavar="ACTION")
+
+    one = actions.add_parser("list", help="list queues", description="List all queues, with their gangs by phase.")
+    add_names(one, "queue", is_optional=True)
+    add_output(one)
+    one.set_defaults(act=show)
+
+    one = actions.add_parser("get", help="show queues by name", description="Show queues by name; all without one.")
+    add_names(one, "queue", is_optional=True)
+    add_output(one)
+    one.set_defaults(act=show)
+
+    one = actions.add_parser("create", help="make queues", description="Make queues, all with the same settings.")
+    add_names(one, "queue")
+    _add_settings(one)
+    add_output(one, has_table=False)
+    one.set_defaults(act=create)
+
+    for word, action in (("open", Action.OPEN_QUEUE), ("close", Action.CLOSE_QUEUE)):
+        about = f"ask the controllers to {word} queues"
+        one = actions.add_parser(word, help=about, description=f"{about.capitalize()}.")
+        add_names(one, "queue")
+        one.set_defaults(act=command, word=word, action=action)
+
+    one = actions.add_parser("delete", help="delete queues", description="Delete queues.")
+    add_names(one, "queue")
+    one.set_defaults(act=delete)
+
+    for each in actions.choices.values():
+        add_cluster(each)
+    return root
+
+
+def _add_settings(one: argparse.ArgumentParser) -> None:
+    one.add_argument("-w", "--weight", type=int, default=1, help="share among its siblings, 1 to 65535; 1 by default")
+    one.add_argument("--parent", default="", metavar="QUEUE", help="queue above it; the root queue by default")
+    one.add_argument("--capability", type=amounts, metavar="AMOUNTS", help="most it may use: cpu=4,memory=8Gi")
+    one.add_argument("--deserved", type=amounts, metavar="AMOUNTS", help="its share")
+    one.add_argument("--guarantee", type=amounts, metavar="AMOUNTS", help="what is kept free for it")
+    one.add_argument("--priority", type=int, help="queues with a higher number are served earlier")
+    one.add_argument(
+        "--reclaimable", action=argparse.BooleanOptionalAction, help="whether others may take back what it borrowed"
+    )
+    one.add_argument("--dequeue-strategy", choices=[*DequeueStrategy], default="", help="what a blocked head does")
+    one.add_argument("--type", default="", help="free text for the operator")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command on queues."""
+    given = parser().parse_args(arguments)
+    names_of(given)
+    return speak(given, QUEUES, partial(given.act, given))

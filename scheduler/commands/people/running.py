@@ -1,0 +1,73 @@
+"""Jobs to run: from flags, as vcctl makes them, or from manifests."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from controllers.kinds import JOBS
+from model.errors import ConfigError
+from scheduler.commands.people.printing import Object
+
+__all__ = ["job_of_flags", "jobs_of_file"]
+
+_LABEL: Final = "job.volcano.sh"
+"""On pods of jobs that were made from flags: the name of the job."""
+
+
+def job_of_flags(given: argparse.Namespace, name: str) -> Object:
+    """Return a job of one task with one container."""
+    container: Object = {
+        "name": name,
+        "image": given.image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": _resources(given.requests, given.limits),
+    }
+    if given.command:
+        container["command"] = given.command
+    template = {
+        "metadata": {"name": name, "labels": {_LABEL: name}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    spec: Object = {
+        "schedulerName": given.scheduler,
+        "minAvailable": given.min,
+        "tasks": [{"name": "default0", "replicas": given.replicas, "template": template}],
+    }
+    if given.queue:
+        spec["queue"] = given.queue
+    return {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> Object:
+    parts = {"requests": dict(requests), "limits": dict(limits)}
+    return {name: part for name, part in parts.items() if part}
+
+
+def jobs_of_file(path: str) -> list[Object]:
+    """Read the jobs of a manifest, YAML or JSON; `-` is standard input.
+
+    Raises:
+        ConfigError: It cannot be read, or holds something else.
+    """
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        documents = [document for document in yaml.safe_load_all(text) if document is not None]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if not documents:
+        raise ConfigError(f"{path}: no objects passed to create")
+    return [_job(document, path) for document in documents]
+
+
+def _job(document: Any, path: str) -> Object:
+    found = (document.get("apiVersion"), document.get("kind")) if isinstance(document, dict) else (None, None)
+    if found != (JOBS.api_version, JOBS.kind):
+        raise ConfigError(f"{path}: got {found[1]} of {found[0]}, expected {JOBS.kind} of {JOBS.api_version}")
+    if not isinstance(document.get("metadata"), dict):
+        raise ConfigError(f"{path}: metadata is missing")
+    job: Object = document
+    return job
