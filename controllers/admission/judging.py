@@ -72,6 +72,8 @@ class Service:
     operations: tuple[str, ...]
     mutation: Mutation | None = None
     validation: Validation | None = None
+    warnings: Callable[[Object], tuple[str, ...]] | None = None
+    """What to say of an object that is allowed."""
     reads_queues: bool = False
     reads_namespace: bool = False
 
@@ -98,8 +100,9 @@ def judge(service: Service, review: Review, policy: Policy, known: Known) -> Ver
         faults = service.validation(review, policy, known) if service.validation is not None else ()
     except RecursionError:
         return Verdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
+    warnings = service.warnings(review.object) if service.warnings is not None and not faults else ()
     is_blind = service.reads_queues and known.lookups is None
-    return Verdict(faults=faults, warnings=(_UNREAD,) if is_blind else ())
+    return Verdict(faults=faults, warnings=(*((_UNREAD,) if is_blind else ()), *warnings))
 
 
 def _old(review: Review) -> Object | None:
@@ -149,6 +152,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             resource="jobs",
             operations=_CHANGES,
             validation=_by(jobs.faults_of),
+            warnings=jobs.warnings_of,
             reads_queues=True,
         ),
         Service(

@@ -6,7 +6,7 @@ An authority takes over without a moment in which the API server trusts the wron
                          ▲                                    │ a day later
                          └── next signs, the old one is trusted until it ends ──┘
 
-The serving certificate is renewed after two thirds of its life, when names change, and when its authority does.
+The serving certificate is renewed after two thirds of its life, when names are missing, and when its authority changes.
 """
 
 from collections.abc import Sequence
@@ -63,13 +63,11 @@ def renewed(material: Material, names: Sequence[str], now: datetime, lives: Live
     elif following is None and authority.is_due(now):
         following = make_authority(now, lives.authority)
     serving = material.serving
-    if (
-        serving is None
-        or serving.is_due(now)
-        or serving.names() != frozenset(names)
-        or not serving.is_signed_by(authority)
-    ):
+    if serving is None or serving.is_due(now) or not serving.is_signed_by(authority):
         serving = issue(authority, names, now, lives.serving)
+    elif not serving.names().issuperset(names):
+        # Replicas before and after an upgrade may go by different names: one must not take those of the other.
+        serving = issue(authority, (*names, *sorted(serving.names().difference(names))), now, lives.serving)
     changed = replace(material, authority=authority, next_authority=following, serving=serving)
     return replace(changed, trusted=_trusted(changed, now))
 

@@ -4,7 +4,6 @@ The rules are Volcano's, its words are in the messages; docs/admission.md lists 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from controllers.admission.faults import Fault
@@ -21,27 +20,16 @@ from controllers.admission.rules.queue_use import queue_use_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.templates import template_faults
 from controllers.admission.rules.topology import topology_faults
-from controllers.jobs.plugins.flags import flag, parse
+from controllers.jobs.plugins.mpi import Mpi
+from controllers.jobs.plugins.registry import PLUGINS, plugin_faults
 from model.api.batch import Job, JobSpec, TaskSpec
 from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, DEFAULT_TASK
 
-__all__ = ["PLUGINS", "defaulted", "faults_of"]
-
-PLUGINS: Final = ("env", "hcclrank", "mpi", "pytorch", "ray", "ssh", "svc", "tensorflow")
-"""Job plugins that there are."""
+__all__ = ["defaulted", "faults_of", "warnings_of"]
 
 _MAX_RETRY: Final = 3
 _NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
 """Plugins whose pods find each other by the names that `svc` gives."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MpiFlags:
-    """Arguments of the plugin mpi, as far as a rule is about them."""
-
-    master: str = flag("master", "master")
-    worker: str = flag("worker", "worker")
-    port: int = flag("port", 22)
 
 
 def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER) -> list[Patch]:
@@ -85,6 +73,16 @@ def faults_of(
         lookups: The queues; without them nothing is said about queues.
     """
     return tuple(_faults(job, old, lookups))
+
+
+def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
+    """Return what the user of a Job that is in order should know: arguments of plugins that will not work.
+
+    Args:
+        job: The Job, as JSON or as its struct.
+    """
+    known = read(Job, job)
+    return () if isinstance(known, Fault) else tuple(fault.message for fault in plugin_faults(known))
 
 
 def _faults(
@@ -184,11 +182,11 @@ def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
             yield Fault(
                 field="spec.plugins",
                 value=name,
-                expected=f"one of {', '.join(PLUGINS)}",
+                expected=f"one of {', '.join(sorted(PLUGINS))}",
                 rule=f"unable to find job plugin: {name}",
             )
     if "mpi" in spec.plugins:
-        master = parse(_MpiFlags, "mpi", spec.plugins["mpi"])[0].master
+        master = Mpi(spec.plugins["mpi"]).flags.master
         if all(task.name != master for task in spec.tasks):
             yield Fault(
                 field="spec.plugins.mpi",

@@ -85,14 +85,19 @@ def test_a_certificate_is_renewed_after_two_thirds_of_its_life() -> None:
     assert (second.authority, second.trusted) == (first.authority, first.trusted)
 
 
-def test_other_names_need_another_certificate() -> None:
-    """At once."""
+def test_names_that_are_missing_are_added_at_once() -> None:
+    """Replicas that go by different names, as during an upgrade, do not take turns; the next renewal forgets."""
     first = renewed(Material(), NAMES, NOW, LIVES)
 
     second = renewed(first, ("other.svc",), NOW, LIVES)
+    again = renewed(second, NAMES, NOW, LIVES)
+    later = renewed(second, ("other.svc",), NOW + timedelta(days=60), LIVES)
 
     assert second.serving is not None
-    assert second.serving.names() == {"other.svc"}
+    assert second.serving.names() == {"other.svc", *NAMES}
+    assert again == second
+    assert later.serving is not None
+    assert later.serving.names() == {"other.svc"}
 
 
 def test_an_authority_takes_over_without_a_gap() -> None:
