@@ -1,7 +1,7 @@
 """Inspecting: an action that looks at a session between the others, tries things, and leaves it as it was."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -59,18 +59,23 @@ class Inspector:
     def _unneeded(self, session: Session, plans: Sequence[Plan]) -> Iterator[str]:
         """No victim can be taken out of a plan, nor all of a job's, without somebody losing his place."""
         nominated = {place.task for plan in plans for place in plan.nominations}
+        beside = {task: node for task, node in self._held.items() if task not in nominated}
         with session.statement() as whole:
-            for task, node in self._held.items():
-                if task not in nominated and task in _pending(session):  # held beside the plans, on what was free
-                    is_placed(session, whole, task, node, evicts=True)
             for plan in plans:
                 for spared in _choices(plan):
                     kept = [each for each in plan.evictions if each not in spared]
-                    with session.statement() as trial:
-                        if works(session, trial, plan, kept) and _all_intact(session, plan):
-                            yield f"{plan.action} for {plan.job}: {[each.name for each in spared]} need not have gone"
+                    # what is held beside the plans, on free room or on what they leave, may have come before or after
+                    if all(self._does(session, plan, kept, held) for held in ({}, beside)):
+                        yield f"{plan.action} for {plan.job}: {[each.name for each in spared]} need not have gone"
                 if not works(session, whole, plan, plan.evictions):
                     yield f"{plan.action} for {plan.job} cannot be repeated"
+
+    def _does(self, session: Session, plan: Plan, victims: Sequence[Eviction], held: Mapping[TaskId, NodeName]) -> bool:
+        """Tell whether some victims are enough for a plan, where others hold places, and leave every gang intact."""
+        with session.statement() as trial:
+            for task in sorted(held.keys() & _pending(session)):
+                is_placed(session, trial, task, held[task], evicts=True)
+            return works(session, trial, plan, victims) and _all_intact(session, plan)
 
 
 def _pending(session: Session) -> set[TaskId]:
