@@ -189,16 +189,22 @@ class _Calendar:
 
     def last_until(self, seconds: int, *, after: int) -> int | None:
         """Halve the span until the last time in it is found: the first one after the latest moment that has one."""
-        if (self.first_after(after) or seconds + 1) > seconds:
-            return None
-        low, high = after, seconds
+        found = self._first_within(after, seconds)
+        # Hardly ever is more than one time due since the last look.
+        if found is None or self._first_within(found, seconds) is None:
+            return found
+        low, high = found, seconds
         while high - low > 1:
             middle = (low + high) // 2
-            if (self.first_after(middle) or seconds + 1) <= seconds:
-                low = middle
-            else:
+            if self._first_within(middle, seconds) is None:
                 high = middle
+            else:
+                low = middle
         return self.first_after(low)
+
+    def _first_within(self, after: int, until: int) -> int | None:
+        found = self.first_after(after)
+        return found if found is not None and found <= until else None
 
     def count_until(self, seconds: int, *, after: int, most: int) -> int:
         """Count one by one."""

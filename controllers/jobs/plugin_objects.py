@@ -4,6 +4,7 @@ They are looked at when pods are to be made, and once for each spec; watching ev
 ours would be a great right for little use.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -67,7 +68,8 @@ class PluginObjects:
             return
         for plugin in plugins_of(job):
             existing = await self._existing(job, plugin.keys(job))
-            for owned in plugin.objects(job, existing):
+            # In a thread: a key pair takes a tenth of a second, and the lease must not wait for it.
+            for owned in await asyncio.to_thread(plugin.objects, job, existing):
                 await self._make_true(job, owned, existing.get(owned.key))
         self._ensured[job.metadata.uid] = job.metadata.generation
 
