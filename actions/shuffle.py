@@ -1,7 +1,7 @@
 """Shuffle: let running tasks leave that would be better placed elsewhere, for nobody's sake.
 
 Strategies (plugins) name tasks; what spares tasks (disruption budgets) has the last word; a gang stays at or above its
-minimum, and no more tasks go in a cycle than the budget says. Each strategy's evictions are one plan that names it.
+minimums, and no more tasks go in a cycle than the budget says. Each strategy's evictions are one plan that names it.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import ClassVar
 
 from framework.arguments import argument
-from framework.jobs import SessionJob
+from framework.evicting.gangs import can_spare
 from framework.points import Move
 from framework.session import Session
 from model.tasks import Task, TaskStatus
@@ -47,11 +47,6 @@ def running_tasks(session: Session) -> list[Task]:
     return [task for job in session.jobs() for task in job.in_status(TaskStatus.RUNNING)]
 
 
-def breaks_gang(job: SessionJob) -> bool:
-    """Tell whether a job with one task less would run, but below its minimum."""
-    return 0 < job.ready_count - 1 < job.min_available
-
-
 def evict(session: Session, moves: Sequence[Move], most: int) -> int:
     """Evict what one strategy named, as one plan; return how many tasks go."""
     with session.statement() as statement:
@@ -59,7 +54,7 @@ def evict(session: Session, moves: Sequence[Move], most: int) -> int:
             if len(statement.operations) >= most:
                 break
             job = session.job_of(move.task)
-            if job is None or (breaks_gang(job) and not move.breaks_gangs):
+            if job is None or not (move.breaks_gangs or can_spare(job, move.task)):
                 continue
             statement.evict(job, move.task, Shuffle.name, f"evicted by {Shuffle.name}: {move.strategy}, {move.budget}")
         count = len(statement.operations)

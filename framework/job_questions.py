@@ -1,6 +1,7 @@
 """Questions about jobs and queues: which there are, in which order they go, and what plugins say of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from framework.domains import DomainNodes, Domains
 from framework.jobs import SessionJob, SubJob
 from framework.memory import Settled, Standing
 from framework.node_questions import NodeQuestions
-from framework.points import Move, Point
+from framework.points import Move, Point, Registered
 from framework.promises import Promises
 from framework.votes import cast_votes, choose_victims, first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray
@@ -403,8 +404,7 @@ class JobQuestions(NodeQuestions):
         for tier in self.tiers(points.VICTIM_TASKS):
             named: dict[TaskId, Move] = {}
             for each in tier:
-                for told in self.ask_or(each, (), tasks):
-                    move = told if isinstance(told, Move) else Move(task=told, strategy=each.plugin, budget="no budget")
+                for move in self.ask_or(each, (), tasks, asking=partial(_moves_of, each)):
                     named.setdefault(move.task.id, move)
             if named:
                 return self._movable(named)
@@ -413,7 +413,8 @@ class JobQuestions(NodeQuestions):
     def _movable(self, named: Mapping[TaskId, Move]) -> list[Move]:
         left = [move.task for move in named.values()]
         for each in self.functions(points.MOVABLE):
-            left = list(self.ask_or(each, (), left))
+            allowed = self.ask_or(each, frozenset(), left, asking=partial(_ids_of, each))
+            left = [task for task in left if task.id in allowed]
         return [named[task.id] for task in left]
 
     def _victims(
@@ -442,3 +443,22 @@ class JobQuestions(NodeQuestions):
         known = self.vetoes.setdefault(victim, {})
         if len(known) < _MOST_VETOES:
             known.setdefault((beneficiary.job, refusal.plugin), (beneficiary.id, refusal))
+
+
+def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
+    """Ask a strategy, and read its whole answer: it may fail while it is read."""
+    return [
+        Move(task=_task(told), strategy=each.plugin, budget="no budget") if not isinstance(told, Move) else told
+        for told in each.function(tasks)
+    ]
+
+
+def _ids_of(each: Registered[Any], tasks: Sequence[Task]) -> set[TaskId]:
+    """Ask who may go, likewise."""
+    return {_task(told).id for told in each.function(tasks)}
+
+
+def _task(told: object) -> Task:
+    if not isinstance(told, Task):
+        raise TypeError(f"a task was expected, got {type(told).__name__}")
+    return told

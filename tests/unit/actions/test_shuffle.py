@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+import pytest
+
 from framework import points
 from framework.points import Move
 from framework.session import Session
@@ -34,6 +36,52 @@ class Frees(Names):
             return [Move(task=task, strategy="zone", budget="1 a job", breaks_gangs=True) for task in tasks]
 
         session.register(points.VICTIM_TASKS, self.name, free)
+
+
+class FailsLate(Names):
+    """A strategy that breaks while its answer is read."""
+
+    name: ClassVar[str] = "fails-late"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+
+        def fail(tasks: Sequence[Task]) -> Iterable[Task]:
+            yield from tasks
+            raise RuntimeError("broken")
+
+        session.register(points.VICTIM_TASKS, self.name, fail)
+
+
+class Raves(Names):
+    """A strategy that names what is no task."""
+
+    name: ClassVar[str] = "raves"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        session.register(points.VICTIM_TASKS, self.name, lambda _: ["a-0", None])
+
+
+class NamesFirst(Names):
+    """A strategy that names one task."""
+
+    name: ClassVar[str] = "names-first"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        session.register(points.VICTIM_TASKS, self.name, lambda tasks: iter(tasks[:1]))
+
+
+class Adds(Names):
+    """Permits whoever runs, named or not."""
+
+    name: ClassVar[str] = "adds"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        everybody = [task for job in session.snapshot.jobs.values() for task in job.tasks.values()]
+        session.register(points.MOVABLE, self.name, lambda _: everybody)
 
 
 class Fails(Names):
@@ -96,6 +144,25 @@ def test_a_gang_stays_at_its_minimum() -> None:
     assert shuffle(running(3, minimum=2), Names).evictions == ["a-0"]
 
 
+def test_a_role_stays_at_its_minimum() -> None:
+    """The gang can spare one pod, but none of its servers."""
+    scenario = Scenario().node("n1")
+    scenario = scenario.job(
+        "a", tasks=2, min_available=3, running_on=["n1"] * 2, role="server", min_by_role={"server": 2, "worker": 1}
+    )
+    for number in (0, 1):
+        scenario = scenario.pod(f"w-{number}", job="a", node="n1", role="worker")
+
+    assert shuffle(scenario, Names).evictions == ["w-0"]
+
+
+def test_the_last_task_of_a_gang_may_go() -> None:
+    """There is nothing left to break."""
+    scenario = Scenario().node("n1").job("a", tasks=2, min_available=2, running_on=["n1"], labels=LABELS)
+
+    assert shuffle(scenario, Names).evictions == ["a-0"]
+
+
 def test_a_node_that_is_given_back_counts_more_than_a_gang() -> None:
     """The strategy says so."""
     assert len(shuffle(running(3, minimum=3), Frees).evictions) == 3
@@ -108,6 +175,23 @@ def test_the_first_tier_that_names_anybody_decides() -> None:
     assert [each.message for plan in outcome.report.plans for each in plan.evictions] == [
         "evicted by shuffle: zone, 1 a job"
     ]
+
+
+@pytest.mark.parametrize("broken", [Fails, FailsLate, Raves])
+def test_a_broken_strategy_names_nobody(broken: type) -> None:
+    """Whenever it breaks; the others are heard, and the failure is counted in its name."""
+    alone = shuffle(running(2), broken)
+
+    assert alone.evictions == []
+    assert [dict(each.labels)["plugin"] for each in alone.report.samples if each.metric == "plugin_failures_total"] == [
+        broken.name
+    ]
+    assert shuffle(running(2), broken, Names).evictions == ["a-0", "a-1"]
+
+
+def test_what_narrows_the_list_adds_nobody() -> None:
+    """It hears what is named, and may permit that alone."""
+    assert shuffle(running(3), NamesFirst, Adds).evictions == ["a-0"]
 
 
 def test_a_plan_has_no_beneficiary() -> None:
