@@ -8,7 +8,10 @@ import msgspec
 
 from model.ids import NodeName
 
-__all__ = ["NO_USAGE", "NodeUsage", "UsageSource"]
+__all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
+
+FRESH_SECONDS: Final = 300.0
+"""Measurements older than this say nothing."""
 
 
 class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):

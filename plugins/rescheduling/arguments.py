@@ -63,7 +63,7 @@ class ReschedulingArgs:
     metrics_period: str = argument("metricsPeriod", "5m")
     """Averages of usage over this time are read."""
     strategies: tuple[Strategy, ...] = argument("strategies", (Strategy(name=LOW_NODE_UTILIZATION),))
-    """What runs."""
+    """What runs; when empty, the default."""
 
     def doubts(self) -> Iterator[str]:
         """Name what has no effect."""
@@ -75,6 +75,11 @@ class ReschedulingArgs:
         for number, strategy in enumerate(self.strategies):
             if strategy.name != LOW_NODE_UTILIZATION:
                 yield f"strategies[{number}].name: unknown strategy {strategy.name!r}, it is passed over"
+
+    @property
+    def in_force(self) -> tuple[Strategy, ...]:
+        """What runs."""
+        return self.strategies or (Strategy(name=LOW_NODE_UTILIZATION),)
 
     @property
     def reads_measurements(self) -> bool:

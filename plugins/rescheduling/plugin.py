@@ -11,10 +11,12 @@ from typing import ClassVar, Final
 from framework import points
 from framework.points import Move
 from framework.session import Session
+from model import wire
 from model.arrays import IntArray
 from model.ids import TaskId
 from model.resources import CPU, MEMORY
 from model.tasks import Task
+from model.usage import FRESH_SECONDS
 from plugins.rescheduling.arguments import LOW_NODE_UTILIZATION, ReschedulingArgs, Strategy
 from plugins.rescheduling.low_node_utilization import Load, Pod, choose
 
@@ -38,7 +40,7 @@ class Rescheduling:
         if Fraction(session.now) <= Fraction(last) + self.args.interval:
             return
         session.runs[instance] = session.now
-        known = [each for each in self.args.strategies if each.name == LOW_NODE_UTILIZATION]
+        known = [each for each in self.args.in_force if each.name == LOW_NODE_UTILIZATION]
 
         def name_movers(tasks: Sequence[Task]) -> list[Move]:
             loads = loads_of(session, {task.id for task in tasks}, is_measured=self.args.reads_measurements)
@@ -55,11 +57,17 @@ def moves_of(strategy: Strategy, loads: Sequence[Load]) -> list[Move]:
 
 
 def loads_of(session: Session, named: set[TaskId], *, is_measured: bool) -> list[Load]:
-    """Return all nodes with their measured use and their pods; a node that nobody measured counts as unused."""
+    """Return nodes with their measured use and their pods.
+
+    A node that nobody measured counts as unused. One whose measurement has grown old is left out: evicting by it again
+    and again would empty the node, however little it uses by now.
+    """
     table, rows = session.nodes.table, [session.resources.names.index(name) for name in (CPU, MEMORY)]
     loads = []
     for column, node in enumerate(table.facts.nodes):
         usage = session.snapshot.usage.get(node.name) if is_measured else None
+        if usage is not None and usage.measured < session.now - FRESH_SECONDS:
+            continue
         used = NOTHING_USED if usage is None else (Fraction(usage.cpu_percent), Fraction(usage.memory_percent))
         pods = [
             Pod(
@@ -86,4 +94,18 @@ def leaving_order(task: Task) -> tuple[bool, int, int, str, str]:
 
 def quality_of_service(task: Task) -> int:
     """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed."""
-    return {"BestEffort": 0, "Guaranteed": 2}.get(task.pod.status.qos_class, 1)
+    written = task.pod.status.qos_class or _quality_by(task.pod.spec)
+    return {"BestEffort": 0, "Guaranteed": 2}.get(written, 1)
+
+
+def _quality_by(spec: wire.PodSpec) -> str:
+    """Return what a server would write, for pods of files that do not say it."""
+    amounts = [each.resources for each in (*spec.init_containers, *spec.containers)]
+    if not any(each.requests.get(name) or each.limits.get(name) for each in amounts for name in (CPU, MEMORY)):
+        return "BestEffort"
+    is_guaranteed = all(
+        each.limits.get(name) and each.requests.get(name, each.limits[name]) == each.limits[name]
+        for each in amounts
+        for name in (CPU, MEMORY)
+    )
+    return "Guaranteed" if is_guaranteed else "Burstable"

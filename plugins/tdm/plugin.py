@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
@@ -82,8 +83,15 @@ class Tdm:
         session.register(points.JOB_STARVING, self.name, is_starving)
         last = session.runs.get(session.option.instance)
         if last is None or Fraction(last) + self.args.period <= Fraction(session.now):
-            session.runs[session.option.instance] = session.now
-            session.register(points.VICTIM_TASKS, self.name, zones.overdue)
+            session.register(
+                points.VICTIM_TASKS, self.name, partial(_searched, session, session.option.instance, zones)
+            )
+
+
+def _searched(session: Session, instance: str, zones: "Zones", tasks: Sequence[Task]) -> Iterable[Move]:
+    """Name tasks that must leave, and note when that was: where an earlier tier decides, nobody searches."""
+    session.runs[instance] = session.now
+    return zones.overdue(tasks)
 
 
 class Zones:

@@ -19,14 +19,12 @@ from model.quantity import QuantityError, millis, units
 from model.refusals import Reason
 from model.resources import CPU, MEMORY, MILLI
 from model.tasks import Task
+from model.usage import FRESH_SECONDS
 from plugins.usage.arguments import UsageArgs
 from plugins.usage.arithmetic import Weights
 from plugins.usage.shadow import Measured, Shadow
 
 __all__ = ["Usage"]
-
-FRESH_SECONDS: Final = 300.0
-"""Measurements older than this say nothing."""
 
 REASONS: Final = (
     Reason("the CPU load of the node exceeds the upper limit.", resolvable=False),

@@ -1,13 +1,19 @@
 """Rescheduling: the worked example of docs/plugins/rescheduling.md."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
 
 from framework import points
+from framework.arguments import decode
 from framework.session import Session
+from model import wire
+from model.tasks import Task
 from model.usage import NodeUsage
 from plugins.rescheduling import Rescheduling, ReschedulingArgs
 from plugins.rescheduling.arguments import Marks, Params, Strategy
-from plugins.rescheduling.plugin import loads_of, moves_of
+from plugins.rescheduling.plugin import loads_of, moves_of, quality_of_service
 from tests.unit.plugins.policies import World, node, opened, pod
 
 NOW = 1_800_000_000.0
@@ -17,11 +23,17 @@ STRATEGY = Strategy(
 )
 
 
-def there(busy: tuple[float, float] = (90, 50), idle: tuple[float, float] = (20, 20), **arguments: Any) -> World:
+def there(
+    busy: tuple[float, float] = (90, 50),
+    idle: tuple[float, float] = (20, 20),
+    *,
+    measured: float = NOW,
+    **arguments: Any,
+) -> World:
     """Open the example."""
     pods = [pod(f"p{number}", on="n1", cpu="2", memory="", spec={"priority": number}) for number in (3, 1, 2)]
     usage = {
-        name: NodeUsage(cpu_percent=cpu, memory_percent=memory, measured=NOW)
+        name: NodeUsage(cpu_percent=cpu, memory_percent=memory, measured=measured)
         for name, (cpu, memory) in (("n1", busy), ("n2", idle))
     }
     configured = {"name": "rescheduling", "arguments": arguments}
@@ -95,3 +107,42 @@ def test_a_run_is_due_after_the_interval() -> None:
 def test_a_run_is_not_due_at_the_interval() -> None:
     """It has to be over."""
     assert not is_due(there().session, NOW - 300)
+
+
+def test_a_measurement_that_has_grown_old_moves_nobody() -> None:
+    """Five minutes on nobody knows how busy the node is, nor how idle the other."""
+    old = there(measured=NOW - 301)
+
+    assert named(there(measured=NOW - 300), "p1", "p2", "p3") == ["p1", "p2"]
+    assert named(old, "p1", "p2", "p3") == []
+    assert loads_of(old.session, set(), is_measured=True) == []
+
+
+def test_an_empty_list_of_strategies_is_the_default() -> None:
+    """As in Volcano."""
+    args, warnings = decode(ReschedulingArgs, {"strategies": [], "metricsPeriod": "10m"}, "arguments")
+
+    assert args.in_force == ReschedulingArgs().strategies
+    assert warnings == []
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "written", "rank"),
+    [
+        ({}, {}, "", 0),
+        ({"cpu": "1"}, {}, "", 1),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}, "", 2),
+        ({}, {"cpu": "1", "memory": "1Gi"}, "", 2),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "2", "memory": "1Gi"}, "", 1),
+        ({}, {}, "Guaranteed", 2),
+    ],
+)
+def test_quality_of_service(requests: dict[str, str], limits: dict[str, str], written: str, rank: int) -> None:
+    """As the server wrote it; of pods in files that do not say it, by what they ask for."""
+    resources = wire.ResourceRequirements(requests=requests, limits=limits)
+    spec = wire.PodSpec(containers=(wire.Container(name="c", resources=resources),))
+    task = SimpleNamespace(
+        pod=wire.Pod(metadata=wire.ObjectMeta(name="p"), spec=spec, status=wire.PodStatus(qos_class=written))
+    )
+
+    assert quality_of_service(cast("Task", task)) == rank

@@ -4,11 +4,13 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from framework import points
 from framework.arguments import decode
+from framework.session import Session
 from plugins.tdm.budgets import most_evictions
 from plugins.tdm.plugin import MOST_NAMED, TdmArgs
 from plugins.tdm.windows import parse_window
@@ -197,6 +199,33 @@ def test_however_many_zones_none_takes_what_it_must_not(count: int, hour: int, a
     windows = {f"tdm.revocable-zone.z{zone}": "22:00-6:00" for zone in range(count)}
 
     assert decide(scenario, "allocate", hour=hour, arguments=windows).bindings == {}
+
+
+def test_a_search_that_was_not_made_does_not_count() -> None:
+    """An earlier tier decides whom shuffle takes, so tdm is not asked; it is in the next cycle, within its period."""
+
+    class First:
+        """Names somebody in the first cycle."""
+
+        name: ClassVar[str] = "first"
+        watches_clock: ClassVar[bool] = False
+
+        def on_session_open(self, session: Session) -> None:
+            """Register."""
+            named = session.cycle == 1
+            session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks[-1:] if named else [])
+
+    scenario = two_nodes().running("other", on=["stays"], cpu=1, annotations=MAY_USE)
+    scenario = scenario.running("late", on=["night"], cpu=1, annotations=MAY_USE)
+    outcome = scenario.run(
+        "shuffle",
+        plugins=(("gang", First), ("predicates", "tdm")),
+        now=at(12),
+        arguments={"tdm": NIGHT},
+        cycles=2,
+    )
+
+    assert outcome.evictions == ["other-0", "late-0"]
 
 
 def test_time_zones_need_no_data_of_the_system() -> None:
