@@ -1,6 +1,6 @@
 """Operator: one process's controllers, wired: reflectors fill stores, changes become keys, workers reconcile them.
 
-    made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled──▶ following …
+    made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶ following
 
 Following goes on from the start, on standbys too, so that whoever takes over knows everything already. Changes become
 keys only while working; work begins with all keys there are.
@@ -33,6 +33,8 @@ T = TypeVar("T", bound=HasMetadata)
 
 STUCK_SECONDS: Final = 600.0
 """A reconciliation that runs for longer will not end: each of its requests ends in seconds."""
+_EVENTS_SECONDS: Final = 5.0
+"""Time that events have to be sent at the end."""
 _PAUSE_SECONDS: Final = 1.0
 """Between two runs of work beside the reconcilers."""
 
@@ -109,6 +111,7 @@ class Operator:
         self._followed: dict[tuple[str, str], _Followed[Any]] = {}
         self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
         self._is_working = False
+        self._stopped = asyncio.Event()
         self._fed = asyncio.Event()
         """All keys there were when work began have been added."""
 
@@ -173,21 +176,34 @@ class Operator:
         await asyncio.gather(*(self._reflector(followed).synced.wait() for followed in self._followed.values()))
 
     async def work(self) -> None:
-        """Reconcile everything there is, and then what changes, until cancelled."""
+        """Reconcile everything there is, and then what changes, until cancelled or stopped."""
         self._is_working = True
+        self._stopped.clear()
         for followed in self._followed.values():
             await self._feed_all(followed)
         self._fed.set()
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self.events.run())
-                for queue in self.queues.values():
-                    group.create_task(queue.run())
-                for name, work in self._beside.items():
-                    group.create_task(self._keep(name, work))
+                others = [
+                    group.create_task(self.events.run()),
+                    *(group.create_task(self._keep(name, work)) for name, work in self._beside.items()),
+                ]
+                async with asyncio.TaskGroup() as queues:
+                    queues.create_task(self._stopped.wait())
+                    for queue in self.queues.values():
+                        queues.create_task(queue.run())
+                await self._send_events()
+                for other in others:
+                    other.cancel()
         finally:
             self._is_working = False
             self._fed.clear()
+
+    def stop(self) -> None:
+        """Let the reconciliations that run come to their end, send their events, and begin no others."""
+        self._stopped.set()
+        for queue in self.queues.values():
+            queue.stop()
 
     async def idle(self) -> None:
         """Wait until work has begun and nothing waits for it; what is due later does not count."""
@@ -211,6 +227,14 @@ class Operator:
         """Name reconcilers that do not come to an end, or None."""
         names = [name for name, queue in self.queues.items() if queue.longest_running_seconds > STUCK_SECONDS]
         return f"a reconciliation does not end: {', '.join(names)}" if names else None
+
+    async def _send_events(self) -> None:
+        """Send what is left to send, within a limit."""
+        try:
+            async with asyncio.timeout(_EVENTS_SECONDS):
+                await self.events.drain()
+        except TimeoutError:
+            _log.warning("events_cut_short", events=self.events.backlog)
 
     def _follow(self, resource: Resource[T]) -> _Followed[T]:
         place = resource.group, resource.plural

@@ -72,6 +72,7 @@ class WorkQueue:
         self._heap: list[tuple[float, Key]] = []
         """What `_due` says, and what it said before: such entries are passed over."""
         self._backoffs: dict[Key, Backoff] = {}
+        self._is_stopping = False
         self._wake = asyncio.Event()
         self._sooner = asyncio.Event()
         self._changed = asyncio.Condition()
@@ -111,11 +112,19 @@ class WorkQueue:
             metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled, which cuts calls short, or stopped, which lets them come to their end."""
+        self._is_stopping = False
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch_clock())
-            for _ in range(self._workers):
-                group.create_task(self._work())
+            clock = group.create_task(self._watch_clock())
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(self._workers):
+                    workers.create_task(self._work())
+            clock.cancel()
+
+    def stop(self) -> None:
+        """Begin no further call; what waits goes on waiting."""
+        self._is_stopping = True
+        self._wake.set()
 
     async def idle(self) -> None:
         """Wait until no key waits and none is at work; keys that are due later do not count."""
@@ -135,7 +144,7 @@ class WorkQueue:
         self._wake.set()
 
     async def _work(self) -> None:
-        while True:
+        while not self._is_stopping:
             if not self._waiting:
                 self._wake.clear()
                 await self._wake.wait()

@@ -13,7 +13,7 @@ from scheduler.options import DEBUG_VERBOSITY, WITHOUT_EFFECT, Options, parse_op
 from scheduler.serve import serve
 from scheduler.version import version_line
 
-__all__ = ["help_text", "main", "shown_default"]
+__all__ = ["flag_lines", "help_text", "main", "shown_default", "wrapped"]
 
 _WIDTH: Final = 110
 _INDENT: Final = 6
@@ -47,7 +47,7 @@ def help_text() -> str:
             "they are written --flag=value or --flag value, durations as 1s or 1m30s.",
             "",
             "Flags:",
-            *(line for flag in flags_of(Options).values() for line in _flag_lines(flag)),
+            *(line for flag in flags_of(Options).values() for line in flag_lines(flag)),
             "",
             "Feature gates, for --feature-gates:",
             *(
@@ -56,16 +56,17 @@ def help_text() -> str:
             ),
             "",
             "Accepted without effect:",
-            *_wrapped("  ", ", ".join(f"--{name}" for name in WITHOUT_EFFECT)),
+            *wrapped("  ", ", ".join(f"--{name}" for name in WITHOUT_EFFECT)),
         ]
     )
 
 
-def _flag_lines(flag: Flag) -> Iterable[str]:
+def flag_lines(flag: Flag) -> Iterable[str]:
+    """Return what `--help` says of a flag."""
     value = "" if flag.kind is FlagKind.BOOLEAN else f"={'|'.join(flag.choices) or flag.kind.value.split(',')[0]}"
     yield f"  --{flag.name}{value}"
     default = shown_default(flag.default, flag.kind)
-    yield from _wrapped(" " * _INDENT, f"{flag.help}{f' Default: {default}.' if default else ''}")
+    yield from wrapped(" " * _INDENT, f"{flag.help}{f' Default: {default}.' if default else ''}")
 
 
 def shown_default(default: Any, kind: FlagKind) -> str:
@@ -77,5 +78,6 @@ def shown_default(default: Any, kind: FlagKind) -> str:
     return ",".join(default) if isinstance(default, tuple) else str(default)
 
 
-def _wrapped(indent: str, text: str) -> list[str]:
+def wrapped(indent: str, text: str) -> list[str]:
+    """Break a text into lines that fit a terminal."""
     return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)

@@ -195,6 +195,26 @@ async def test_events_are_sent_while_working(ground: Ground) -> None:
         await ground.soon(sent)
 
 
+async def test_a_stopped_operator_ends_by_itself(ground: Ground) -> None:
+    """With what ran done and the events of it sent."""
+    await make(ground, "a")
+    operator = ground.operator()
+    Noting(operator)
+    following = asyncio.create_task(operator.follow())
+    await operator.synced()
+    working = asyncio.create_task(operator.work())
+    await operator.idle()
+    queue: Queue = QUEUES.decoder.decode(await ground.client.request("GET", f"{QUEUE_PATH}/a"))
+    operator.record(QUEUES, queue, "Normal", "Seen", "it is there")
+    operator.stop()
+    await asyncio.wait_for(working, 10)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+    events = await ground.get("/api/v1/namespaces/default/events")
+    assert [event["reason"] for event in events["items"]] == ["Seen"]
+
+
 async def test_pods_of_a_kind_are_the_struct_of_controllers(ground: Ground) -> None:
     """The store gives out what reconcilers are typed for."""
     operator = ground.operator()

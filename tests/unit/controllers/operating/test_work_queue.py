@@ -261,6 +261,29 @@ async def test_a_cancelled_queue_keeps_what_waits(clock: MovedClock) -> None:
     assert calls.names == ["a"]
 
 
+async def test_a_stopped_queue_ends_when_its_calls_have_ended(clock: MovedClock) -> None:
+    """What runs comes to its end, what waits is not begun, and all workers leave."""
+    release = asyncio.Event()
+    ended = []
+
+    async def handle(key: Key) -> None:
+        await release.wait()
+        ended.append(key[1])
+
+    queue = WorkQueue("test", handle, workers=2, clock=clock)
+    for name in "abc":
+        queue.add(("", name))
+    task = asyncio.create_task(queue.run())
+    await settled()
+    queue.stop()
+    await settled()
+    assert not task.done()
+    release.set()
+    await asyncio.wait_for(task, 5)
+
+    assert (ended, queue.depth) == (["a", "b"], 1)
+
+
 async def test_what_is_done_is_counted(clock: MovedClock) -> None:
     """Depth, adds, retries, durations and outcomes, by the controller's name."""
 

@@ -1,0 +1,55 @@
+"""`pyroclast controllers`: pod groups, queues, Jobs and what belongs to them, and admission."""
+
+from collections.abc import Sequence
+
+import uvloop
+
+from scheduler.commands.scheduler import flag_lines, wrapped
+from scheduler.controllers.options import WITHOUT_EFFECT, Options, parse_options
+from scheduler.controllers.serve import serve
+from scheduler.controllers.table import CONTROLLERS
+from scheduler.flags import flags_of
+from scheduler.logs import start_logging
+from scheduler.process_options import DEBUG_VERBOSITY
+from scheduler.version import version_line
+
+__all__ = ["help_text", "main"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the controllers until a signal ends them or their lease is lost.
+
+    Raises:
+        ConfigError: With every fault of the command line, or what keeps them from starting.
+    """
+    if {"-h", "--help"} & set(arguments):
+        print(help_text())  # noqa: T201 - what was asked for
+        return 0
+    parsed = parse_options(arguments)
+    options = parsed.options
+    if options.version:
+        print(version_line())  # noqa: T201 - as above
+        return 0
+    level = start_logging("json" if options.log_format == "json" else "console", debug=options.v >= DEBUG_VERBOSITY)
+    return uvloop.run(serve(options, level, warnings=parsed.warnings))
+
+
+def help_text() -> str:
+    """Return the text of `--help`: every flag with its default."""
+    return "\n".join(
+        [
+            "Usage: pyroclast controllers [FLAGS]",
+            "",
+            "Give pods their groups, keep queues, run Jobs, and answer admission requests. Flags are those of",
+            "Volcano's controller manager and webhook manager, and some of our own; durations are written 1s or 1m30s.",
+            "",
+            "Flags:",
+            *(line for flag in flags_of(Options).values() for line in flag_lines(flag)),
+            "",
+            "Controllers, for --controllers:",
+            *wrapped("  ", ", ".join(CONTROLLERS)),
+            "",
+            "Accepted without effect:",
+            *wrapped("  ", ", ".join(f"--{name}" for name in WITHOUT_EFFECT)),
+        ]
+    )

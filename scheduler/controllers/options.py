@@ -1,0 +1,202 @@
+"""Options of the controllers' process: flags of Volcano's controller manager and webhook manager, and a few of our own.
+
+What has no meaning here is accepted, warned of, and listed with its reason in `WITHOUT_EFFECT`; docs/flags.md is kept
+equal to all of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
+from controllers.operating.options import ControllerOptions
+from model.errors import ConfigError
+from scheduler import flags
+from scheduler.controllers.table import chosen
+from scheduler.features import read_gates
+from scheduler.flags import FlagKind, flag
+from scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
+from scheduler.process_options import ProcessOptions, process_faults, process_warnings
+
+__all__ = ["WITHOUT_EFFECT", "Options", "ParsedOptions", "parse_options"]
+
+_DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(AdmissionOptions)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(ProcessOptions):
+    """What the command line says."""
+
+    listen_address: str = flag(FlagKind.TEXT, ":8081", "Address of /metrics.")
+    leader_elect_resource_name: str = flag(FlagKind.TEXT, "vc-controller-manager", "Name of the lease.")
+    scheduler_name: tuple[str, ...] = flag(
+        FlagKind.REPEAT,
+        ("volcano",),
+        "Pods with this schedulerName are grouped; may be repeated. Jobs that name none get the first.",
+    )
+    default_queue: str = flag(FlagKind.TEXT, "default", "Queue of what names none.")
+    controllers: tuple[str, ...] = flag(
+        FlagKind.LIST,
+        ("*", "-sharding-controller"),
+        "What runs: `*` for all, `name` or `+name` for one, `-name` for all but one.",
+    )
+    inherit_owner_annotations: bool = flag(
+        FlagKind.BOOLEAN, default=True, help="Pod groups take size and annotations from owners of their pods."
+    )
+    worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs worked on at a time.")
+    worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs worked on at a time.")
+    worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods given groups at a time.")
+    worker_threads_for_queue: int = flag(FlagKind.WHOLE, 5, "Queues worked on at a time.")
+    worker_threads_for_gc: int = flag(FlagKind.WHOLE, 1, "Finished Jobs deleted at a time.")
+    enable_admission: bool = flag(FlagKind.BOOLEAN, default=False, help="Answer admission requests too.")
+    admission_address: str = flag(FlagKind.TEXT, _DEFAULTS["address"], "Address of the webhooks.")
+    enabled_admission: tuple[str, ...] = flag(FlagKind.LIST, DEFAULT_PATHS, "Webhooks that are served, by path.")
+    admission_conf: str = flag(
+        FlagKind.TEXT, "", "File of resource groups for pods, read again when it changes; empty: none."
+    )
+    admission_tls_cert_file: str = flag(
+        FlagKind.TEXT, "", "Certificate of the webhooks, PEM, read again when it changes; empty: made here."
+    )
+    admission_tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
+    admission_ca_cert_file: str = flag(FlagKind.TEXT, "", "Authority of that certificate, PEM.")
+    admission_secret: str = flag(
+        FlagKind.TEXT, _DEFAULTS["secret"], "Secret that replicas share certificates in which are made here."
+    )
+    admission_configuration: str = flag(
+        FlagKind.TEXT,
+        _DEFAULTS["configuration"],
+        "Webhook configurations whose caBundle is kept true; empty: left to others.",
+    )
+    webhook_namespace: str = flag(FlagKind.TEXT, _DEFAULTS["namespace"], "Namespace of service and Secret.")
+    webhook_service_name: str = flag(FlagKind.TEXT, _DEFAULTS["service"], "Service of the webhooks.")
+    webhook_url: tuple[str, ...] = flag(
+        FlagKind.LIST, (), "More names or addresses that certificates made here stand for."
+    )
+    max_queue_depth: int = flag(FlagKind.WHOLE, _DEFAULTS["max_queue_depth"], "Most levels of queues below the root.")
+    enable_root_queue_protection: bool = flag(
+        FlagKind.BOOLEAN, default=True, help="Amounts of the root queue may not be changed."
+    )
+    enable_queue_allocated_pods_check: bool = flag(
+        FlagKind.BOOLEAN, default=False, help="A queue with allocated pods may not be deleted."
+    )
+
+    @property
+    def chosen(self) -> list[str]:
+        """Controllers that run, by name; a gate that is off takes those away that it stands for."""
+        gates = {"job-controller": "VolcanoJobSupport", "cronjob-controller": "CronVolcanoJobSupport"}
+        names, _, _ = chosen(self.controllers)
+        return [name for name in names if name not in gates or self.features.enabled(gates[name])]
+
+    @property
+    def of_controllers(self) -> ControllerOptions:
+        """What controllers are told."""
+        return ControllerOptions(
+            scheduler_names=self.scheduler_name,
+            default_queue=self.default_queue,
+            inherits_owner_annotations=self.inherit_owner_annotations,
+            follows_workloads=self.features.enabled("WorkLoadSupport"),
+            obeys_queue_commands=self.features.enabled("QueueCommandSync"),
+            workers={
+                "job": self.worker_threads,
+                "cronjob": self.worker_threads_for_cronjob,
+                "podgroup": self.worker_threads_for_podgroup,
+                "queue": self.worker_threads_for_queue,
+                "garbage": self.worker_threads_for_gc,
+            },
+        )
+
+    @property
+    def of_admission(self) -> AdmissionOptions:
+        """What admission is told.
+
+        Raises:
+            ConfigError: With every fault.
+        """
+        return AdmissionOptions(
+            address=self.admission_address,
+            paths=self.enabled_admission,
+            scheduler_names=self.scheduler_name,
+            namespace=self.webhook_namespace,
+            service=self.webhook_service_name,
+            extra_names=self.webhook_url,
+            secret=self.admission_secret,
+            configuration=self.admission_configuration,
+            tls_cert_file=self.admission_tls_cert_file,
+            tls_private_key_file=self.admission_tls_private_key_file,
+            ca_cert_file=self.admission_ca_cert_file,
+            resource_groups_file=self.admission_conf,
+            max_queue_depth=self.max_queue_depth,
+            protects_root_queue=self.enable_root_queue_protection,
+            keeps_queues_in_use=self.enable_queue_allocated_pods_check,
+            gates_pods=self.features.enabled("SchedulingGatesQueueAdmission"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedOptions:
+    """Options, and what an operator should know about them."""
+
+    options: Options
+    warnings: tuple[str, ...]
+
+
+_LOGGING_AND_RATE: Final = (
+    "kube-api-qps",
+    "kube-api-burst",
+    "log-flush-frequency",
+    "add-dir-header",
+    "alsologtostderr",
+    "log-backtrace-at",
+    "log-dir",
+    "log-file",
+    "log-file-max-size",
+    "logtostderr",
+    "one-output",
+    "skip-headers",
+    "skip-log-headers",
+    "stderrthreshold",
+    "vmodule",
+)
+WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
+    "max-requeue-num": (FlagKind.TEXT, "nothing is given up: what fails is done again, with growing waits"),
+    **{name: OF_THE_SCHEDULER[name] for name in _LOGGING_AND_RATE},
+}
+"""Flags of Volcano that are accepted, by name, and why they change nothing."""
+
+
+def parse_options(arguments: Sequence[str]) -> ParsedOptions:
+    """Read flags.
+
+    Raises:
+        ConfigError: With every fault found.
+    """
+    reading = flags.read(arguments, flags.flags_of(Options), {name: kind for name, (kind, _) in WITHOUT_EFFECT.items()})
+    features, gate_warnings, gate_faults = read_gates(reading.values.get("feature_gates", ()))
+    options = Options(**reading.values, features=features)
+    _, table_warnings, table_faults = chosen(options.controllers)
+    faults = [*reading.faults, *gate_faults, *table_faults, *_faults_of(options)]
+    if faults:
+        raise ConfigError(*faults)
+    ignored = [f"--{name}: without effect: {WITHOUT_EFFECT[name][1]}" for name in dict.fromkeys(reading.ignored)]
+    warnings = (*ignored, *gate_warnings, *table_warnings, *process_warnings(options))
+    return ParsedOptions(options=options, warnings=warnings)
+
+
+def _faults_of(options: Options) -> list[str]:
+    """Find values that cannot work, or not together."""
+    faults = process_faults(options)
+    if "" in options.scheduler_name or not options.scheduler_name:
+        faults.append("--scheduler-name: got an empty name")
+    if not options.default_queue:
+        faults.append("--default-queue: got an empty name")
+    faults.extend(
+        f"--{name.replace('_', '-')}: got {number}, expected at least 1"
+        for name, number in ((field.name, getattr(options, field.name)) for field in fields(options))
+        if name.startswith("worker_threads") and number < 1
+    )
+    if options.enable_admission:
+        try:
+            _ = options.of_admission
+        except ConfigError as error:
+            faults.extend(error.faults)
+    return faults

@@ -1,0 +1,183 @@
+"""Serving: the controllers wired together, from the first log line to the exit status.
+
+    options → API server → probes → stores filled → lease → reconciling → at rest → released
+
+Admission is answered on every replica from the start; reconciling is the leader's. Exit status 0: told to end; 1: the
+lease was lost, which is fatal on purpose, since a fresh process has no doubts about what it knows.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Final
+
+import structlog
+from prometheus_client import REGISTRY, disable_created_metrics, generate_latest
+
+from controllers.admission.serving import Admission
+from controllers.operating.operator import Operator
+from kube.client import Client
+from kube.collector import settle
+from kube.configuration import ClusterOptions, connect
+from kube.lease import Elector
+from kube.reviews import Reviews
+from scheduler.controllers.options import Options
+from scheduler.controllers.table import CONTROLLERS
+from scheduler.health import Endpoints, Inside
+from scheduler.leadership import LeadershipLostError, lead, lease_options
+from scheduler.logs import Level
+from scheduler.reaching import trouble_of
+from scheduler.version import own_version
+
+__all__ = ["COMPONENT", "serve"]
+
+LEASE_LOST: Final = 1
+COMPONENT: Final = "vc-controller-manager"
+"""Who reports events: the name that Volcano's users know."""
+
+_LAST_SECONDS: Final = 15.0
+"""Time that reconciliations have to come to their end; a kubelet kills after thirty seconds."""
+_TELL_SECONDS: Final = 1.0
+_TELL_SECONDS_AT_MOST: Final = 30.0
+"""Between two words about first lists that do not come."""
+
+_log = structlog.get_logger(__name__)
+
+
+async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ()) -> int:
+    """Run the controllers until a signal ends them; return the exit status.
+
+    Raises:
+        ConfigError: Something that an operator must mend keeps them from starting.
+    """
+    del level  # --v decides; there is no socket to move it
+    _log.info("starting", version=own_version(), controllers=options.chosen, admission=options.enable_admission)
+    for warning in warnings:
+        _log.warning("option_warning", warning=warning)
+    disable_created_metrics()  # type: ignore[no-untyped-call] # the library left it without types
+    async with AsyncExitStack() as stack:
+        cluster = await connect(ClusterOptions(kubeconfig=options.kubeconfig, master=options.master))
+        client = await stack.enter_async_context(Client(cluster, component="controllers"))
+        return await _Process(options, client).run(stack)
+
+
+class _Process:
+    """The parts of one process."""
+
+    def __init__(self, options: Options, client: Client) -> None:
+        self._options, self._client = options, client
+        self._stopping = asyncio.Event()
+        self._is_synced = False
+        self._operator = Operator(client, component=COMPONENT)
+        for name in options.chosen:
+            CONTROLLERS[name](self._operator, options.of_controllers)
+        self._admission = Admission(client, options.of_admission) if options.enable_admission else None
+        self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
+
+    async def run(self, stack: AsyncExitStack) -> int:
+        """Serve until told to end, or until the lease is lost."""
+        self._follow_signals(stack)
+        reviews = Reviews(self._client) if self._options.metrics_authorization else None
+        endpoints = Endpoints(self._options, self._inside(), reviews)
+        stack.push_async_callback(endpoints.stop)
+        await endpoints.start()
+        async with asyncio.TaskGroup() as beside:
+            tasks = [beside.create_task(self._operator.follow())]
+            if self._admission is not None:
+                tasks.append(beside.create_task(self._admission.run()))
+            try:
+                return await self._lead()
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _lead(self) -> int:
+        """Work while leading, once all stores are filled."""
+        if not await self._sync():
+            return 0
+        settle()  # what the lists brought stays for long: later collections need not look at it
+        try:
+            if self._elector is None:
+                await self._work()
+            else:
+                await lead(self._elector, self._work, stopping=self._stopping)
+        except LeadershipLostError:
+            _log.error("leadership_lost")
+            return LEASE_LOST
+        _log.info("stopped")
+        return 0
+
+    async def _sync(self) -> bool:
+        """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
+        telling = asyncio.create_task(self._tell_why_unsynced())
+        ends = [asyncio.create_task(self._operator.synced()), asyncio.create_task(self._stopping.wait())]
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (telling, *ends):
+                task.cancel()
+            await asyncio.gather(telling, *ends, return_exceptions=True)
+        self._is_synced = True
+        _log.info("synced", lagging=self._operator.lagging())
+        return not self._stopping.is_set()
+
+    async def _tell_why_unsynced(self) -> None:
+        """Say now and then what the first lists wait for, rarer as time passes."""
+        wait = _TELL_SECONDS
+        while True:
+            await asyncio.sleep(wait)
+            trouble = trouble_of(self._operator.troubles())
+            if trouble is not None:
+                server = self._client.cluster.described
+                _log.error(trouble.event, server=server, error=trouble.error, remedy=trouble.remedy)
+            else:
+                _log.warning("still_syncing", lagging=self._operator.lagging())
+            wait = min(2 * wait, _TELL_SECONDS_AT_MOST)
+
+    async def _work(self) -> None:
+        """Do a leader's work until told to end, and let what has begun come to its end."""
+        _log.info("reconciling")
+        working = asyncio.create_task(self._operator.work())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            self._operator.stop()
+            async with asyncio.timeout(_LAST_SECONDS):
+                await asyncio.shield(working)
+        except TimeoutError:
+            _log.warning("reconciliations_cut_short")
+        finally:
+            for task in (working, stopping):
+                task.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)
+
+    def _inside(self) -> Inside:
+        checks = {"synced": self._why_unsynced}
+        if self._admission is not None:
+            checks["admission"] = self._admission.trouble
+        return Inside(
+            checks=checks, vital={"reconciling": self._operator.stuck}, metrics_text=lambda: generate_latest(REGISTRY)
+        )
+
+    def _why_unsynced(self) -> str | None:
+        lagging = self._operator.lagging()
+        if self._is_synced or not lagging:
+            return None
+        trouble = trouble_of(self._operator.troubles())
+        why = f" ({trouble.event} at {self._client.cluster.described}: {trouble.error})" if trouble else ""
+        return f"no list yet of {', '.join(lagging)}{why}"
+
+    def _follow_signals(self, stack: AsyncExitStack) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+            stack.callback(loop.remove_signal_handler, number)
+
+    def _stop(self) -> None:
+        if self._stopping.is_set():
+            _log.warning("stopping_at_once")
+            sys.exit(1)
+        _log.info("stopping")
+        self._stopping.set()
