@@ -1,0 +1,173 @@
+"""Two schedulers and what may befall them, with work arriving all the time: nothing is lost, nothing bound twice."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.daemon import Daemon
+from tests.e2e.ground import Ground, standing_on
+from tests.e2e.rawhttp import Client
+from tests.e2e.wire import wire_to
+
+NAME = "available"
+LEASE = (
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=300ms",
+    f"--leader-elect-resource-namespace={NAME}",
+)
+MEMBERS = 4
+BEAT_SECONDS = 0.4
+
+turns = count(1)
+
+
+@pytest.fixture(scope="module")
+def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """Twelve nodes of eight CPUs."""
+    with standing_on(cluster_with_crds, NAME, folder=tmp_path_factory.mktemp(NAME), nodes=12) as ground:
+        yield ground
+
+
+@dataclass
+class Arrivals:
+    """Gangs that arrive one after the other, as users send them, until told to stop."""
+
+    ground: Ground
+    names: list[str] = field(default_factory=list)
+    _stopping: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Send a gang at each beat; by a connection of its own, since it runs in a thread."""
+        ground = replace(self.ground)
+        ground.__dict__["client"] = Client(ground.cluster)
+        turn = next(turns)
+        while not self._stopping.wait(BEAT_SECONDS) and len(self.names) < 20:
+            name = f"turn{turn}-gang{len(self.names)}"
+            ground.gang(name, MEMBERS, "1")
+            self.names.append(name)
+
+    def stop(self) -> None:
+        """Send no more."""
+        self._stopping.set()
+
+
+@contextmanager
+def arriving(ground: Ground) -> Iterator[Arrivals]:
+    """Let gangs arrive for the length of a block."""
+    arrivals = Arrivals(ground)
+    thread = threading.Thread(target=arrivals.run)
+    thread.start()
+    try:
+        yield arrivals
+    finally:
+        arrivals.stop()
+        thread.join()
+
+
+@contextmanager
+def daemon_on(ground: Ground, cluster: Cluster, folder: Path) -> Iterator[Daemon]:
+    """Run one of the two, on the cluster as it sees it."""
+    with replace(ground, cluster=cluster).daemon(folder, *LEASE, is_alone=False) as daemon:
+        yield daemon
+
+
+def all_run(ground: Ground, names: list[str]) -> bool:
+    """Tell whether each gang is there as a whole."""
+    return all(ground.phases_of(name) == ["Running"] * MEMBERS for name in names)
+
+
+def assert_bound_once(ground: Ground, names: list[str]) -> None:
+    """No pod was said to be bound twice, or refused by its node."""
+    for name in names:
+        for pod in ground.pods(name):
+            scheduled = [reason for reason, _ in ground.events_of(pod["metadata"]["name"]) if reason == "Scheduled"]
+            assert len(scheduled) <= 1, pod["metadata"]["name"]
+            assert pod["status"]["phase"] == "Running"
+
+
+def test_a_frozen_leader_that_wakes_does_no_harm(ground: Ground, tmp_path: Path) -> None:
+    """It sleeps past its lease and another leads; for a moment both believe to, then the sleeper ends by itself."""
+    with ExitStack() as stack:
+        leader = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
+        leader.wait_for(lambda: leader.metric("pyroclast_leader") == 1)
+        standby = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
+        with arriving(ground) as arrivals:
+            standby.wait_for(lambda: len(arrivals.names) >= 2)
+            with leader.process.stopped():
+                standby.wait_for(lambda: standby.metric("pyroclast_leader") == 1)
+                standby.wait_for(lambda: len(arrivals.names) >= 4)
+            assert leader.process.exit_status() == 1
+
+        standby.wait_for(lambda: all_run(ground, arrivals.names))
+        assert_bound_once(ground, arrivals.names)
+        assert standby.get_json("/debug/audit") == {"differences": []}
+
+
+def test_a_leader_behind_a_cut_wire_stops_before_another_begins(ground: Ground, tmp_path: Path) -> None:
+    """It cannot renew, so it ends in time; the other leads by the end of the lease, and nothing is bound twice."""
+    with ExitStack() as stack:
+        wire, beyond = stack.enter_context(wire_to(ground.cluster, tmp_path))
+        leader = stack.enter_context(daemon_on(ground, beyond, tmp_path))
+        leader.wait_for(lambda: leader.metric("pyroclast_leader") == 1)
+        standby = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
+        with arriving(ground) as arrivals:
+            standby.wait_for(lambda: len(arrivals.names) >= 2)
+            with wire.cut():
+                assert leader.process.exit_status() == 1
+                standby.wait_for(lambda: standby.metric("pyroclast_leader") == 1)
+
+        standby.wait_for(lambda: all_run(ground, arrivals.names))
+        assert_bound_once(ground, arrivals.names)
+        assert standby.get_json("/debug/audit") == {"differences": []}
+
+
+def test_a_server_that_is_away_for_longer_than_a_lease_finds_fresh_processes(ground: Ground, tmp_path: Path) -> None:
+    """Whoever led ends, as its Deployment would start it anew; when the server is back, work goes on whole."""
+    with ExitStack() as stack:
+        first = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
+        first.wait_for(lambda: first.metric("pyroclast_leader") == 1)
+        ground.gang("before", MEMBERS, "1")
+        with ground.cluster.away():
+            assert first.process.exit_status() == 1
+            second = Daemon(
+                ground.cluster,
+                tmp_path,
+                f"--scheduler-name={NAME}",
+                f"--node-selector=pyroclast.test/ground:{NAME}",
+                *LEASE,
+            )
+            stack.callback(second.process.stop)
+            time.sleep(1.0)
+            second.process.check()
+        ground.gang("after", MEMBERS, "1")
+
+        second.wait_for(lambda: all_run(ground, ["before", "after"]))
+        assert_bound_once(ground, ["before", "after"])
+        assert second.get_json("/debug/audit") == {"differences": []}
+
+
+def test_kills_one_after_the_other_lose_nothing(ground: Ground, tmp_path: Path) -> None:
+    """Leaders are killed (-9) or told to end amid arrivals, and started anew; each gang runs as a whole in the end."""
+    with ExitStack() as stack:
+        alive = [stack.enter_context(daemon_on(ground, ground.cluster, tmp_path)) for _ in range(2)]
+        with arriving(ground) as arrivals:
+            for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+                alive[-1].wait_for(lambda: any(each.metric("pyroclast_leader") == 1 for each in alive))
+                leader = next(each for each in alive if each.metric("pyroclast_leader") == 1)
+                leader.signal(number)
+                leader.process.exit_status()
+                alive.remove(leader)
+                alive.append(stack.enter_context(daemon_on(ground, ground.cluster, tmp_path)))
+
+        alive[0].wait_for(lambda: all_run(ground, arrivals.names))
+        assert_bound_once(ground, arrivals.names)
+        assert alive[0].get_json("/debug/audit") == {"differences": []}
