@@ -4,25 +4,16 @@ The script asks `pyroclast completion words` at each press of the key, so that i
 """
 
 import argparse
-import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from controllers.kinds import JOBS, QUEUES
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.resources import Resource
 from model.errors import PyroclastError
-from scheduler.commands.people import jobs, queues
-from scheduler.commands.people.flags import program
-from scheduler.commands.people.speaking import Speaker, say
+from scheduler.commands.people import job_parser, queue_parser
+from scheduler.commands.people.flags import program, say
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
-
-_SECONDS = 2.0
-"""Longest wait for names: who presses a key does not wait longer."""
 
 SCRIPTS: Final = {
     "bash": """\
@@ -50,10 +41,7 @@ complete -c pyroclast -a '(__pyroclast)'
 }
 """What each shell is to read."""
 
-_PARSERS: Final[Mapping[str, tuple[Callable[[], argparse.ArgumentParser], Resource[Any]]]] = {
-    "queue": (queues.parser, QUEUES),
-    "job": (jobs.parser, JOBS),
-}
+_PARSERS: Final = {"queue": queue_parser.parser, "job": job_parser.parser}
 
 
 def candidates(words: Sequence[str], commands: Iterable[str]) -> list[str]:
@@ -72,8 +60,7 @@ def _possible(before: Sequence[str], last: str, commands: Iterable[str]) -> Iter
         return commands
     if before[0] not in _PARSERS:
         return ()
-    build, resource = _PARSERS[before[0]]
-    actions = _actions(build())
+    actions = _actions(_PARSERS[before[0]]())
     if len(before) == 1:
         return actions
     one = actions.get(before[1])
@@ -84,7 +71,7 @@ def _possible(before: Sequence[str], last: str, commands: Iterable[str]) -> Iter
     waiting = _option(one, before[-1])
     if waiting is not None and waiting.nargs != 0:
         return [str(choice) for choice in waiting.choices or ()]
-    return _names(one, before[2:], resource)
+    return _names(one, before[2:], before[0])
 
 
 def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -101,19 +88,14 @@ def _option(one: argparse.ArgumentParser, word: str) -> argparse.Action | None:
     return next((action for action in one._actions if word in action.option_strings), None)  # noqa: SLF001 - as above
 
 
-def _names(one: argparse.ArgumentParser, typed: Sequence[str], resource: Resource[Any]) -> list[str]:
+def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Sequence[str]:
     """Ask the cluster for names; what keeps us from asking is no matter for who presses a key."""
+    # Imported when names are wanted: what speaks to clusters takes a second to import.
+    from scheduler.commands.people.naming import names  # noqa: PLC0415 - see above
+
     with contextlib.suppress(PyroclastError, TimeoutError, SystemExit), contextlib.redirect_stderr(None):
-        given = one.parse_args(list(typed))
-        return asyncio.run(asyncio.wait_for(_listed(given, resource), _SECONDS))
+        return names(one.parse_args(list(typed)), kind)
     return []
-
-
-async def _listed(given: argparse.Namespace, resource: Resource[Any]) -> list[str]:
-    cluster = await connect(ClusterOptions(kubeconfig=given.kubeconfig, context=given.context, master=given.server))
-    async with Client(cluster, component="pyroclast") as client:
-        speaker = Speaker(client, getattr(given, "namespace", "") or cluster.namespace or "default")
-        return [each["metadata"]["name"] for each in await speaker.all_of(resource)]
 
 
 def main(arguments: Sequence[str]) -> int:

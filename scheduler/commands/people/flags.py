@@ -1,4 +1,4 @@
-"""Flags that several commands share, named as kubectl and vcctl name them."""
+"""Flags that several commands share, named as kubectl and vcctl name them, and the way to answer."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from typing import Final
 
 from model.quantity import QuantityError, parse
 
-__all__ = ["add_cluster", "add_names", "add_namespace", "add_output", "amounts", "names_of", "program"]
+__all__ = ["add_cluster", "add_names", "add_namespace", "add_output", "amounts", "names_of", "program", "say", "told"]
 
 OUTPUTS: Final = ("json", "yaml", "name", "wide")
 
@@ -73,3 +73,13 @@ def amounts(text: str) -> Mapping[str, str]:
             raise argparse.ArgumentTypeError(f"{name}: {error}") from error
         found[name] = amount
     return found
+
+
+def say(text: str) -> None:
+    """Print on standard output."""
+    print(text)  # noqa: T201 - what a command line is for
+
+
+def told(text: str) -> None:
+    """Print on standard error."""
+    print(text, file=sys.stderr)  # noqa: T201 - as above

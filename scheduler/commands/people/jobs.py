@@ -1,7 +1,7 @@
 """`pyroclast job`: list, view, run, suspend, resume and delete jobs."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -10,28 +10,20 @@ from controllers.kinds import JOBS
 from kube.resources import Resource
 from model.api.batch import Job
 from model.api.bus import Action
-from model.api.names import DEFAULT_SCHEDULER, JOB_TYPE
+from model.api.names import JOB_TYPE
 from model.errors import ConfigError
 from scheduler.commands.people.ages import age
-from scheduler.commands.people.flags import (
-    add_cluster,
-    add_names,
-    add_namespace,
-    add_output,
-    amounts,
-    names_of,
-    program,
-)
+from scheduler.commands.people.flags import names_of, say
+from scheduler.commands.people.job_parser import parser
 from scheduler.commands.people.printing import Column, Object, deleted, reference, table
 from scheduler.commands.people.running import job_of_flags, jobs_of_file
 from scheduler.commands.people.showing import fetch, show_made, show_objects
-from scheduler.commands.people.speaking import Speaker, say, speak
+from scheduler.commands.people.speaking import Speaker, speak
 from scheduler.commands.people.viewing import description, events_of
 
-__all__ = ["columns", "main", "parser"]
+__all__ = ["columns", "main"]
 
 _EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
-_AMOUNTS: Final = "cpu=1000m,memory=100Mi"
 
 
 def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
@@ -130,85 +122,21 @@ async def command(given: argparse.Namespace, speaker: Speaker) -> None:
     """Ask the controllers to suspend or resume jobs."""
 
     async def ask(name: str) -> None:
-        await speaker.command(JOBS, name, given.action)
-        say(f"{reference(JOBS, name)} {given.word} requested")
+        await speaker.command(JOBS, name, _COMMANDS[given.action])
+        say(f"{reference(JOBS, name)} {given.action} requested")
 
     await speaker.each(JOBS, names_of(given), ask)
 
 
-# --- the command line ------------------------------------------------------------------------------------------------
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of `pyroclast job`."""
-    root = argparse.ArgumentParser(prog=f"{program()} job", description="Jobs of batch.volcano.sh.")
-    actions = root.add_subparsers(required=True, metavar="ACTION")
-    for name, about, build in _ACTIONS:
-        one = actions.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
-        build(one)
-        add_cluster(one)
-    return root
-
-
-def _build_list(one: argparse.ArgumentParser) -> None:
-    add_names(one, "job", is_optional=True)
-    add_namespace(one, has_all=True)
-    one.add_argument("-l", "--selector", default="", metavar="LABELS", help="jobs with these labels alone")
-    one.add_argument("-q", "--queue", default="", help="jobs of this queue alone")
-    one.add_argument("-S", "--scheduler", default="", help="jobs of this scheduler alone")
-    add_output(one)
-    one.set_defaults(act=show)
-
-
-def _build_view(one: argparse.ArgumentParser) -> None:
-    add_names(one, "job")
-    add_namespace(one)
-    add_output(one, has_table=False)
-    one.set_defaults(act=view)
-
-
-def _build_run(one: argparse.ArgumentParser) -> None:
-    add_names(one, "job")
-    add_namespace(one)
-    one.add_argument(
-        "-f", "--filename", default="", metavar="FILE", help="manifest of jobs, YAML or JSON; - reads them"
-    )
-    one.add_argument("-i", "--image", default="busybox", help="image of the container; busybox by default")
-    one.add_argument("-m", "--min", type=int, default=1, help="pods that must be able to run together; 1 by default")
-    one.add_argument("-r", "--replicas", type=int, default=1, help="pods; 1 by default")
-    one.add_argument(
-        "-R", "--requests", type=amounts, default=_AMOUNTS, help=f"requests of a pod; {_AMOUNTS} by default"
-    )
-    one.add_argument("-L", "--limits", type=amounts, default=_AMOUNTS, help=f"limits of a pod; {_AMOUNTS} by default")
-    one.add_argument("-S", "--scheduler", default=DEFAULT_SCHEDULER, help=f"scheduler; {DEFAULT_SCHEDULER} by default")
-    one.add_argument("-q", "--queue", default="", help="queue; the default queue without it")
-    one.add_argument(
-        "--command", nargs=argparse.REMAINDER, default=[], help="what the container runs: the rest of the line"
-    )
-    add_output(one, has_table=False)
-    one.set_defaults(act=run)
-
-
-def _build_delete(one: argparse.ArgumentParser) -> None:
-    add_names(one, "job")
-    add_namespace(one)
-    one.set_defaults(act=delete)
-
-
-def _build_command(one: argparse.ArgumentParser, *, word: str, action: Action) -> None:
-    add_names(one, "job")
-    add_namespace(one)
-    one.set_defaults(act=command, word=word, action=action)
-
-
-_ACTIONS: Final[Sequence[tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = (
-    ("list", "list jobs", _build_list),
-    ("view", "describe jobs, with their events", _build_view),
-    ("run", "create jobs from flags or a manifest", _build_run),
-    ("suspend", "ask the controllers to abort jobs", partial(_build_command, word="suspend", action=Action.ABORT_JOB)),
-    ("resume", "ask the controllers to resume jobs", partial(_build_command, word="resume", action=Action.RESUME_JOB)),
-    ("delete", "delete jobs and their pods", _build_delete),
-)
+_COMMANDS: Final = {"suspend": Action.ABORT_JOB, "resume": Action.RESUME_JOB}
+_ACTS: Final = {
+    "list": show,
+    "view": view,
+    "run": run,
+    "suspend": command,
+    "resume": command,
+    "delete": delete,
+}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -216,4 +144,4 @@ def main(arguments: Sequence[str]) -> int:
     given = parser().parse_args(arguments)
     if not getattr(given, "filename", ""):
         names_of(given)
-    return speak(given, JOBS, partial(given.act, given))
+    return speak(given, JOBS, partial(_ACTS[given.action], given))

@@ -6,26 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from controllers.kinds import POD_GROUPS, QUEUES
 from model.api.bus import Action
 from model.api.names import DEFAULT_QUEUE
-from model.api.scheduling import DequeueStrategy, PodGroup, PodGroupPhase, Queue, QueueState
+from model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
 from scheduler.commands.people.ages import age
-from scheduler.commands.people.flags import (
-    add_cluster,
-    add_names,
-    add_output,
-    amounts,
-    names_of,
-    program,
-)
+from scheduler.commands.people.flags import names_of, say
 from scheduler.commands.people.printing import Column, Object, deleted, reference, table
+from scheduler.commands.people.queue_parser import parser
 from scheduler.commands.people.showing import fetch, show_made, show_objects
-from scheduler.commands.people.speaking import Speaker, say, speak
+from scheduler.commands.people.speaking import Speaker, speak
 
-__all__ = ["Row", "columns", "main", "parser", "rows"]
+__all__ = ["Row", "columns", "main", "rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,67 +134,25 @@ async def command(given: argparse.Namespace, speaker: Speaker) -> None:
     """Ask the controllers to open or close queues."""
 
     async def ask(name: str) -> None:
-        await speaker.command(QUEUES, name, given.action)
-        say(f"{reference(QUEUES, name)} {given.word} requested")
+        await speaker.command(QUEUES, name, _COMMANDS[given.action])
+        say(f"{reference(QUEUES, name)} {given.action} requested")
 
     await speaker.each(QUEUES, names_of(given), ask)
 
 
-# --- the command line ------------------------------------------------------------------------------------------------
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of `pyroclast queue`."""
-    root = argparse.ArgumentParser(prog=f"{program()} queue", description="Queues of the cluster.")
-    actions = root.add_subparsers(required=True, metavar="ACTION")
-
-    one = actions.add_parser("list", help="list queues", description="List all queues, with their gangs by phase.")
-    add_names(one, "queue", is_optional=True)
-    add_output(one)
-    one.set_defaults(act=show)
-
-    one = actions.add_parser("get", help="show queues by name", description="Show queues by name; all without one.")
-    add_names(one, "queue", is_optional=True)
-    add_output(one)
-    one.set_defaults(act=show)
-
-    one = actions.add_parser("create", help="make queues", description="Make queues, all with the same settings.")
-    add_names(one, "queue")
-    _add_settings(one)
-    add_output(one, has_table=False)
-    one.set_defaults(act=create)
-
-    for word, action in (("open", Action.OPEN_QUEUE), ("close", Action.CLOSE_QUEUE)):
-        about = f"ask the controllers to {word} queues"
-        one = actions.add_parser(word, help=about, description=f"{about.capitalize()}.")
-        add_names(one, "queue")
-        one.set_defaults(act=command, word=word, action=action)
-
-    one = actions.add_parser("delete", help="delete queues", description="Delete queues.")
-    add_names(one, "queue")
-    one.set_defaults(act=delete)
-
-    for each in actions.choices.values():
-        add_cluster(each)
-    return root
-
-
-def _add_settings(one: argparse.ArgumentParser) -> None:
-    one.add_argument("-w", "--weight", type=int, default=1, help="share among its siblings, 1 to 65535; 1 by default")
-    one.add_argument("--parent", default="", metavar="QUEUE", help="queue above it; the root queue by default")
-    one.add_argument("--capability", type=amounts, metavar="AMOUNTS", help="most it may use: cpu=4,memory=8Gi")
-    one.add_argument("--deserved", type=amounts, metavar="AMOUNTS", help="its share")
-    one.add_argument("--guarantee", type=amounts, metavar="AMOUNTS", help="what is kept free for it")
-    one.add_argument("--priority", type=int, help="queues with a higher number are served earlier")
-    one.add_argument(
-        "--reclaimable", action=argparse.BooleanOptionalAction, help="whether others may take back what it borrowed"
-    )
-    one.add_argument("--dequeue-strategy", choices=[*DequeueStrategy], default="", help="what a blocked head does")
-    one.add_argument("--type", default="", help="free text for the operator")
+_COMMANDS: Final = {"open": Action.OPEN_QUEUE, "close": Action.CLOSE_QUEUE}
+_ACTS: Final = {
+    "list": show,
+    "get": show,
+    "create": create,
+    "open": command,
+    "close": command,
+    "delete": delete,
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command on queues."""
     given = parser().parse_args(arguments)
     names_of(given)
-    return speak(given, QUEUES, partial(given.act, given))
+    return speak(given, QUEUES, partial(_ACTS[given.action], given))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kube.resources import Resource
-from scheduler.commands.people.flags import names_of
+from scheduler.commands.people.flags import names_of, say, told
 from scheduler.commands.people.printing import Object, as_json, as_yaml, listed, reference, without_managed_fields
-from scheduler.commands.people.speaking import Speaker, say, told
+from scheduler.commands.people.speaking import Speaker
 
 __all__ = ["fetch", "show_made", "show_objects"]
 

@@ -2,8 +2,8 @@
 
 import argparse
 import asyncio
-import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from controllers.kinds import COMMANDS
@@ -14,25 +14,16 @@ from kube.resources import Resource
 from model.api.bus import Action, Command
 from model.api.meta import ObjectMeta, OwnerReference
 from model.errors import ObjectError, PyroclastError
+from scheduler.commands.people.flags import told
 from scheduler.commands.people.printing import Object
 from scheduler.commands.people.wording import in_kubectls_words
 
-__all__ = ["Speaker", "say", "speak", "told"]
+__all__ = ["Speaker", "connected", "speak"]
 
 T = TypeVar("T")
 
 _PAGE = 500
 _FAILED = 1
-
-
-def say(text: str) -> None:
-    """Print on standard output."""
-    print(text)  # noqa: T201 - what a command line is for
-
-
-def told(text: str) -> None:
-    """Print on standard error."""
-    print(text, file=sys.stderr)  # noqa: T201 - as above
 
 
 class Speaker:
@@ -139,13 +130,19 @@ def speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Spe
 
 
 async def _speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Speaker], Awaitable[None]]) -> int:
-    cluster = await connect(ClusterOptions(kubeconfig=given.kubeconfig, context=given.context, master=given.server))
-    is_everywhere = getattr(given, "all_namespaces", False)
-    namespace = "" if is_everywhere else getattr(given, "namespace", "") or cluster.namespace or "default"
-    async with Client(cluster, component="pyroclast") as client:
-        speaker = Speaker(client, namespace)
+    async with connected(given) as speaker:
         try:
             await act(speaker)
         except ApiError as error:
             speaker.fail(resource, error)
         return speaker.status
+
+
+@asynccontextmanager
+async def connected(given: argparse.Namespace) -> AsyncIterator[Speaker]:
+    """Connect as the flags say."""
+    cluster = await connect(ClusterOptions(kubeconfig=given.kubeconfig, context=given.context, master=given.server))
+    is_everywhere = getattr(given, "all_namespaces", False)
+    namespace = "" if is_everywhere else getattr(given, "namespace", "") or cluster.namespace or "default"
+    async with Client(cluster, component="pyroclast") as client:
+        yield Speaker(client, namespace)
