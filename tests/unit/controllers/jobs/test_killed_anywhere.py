@@ -1,9 +1,10 @@
 """A controller that is killed at any of its writes ends where one ends that never is, and counts each retry once."""
 
 import copy
+import random
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.controllers.jobs.world import NAMESPACE, Json, World, policy, task
@@ -102,9 +103,16 @@ def happen(world: World, what: tuple[Any, ...]) -> None:
             world.set_group("Unknown")
 
 
-def live(spec: Json, story: list[tuple[Any, ...]], deaths: list[list[tuple[int, bool]]], *, is_graceful: bool) -> World:
+def live(
+    spec: Json,
+    story: list[tuple[Any, ...]],
+    deaths: list[list[tuple[int, bool]]],
+    *,
+    is_graceful: bool,
+    lag: random.Random | None = None,
+) -> World:
     """Run a life; at which writes after each happening the process is killed is given."""
-    world = World(is_graceful=is_graceful)
+    world = World(is_graceful=is_graceful, lag=lag)
     world.job("job", **copy.deepcopy(spec))
     for what, planned in zip([("created",), *story], deaths, strict=False):
         happen(world, what)
@@ -147,9 +155,8 @@ def never(story: list[tuple[Any, ...]]) -> list[list[tuple[int, bool]]]:
 
 
 @settings(
-    max_examples=150,
+    max_examples=80,
     deadline=None,
-    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(spec=jobs(), story=happenings, deaths=kills, is_graceful=st.booleans())
@@ -165,4 +172,15 @@ def test_killed_anywhere_it_ends_the_same(
     """The same life with and without deaths of the controller has the same outcome."""
     undisturbed = live(spec, story, never(story), is_graceful=is_graceful)
     disturbed = live(spec, story, deaths, is_graceful=is_graceful)
+    assert outcome(disturbed) == outcome(undisturbed)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(spec=jobs(), story=happenings, deaths=kills, is_graceful=st.booleans(), seed=st.integers(0, 2**32))
+def test_with_stores_that_lag_it_ends_the_same(
+    spec: Json, story: list[tuple[Any, ...]], deaths: list[list[tuple[int, bool]]], is_graceful: bool, seed: int
+) -> None:
+    """Stores that show everything later, each at its own pace, change nothing in the end."""
+    undisturbed = live(spec, story, never(story), is_graceful=is_graceful)
+    disturbed = live(spec, story, deaths, is_graceful=is_graceful, lag=random.Random(seed))
     assert outcome(disturbed) == outcome(undisturbed)

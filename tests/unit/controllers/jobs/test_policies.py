@@ -1,5 +1,6 @@
 """Which action answers what: the order of policies, timeouts, and what is too old to be answered."""
 
+import asyncio
 import copy
 
 import pytest
@@ -262,3 +263,16 @@ def test_a_pod_that_ends_while_we_kill_it_has_not_failed() -> None:
     world.reap()
     world.run()
     assert world.status()["retryCount"] == 1
+
+
+def test_a_store_that_lags_evicts_nobody() -> None:
+    """A new leader's store may show less than the status remembers: the server is asked before a pod counts as lost."""
+    world = running(policy("TerminateJob", "PodEvicted"))
+    store = world.stores.pods
+    pod = store.get("team", "job-worker-0")
+    assert pod is not None
+    store.deleted(pod)
+    assert asyncio.run(world.step()) == 1.0
+    assert world.phase() == "Running"
+    store.added(pod)
+    assert world.run() is None

@@ -2,7 +2,9 @@
 
 import asyncio
 import copy
-from collections.abc import Mapping, Sequence
+import random
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,20 +69,24 @@ class World:
     """Pods that are deleted stay until `reap`."""
     refusals: dict[str, ApiError] = field(default_factory=dict)
     """What the server says to writes of a plural."""
+    lag: random.Random | None = None
+    """Chance by which the stores lag behind the server, each on its own; None: they show everything at once."""
     deaths: int = 0
     commands: int = 0
 
     def __post_init__(self) -> None:
         """Begin with the default queue."""
         self.revision = 0
+        self.unseen: dict[str, deque[Callable[[], None]]] = {}
+        self.shown: dict[str, int] = {}
         self.stores = Stores(
-            jobs=Store(INDEXES["jobs"], plural="jobs", version=self._version),
-            pods=Store(INDEXES["pods"], plural="pods", version=self._version),
-            pod_groups=Store(plural="podgroups", version=self._version),
-            queues=Store(INDEXES["queues"], plural="queues", version=self._version),
-            commands=Store(INDEXES["commands"], plural="commands", version=self._version),
-            claims=Store(plural="persistentvolumeclaims", version=self._version),
-            priority_classes=Store(plural="priorityclasses", version=self._version),
+            jobs=Store(INDEXES["jobs"], plural="jobs", version=self._version_of("jobs")),
+            pods=Store(INDEXES["pods"], plural="pods", version=self._version_of("pods")),
+            pod_groups=Store(plural="podgroups", version=self._version_of("podgroups")),
+            queues=Store(INDEXES["queues"], plural="queues", version=self._version_of("queues")),
+            commands=Store(INDEXES["commands"], plural="commands", version=self._version_of("commands")),
+            claims=Store(plural="persistentvolumeclaims", version=self._version_of("persistentvolumeclaims")),
+            priority_classes=Store(plural="priorityclasses", version=self._version_of("priorityclasses")),
         )
         self._stores: dict[str, tuple[Resource[Any], Store[Any]]] = {
             "jobs": (JOBS, self.stores.jobs),
@@ -94,8 +100,26 @@ class World:
         self.queue("default")
         self.restart()
 
-    def _version(self) -> str:
-        return str(self.revision)
+    def _version_of(self, plural: str) -> Callable[[], str]:
+        return lambda: str(self.shown.get(plural, self.revision) if self.lag else self.revision)
+
+    def deliver(self, plural: str | None = None) -> None:
+        """Have a store, or all, show what it does not show yet."""
+        for name in [plural] if plural else list(self.unseen):
+            while self.unseen.get(name):
+                self.unseen[name].popleft()()
+
+    def deliver_some(self) -> None:
+        """Have each store show a part of what it does not show yet."""
+        if self.lag:
+            for waiting in self.unseen.values():
+                for _ in range(self.lag.randint(0, len(waiting))):
+                    waiting.popleft()()
+
+    @property
+    def is_behind(self) -> bool:
+        """Some store does not show everything."""
+        return any(self.unseen.values())
 
     # --- the controller ----------------------------------------------------------------------------------------------
 
@@ -128,15 +152,18 @@ class World:
             before = self.revision
             if scheduler:
                 self.admit()
+            was_behind = self.is_behind
+            self.deliver_some()
             try:
                 again_in = await self.step(name)
             except KilledError:
                 self.deaths += 1
+                self.deliver()  # a new process lists everything
                 self.restart()
                 continue
             except ApiError:
                 before = -1 if self.refusals == {} else self.revision
-            if self.revision == before:
+            if self.revision == before and not was_behind and not self.is_behind:
                 return again_in
         raise AssertionError("it never comes to rest")
 
@@ -274,9 +301,25 @@ class World:
         if plural in self._stores:
             resource, store = self._stores[plural]
             new = resource.decoder.convert(msgspec.json.decode(msgspec.json.encode(whole)))
-            old = store.get(at[1], at[2])
-            store.added(new) if old is None else store.updated(old, new)
+
+            def show() -> None:
+                old = store.get(at[1], at[2])
+                store.added(new) if old is None else store.updated(old, new)
+
+            self._show(plural, show)
         return whole
+
+    def _show(self, plural: str, show: Callable[[], None]) -> None:
+        revision = self.revision
+
+        def shown() -> None:
+            show()
+            self.shown[plural] = revision
+
+        if self.lag:
+            self.unseen.setdefault(plural, deque()).append(shown)
+        else:
+            shown()
 
     def remove(self, plural: str, namespace: str, name: str) -> None:
         """Drop an object."""
@@ -284,7 +327,7 @@ class World:
         self.objects.pop((plural, namespace, name))
         if plural in self._stores:
             store = self._stores[plural][1]
-            store.deleted(store.get(namespace, name))
+            self._show(plural, lambda: store.deleted(store.get(namespace, name)))
 
     def queue(self, name: str, *, state: str = "Open", **spec: Any) -> None:
         """Have a queue."""
