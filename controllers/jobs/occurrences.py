@@ -12,7 +12,7 @@
 Each answer ends its occurrence, or is remembered: that is why none is answered twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,16 +48,9 @@ class Occurrence:
         return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
 
 
-def occurrences(seen: Observed, memory: Memory) -> tuple[Occurrence, ...]:
-    """Return what happened to a Job and was not answered, the oldest first."""
-    found = [
-        *_evictions(seen, memory),
-        *_failures(seen, memory),
-        *_waits(seen, memory),
-        *_completed_tasks(seen, memory),
-        *_failed_tasks(seen, memory),
-        *_unknown_group(seen),
-    ]
+def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[Occurrence, ...]:
+    """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
+    found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
     return tuple(
         sorted(found, key=lambda one: (one.at, (order[one.place.task], one.place.index) if one.place else (-1, 0)))
@@ -145,7 +138,7 @@ def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
             yield Occurrence(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
 
 
-def _unknown_group(seen: Observed) -> Iterator[Occurrence]:
+def _unknown_group(seen: Observed, _: Memory) -> Iterator[Occurrence]:
     group = seen.pod_group
     if group is None or group.status.phase != PodGroupPhase.UNKNOWN:
         return
@@ -156,6 +149,16 @@ def _unknown_group(seen: Observed) -> Iterator[Occurrence]:
     ]
     state = seen.job.status.state
     yield Occurrence(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
+
+
+_FINDERS: Final = {
+    Event.POD_EVICTED: _evictions,
+    Event.POD_FAILED: _failures,
+    Event.POD_PENDING: _waits,
+    Event.TASK_COMPLETED: _completed_tasks,
+    Event.TASK_FAILED: _failed_tasks,
+    Event.UNKNOWN: _unknown_group,
+}
 
 
 def _restarts(pod: Pod) -> int:

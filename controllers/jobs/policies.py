@@ -38,9 +38,8 @@ class Answer:
 
 def answers(seen: Observed, memory: Memory) -> tuple[Answer, ...]:
     """Return what policies want done, in the order in which it happened; what none wants is left out."""
-    return tuple(
-        answer for occurrence in occurrences(seen, memory) if (answer := _answer(seen, occurrence)) is not None
-    )
+    happened = occurrences(seen, memory, _asked_for(seen))
+    return tuple(answer for occurrence in happened if (answer := _answer(seen, occurrence)) is not None)
 
 
 def target_of(seen: Observed, action: Action, place: Place) -> Target | None:
@@ -51,6 +50,15 @@ def target_of(seen: Observed, action: Action, place: Place) -> Target | None:
         return Target("pod", place.task, place.index)
     partition = partition_of(seen, place)
     return None if partition is None else Target("partition", place.task, partition)
+
+
+def _asked_for(seen: Observed) -> frozenset[str]:
+    """Name the events that some policy of the Job is about: nothing else need be looked for."""
+    policies = [*seen.job.spec.policies, *(policy for task in seen.job.spec.tasks for policy in task.policies)]
+    events = {event for policy in policies for event in (policy.event, *policy.events) if event}
+    if any(policy.exit_code for policy in policies):
+        events.add(Event.POD_FAILED)
+    return frozenset(Event) if Event.ANY in events else frozenset(events)
 
 
 def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
