@@ -41,9 +41,9 @@ class Ground:
         """The administrator, speaking JSON."""
         return Client(self.cluster)
 
-    def kubectl(self, *arguments: str) -> str:
+    def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - named as in `subprocess`
         """Run kubectl in the namespace."""
-        return self.cluster.kubectl("-n", self.name, *arguments)
+        return self.cluster.kubectl("-n", self.name, *arguments, input=input)
 
     @contextmanager
     def daemon(

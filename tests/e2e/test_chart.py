@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
+from emulator.hollow.kubelets import DURATION
 from tests.chart.helm import CHART, chart_tool, helm
 from tests.e2e.cluster import Cluster
+from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
+from tests.e2e.processes import free_ports
 
 NAME = "chart"
 SETS = (
@@ -102,9 +105,22 @@ def scheduling(ground: Ground, folder: Path) -> Iterator[Daemon]:
         daemon.process.stop()
 
 
-def refused(daemon: Daemon) -> list[str]:
+@contextmanager
+def controlling(ground: Ground, folder: Path) -> Iterator[Controllers]:
+    """Run the controllers as their Deployment says, on ports of the test's own."""
+    pod = read(ground, "deployment", f"{NAME}-pyroclast-controllers")["spec"]["template"]["spec"]
+    command, *flags = pod["containers"][0]["args"]
+    assert command == "controllers"
+    (port,) = free_ports(1)
+    flags = [each for each in flags if not each.startswith(("--listen-address", "--admission-address"))]
+    account = as_account(ground, pod["serviceAccountName"], folder)
+    with controllers(account, folder, *flags, f"--admission-address=127.0.0.1:{port}") as running:
+        yield running
+
+
+def refused(metrics: str) -> list[str]:
     """Return what the server forbade."""
-    lines = daemon.get("/metrics").splitlines()
+    lines = metrics.splitlines()
     return [line for line in lines if line.startswith("rest_client_requests_total") and 'code="403"' in line]
 
 
@@ -130,7 +146,71 @@ def test_an_install_schedules_with_its_own_rights_and_is_upgraded_without_a_stop
         ground.pod("urgent-0", "8", group="urgent", priorityClassName=f"{NAME}-high")
         daemon.wait_for(lambda: ground.is_placed("urgent"))
         daemon.wait_for(lambda: bool(ground.events_of("urgent-0")))
-        assert refused(daemon) == []
+        assert refused(daemon.get("/metrics")) == []
+
+
+def template(**spec: Any) -> dict[str, Any]:
+    """Describe a Job of two tasks whose pods end by themselves."""
+    pod = {
+        "metadata": {"annotations": {DURATION: "1s"}},
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}],
+        },
+    }
+    tasks = [{"name": name, "replicas": replicas, "template": pod} for name, replicas in (("master", 1), ("worker", 2))]
+    return {
+        "schedulerName": NAME,
+        "queue": NAME,
+        "minAvailable": 3,
+        "plugins": {"env": [], "svc": []},
+        "tasks": tasks,
+        **spec,
+    }
+
+
+def phase(ground: Ground, kind: str, name: str) -> str:
+    """Return the phase of a Job or a JobFlow; empty where it has none yet."""
+    return ground.kubectl("get", kind, name, "-o", "jsonpath={.status.state.phase}", "--ignore-not-found")
+
+
+def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Path) -> None:
+    """Controllers and scheduler, each with its own rights; webhooks that nobody reaches stop nothing."""
+    batch, flow = "batch.volcano.sh/v1alpha1", "flow.volcano.sh/v1alpha1"
+    objects: list[dict[str, Any]] = [
+        {"apiVersion": batch, "kind": "Job", "metadata": {"name": "plain"}, "spec": template()},
+        {"apiVersion": flow, "kind": "JobTemplate", "metadata": {"name": "prepare"}, "spec": template()},
+        {"apiVersion": flow, "kind": "JobTemplate", "metadata": {"name": "train"}, "spec": template()},
+        {
+            "apiVersion": flow,
+            "kind": "JobFlow",
+            "metadata": {"name": "flow"},
+            "spec": {
+                "jobRetainPolicy": "retain",
+                "flows": [{"name": "prepare"}, {"name": "train", "dependsOn": {"targets": ["prepare"]}}],
+            },
+        },
+        {
+            "apiVersion": batch,
+            "kind": "CronJob",
+            "metadata": {"name": "often"},
+            "spec": {"schedule": "@every 2s", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": template()}},
+        },
+    ]
+    with installed(ground), scheduling(ground, tmp_path) as scheduler, controlling(ground, tmp_path) as running:
+        scheduler.wait_for(lambda: "Open" in ground.kubectl("get", "queue", NAME, "-o", "jsonpath={.status.state}"))
+        ground.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+        running.wait_for(lambda: phase(ground, "vcjob", "plain") == "Completed")
+        running.wait_for(lambda: phase(ground, "jobflow", "flow") == "Succeed")
+        succeeded = ("get", "cronvcjob", "often", "-o", "jsonpath={.status.lastSuccessfulTime}")
+        running.wait_for(lambda: bool(ground.kubectl(*succeeded)))
+        row = ground.kubectl("get", "vcjob", "plain", "--no-headers").split()
+        assert row[:3] == ["plain", "Completed", "3"]
+        assert refused(scheduler.get("/metrics")) == []
+        assert refused(running.metrics()) == []
+        ground.kubectl("delete", "cronvcjob,jobflow,jobtemplate,vcjob", "--all")
 
 
 def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground) -> None:
