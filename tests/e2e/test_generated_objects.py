@@ -92,13 +92,15 @@ class Wrong:
     """Names of members; `[]` is the one item of a list, `{}` the member `key` of a map."""
     value: Any
     words: str
-    """All but the field, which is `path`."""
+    """All but the field."""
+    missing: str = ""
+    """The member of the value that should be there."""
 
     @property
     def field(self) -> str:
         """The field as servers name it."""
-        shown = "".join({"[]": "[0]", "{}": ".key"}.get(part, f".{part}") for part in self.path)
-        return shown.removeprefix(".")
+        parts = (*self.path, self.missing) if self.missing else self.path
+        return "".join({"[]": "[0]", "{}": ".key"}.get(part, f".{part}") for part in parts).removeprefix(".")
 
 
 def wrong_values(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[Wrong]:
@@ -108,6 +110,10 @@ def wrong_values(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[Wrong]:
         if keyword in schema and schema.get("format") != "date-time":
             value, words = make(schema[keyword])
             yield Wrong(path=path, value=value, words=words.format(path=shown))
+    yield from wrong_types(schema, path, shown)
+    for name in schema.get("required", ()):
+        rest = {key: value for key, value in smallest(schema).items() if key != name}
+        yield Wrong(path=path, value=rest, words="Required value", missing=name)
     for name, part in schema.get("properties", {}).items():
         if path or name not in {"apiVersion", "kind", "metadata"}:
             yield from wrong_values(part, (*path, name))
@@ -115,6 +121,19 @@ def wrong_values(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[Wrong]:
         yield from wrong_values(schema["items"], (*path, "[]"))
     if "additionalProperties" in schema:
         yield from wrong_values(schema["additionalProperties"], (*path, "{}"))
+
+
+def wrong_types(schema: Schema, path: tuple[str, ...], shown: str) -> Iterator[Wrong]:
+    """List a value of another type than the schema's, and a moment that is none."""
+    kind, is_moment = schema.get("type", "integer,string"), schema.get("format") == "date-time"
+    if not path or "enum" in schema:
+        return  # what is told of an object without a kind, or of a value that breaks two rules, is another matter
+    value, found = ("never", '"never"') if is_moment else (True, '"boolean"') if kind != "boolean" else (5, '"integer"')
+    wanted = "date-time" if is_moment else schema.get("format", kind)
+    told = '""' if "format" in schema and not is_moment else found
+    yield Wrong(
+        path=path, value=value, words=f"Invalid value: {told}: {shown} in body must be of type {wanted}: {told}"
+    )
 
 
 def in_body(value: Any, detail: str) -> tuple[Any, str]:
@@ -183,9 +202,9 @@ def test_what_the_schema_forbids_is_refused(cluster_with_crds: Cluster, kind: ty
     told, expected = {}, {}
     for wrong in wrong_values(schema):
         body, words = with_wrong(schema, wrong), wrong.words
-        if wrong.path[0] == "status" and kind.definition.has_status_subresource:
+        if wrong.path[:1] == ("status",) and kind.definition.has_status_subresource:
             answer = write_status(client, kind, "limits", {"status": body["status"]})
-            words = words.replace(f"{wrong.field} in body", f"{wrong.field.removeprefix('status.')} in body")
+            words = words.replace(f"{wrong.field} in body", f"{wrong.field[len('status.') :]} in body")
         else:
             answer = create(client, kind, {**body, "metadata": {"name": "bad"}})
         assert answer.code == 422, (wrong, answer.body)
