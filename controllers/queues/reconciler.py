@@ -19,7 +19,7 @@ from controllers.queues.metrics import forget_queue, show_counts
 from kube.errors import ApiError
 from model.api import names
 from model.api.bus import Action, Command
-from model.api.scheduling import PodGroup, Queue
+from model.api.scheduling import PodGroup, PodGroupPhase, Queue
 from model.wire import unix_seconds
 
 __all__ = ["QueueKeeper", "build"]
@@ -163,7 +163,7 @@ class QueueKeeper:
         return (group.spec.queue or self._options.default_queue,)
 
     def _phase_of(self, group: PodGroup) -> tuple[str]:
-        return (f"{self._queue_of(group)[0]}/{group.status.phase}",)
+        return (f"{self._queue_of(group)[0]}/{group.status.phase or PodGroupPhase.PENDING}",)
 
     def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
         """A queue concerns itself, and by its state its children; what the scheduler counts concerns nobody."""

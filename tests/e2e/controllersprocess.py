@@ -1,0 +1,71 @@
+"""The controllers as a test meets them: a process with probes and metrics."""
+
+import os
+import signal
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.daemon import PATIENCE
+from tests.e2e.probes import answers_ok
+from tests.e2e.processes import ServerProcess, free_ports, wait_until
+
+__all__ = ["Controllers", "controllers"]
+
+
+class Controllers:
+    """One process of controllers, on ports of its own."""
+
+    def __init__(self, cluster: Cluster, folder: Path, *flags: str) -> None:
+        """Start it; its log goes to `folder`."""
+        self.health_port, self.metrics_port = free_ports(2)
+        self.process = ServerProcess(
+            [
+                *(sys.executable, "-m", "scheduler", "controllers"),
+                f"--kubeconfig={cluster.kubeconfig}",
+                "--enable-healthz",
+                f"--healthz-address=127.0.0.1:{self.health_port}",
+                "--enable-metrics",
+                f"--listen-address=127.0.0.1:{self.metrics_port}",
+                *flags,
+            ],
+            log=folder / f"controllers-{self.health_port}.log",
+        )
+
+    def is_ready(self) -> bool:
+        """Whether `/readyz` says so."""
+        return answers_ok(f"http://127.0.0.1:{self.health_port}/readyz")
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
+        """Wait for something, while it lives."""
+        wait_until(condition, of=self.process, seconds=seconds)
+
+    def said(self, event: str) -> bool:
+        """Whether its log has an event."""
+        return f'"event": "{event}"' in self.process.log.read_text()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        os.kill(self.process.pid, number)
+
+    def metrics(self) -> str:
+        """Ask for the metrics."""
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with direct.open(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=30.0) as answer:
+            text: str = answer.read().decode()
+            return text
+
+
+@contextmanager
+def controllers(cluster: Cluster, folder: Path, *flags: str) -> Iterator[Controllers]:
+    """Run controllers for the length of a block; without flags about a lease they take none."""
+    alone = () if any(flag.startswith("--leader-elect") for flag in flags) else ("--leader-elect=false",)
+    made = Controllers(cluster, folder, *alone, *flags)
+    try:
+        made.wait_for(made.is_ready)
+        yield made
+    finally:
+        made.process.stop()
