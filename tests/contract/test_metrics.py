@@ -6,11 +6,12 @@ from pathlib import Path
 from prometheus_client import Counter
 
 import controllers.admission.metrics
+import controllers.jobs.metrics
 import kube.metrics
 from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-MODULES = (kube.metrics, controllers.admission.metrics)
+MODULES = (kube.metrics, controllers.admission.metrics, controllers.jobs.metrics)
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 
 
