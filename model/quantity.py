@@ -19,6 +19,9 @@ MAX_AMOUNT: Final = 2**63 - 1
 
 _CACHE_SIZE: Final = 65_536
 
+_LONGEST: Final = 1000
+"""Characters of a quantity at most; what is longer is no amount of anything, and reading it takes long or fails."""
+
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)"
     r"(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -53,7 +56,8 @@ class QuantityError(PyroclastError, ValueError):
 
     def __init__(self, text: object) -> None:
         """Name the text."""
-        super().__init__(f"{text!r} is not a quantity")
+        shown = text[:100] + "…" if isinstance(text, str) and len(text) > _LONGEST else text
+        super().__init__(f"{shown!r} is not a quantity")
         self.text = text
 
 
@@ -62,9 +66,9 @@ def parse(text: str | float) -> Fraction:
     """Read a quantity, or a number as JSON has it, exactly.
 
     Raises:
-        QuantityError: The text does not follow the grammar.
+        QuantityError: The text does not follow the grammar, or is longer than a thousand characters.
     """
-    if isinstance(text, bool):
+    if isinstance(text, bool) or (isinstance(text, str) and len(text) > _LONGEST):
         raise QuantityError(text)
     match = _GRAMMAR.fullmatch(text if isinstance(text, str) else repr(text))
     if match is None:

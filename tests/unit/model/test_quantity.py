@@ -144,3 +144,12 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         return
 
     assert -MAX_AMOUNT <= value <= MAX_AMOUNT
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "1e" + "9" * 5000, "0." + "1" * 5000])
+def test_numbers_without_end_are_refused(text: str) -> None:
+    """Python would raise an error of its own; the message stays short."""
+    with pytest.raises(QuantityError) as caught:
+        parse(text)
+
+    assert len(str(caught.value)) < 200
