@@ -1,16 +1,21 @@
 """What is wrong with an object: a value that names field, value and limit."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-__all__ = ["Fault", "told"]
+__all__ = ["Fault", "some", "the_first", "told"]
 
 _LONGEST_VALUE: Final = 100
 """Characters of a value in a message: a user recognises it, and the answer stays small."""
+_LONGEST_RULE: Final = 500
+"""Characters of a rule in a message, since rules quote what users wrote."""
 _MOST_TOLD: Final = 20
 """Faults in one message; an object may have thousands, a terminal has not."""
+_MOST_FOUND: Final = 100
+"""Faults that are looked for; whoever has as many begins again anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,18 @@ class Fault:
             *([f"got {_shown(self.value)}"] if self.value is not None else ()),
             *([f"expected {self.expected}"] if self.expected else ()),
         ]
-        return f"{self.field}: {self.rule}" + (f" ({', '.join(details)})" if details else "")
+        return f"{self.field}: {_clipped(self.rule, _LONGEST_RULE)}" + (f" ({', '.join(details)})" if details else "")
+
+
+def some(names: Iterable[str], most: int = 10) -> str:
+    """Name a few of many: an object may have thousands of tasks, and each of them a fault."""
+    first = list(islice(names, most + 1))
+    return ", ".join(first[:most]) + (", …" if len(first) > most else "")
+
+
+def the_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the first hundred faults; an object that was made to have many must not keep us busy."""
+    return tuple(islice(faults, _MOST_FOUND))
 
 
 def told(faults: Sequence[Fault]) -> str:
@@ -42,5 +58,8 @@ def told(faults: Sequence[Fault]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return _clipped(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_VALUE)
+
+
+def _clipped(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -8,6 +8,7 @@ beside, for who has no other port open.
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -15,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
+from controllers.admission.lookups import QueuesByName
 from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
 from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
 from controllers.admission.watching import Cluster
@@ -26,6 +28,8 @@ LARGEST_BODY_BYTES: Final = 8 * 2**20
 """The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
 _BODY_SECONDS: Final = 5.0
 """Longest wait for the rest of a question; the API server sends it at once."""
+_LARGE_BYTES: Final = 128 * 2**10
+"""Questions above this are answered one at a time, in a thread: judging them may take seconds."""
 _STOP_SECONDS: Final = 5.0
 """Time that questions under way have to be answered at the end."""
 
@@ -55,6 +59,8 @@ class Server:
         """
         self.policy = policy
         self._cluster, self._body_seconds = cluster, body_seconds
+        self._turn = asyncio.Lock()
+        """Held by the large question that is being judged."""
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
         )
@@ -112,7 +118,8 @@ class Server:
             return "malformed", _text(415, f"got {request.content_type}, expected application/json")
         try:
             async with asyncio.timeout(self._body_seconds):
-                review = read_review(await request.read())
+                body = await request.read()
+            review = read_review(body)
         except web.HTTPRequestEntityTooLarge:
             return "malformed", _text(413, f"the body is larger than {LARGEST_BODY_BYTES} bytes")
         except TimeoutError:
@@ -121,7 +128,7 @@ class Server:
             return "malformed", _text(400, str(error))
         began = perf_counter()
         try:
-            verdict = await self._verdict(service, review)
+            verdict = await self._verdict(service, review, is_large=len(body) > _LARGE_BYTES)
         except Exception:  # noqa: BLE001  the edge: a fault of one answer must not end the server; it is logged whole
             _log.exception("admission_failed", path=service.path, name=review.name, namespace=review.namespace)
             return "failed", _text(500, "admission failed; its log says why")
@@ -135,19 +142,28 @@ class Server:
                 name=review.name,
                 fields=[fault.field for fault in verdict.faults],
             )
-        body = answer(review, verdict)
-        return "refused" if verdict.faults else "allowed", web.Response(body=body, content_type="application/json")
+        outcome = "refused" if verdict.faults else "allowed"
+        return outcome, web.Response(body=answer(review, verdict), content_type="application/json")
 
-    async def _verdict(self, service: Service, review: Review) -> Verdict:
+    async def _verdict(self, service: Service, review: Review, *, is_large: bool) -> Verdict:
         annotations = await self._cluster.namespace_annotations(review.namespace) if service.reads_namespace else {}
         lookups = await self._cluster.lookups() if service.reads_queues else None
         known = Known(lookups=lookups, namespace_annotations=annotations)
-        verdict = judge(service, review, self.policy, known)
+        verdict = await self._judged(service, review, known, is_large=is_large)
         if verdict.faults and service.reads_queues:
             # Perhaps a queue was not seen yet.
             known = Known(lookups=await self._cluster.fresh(), namespace_annotations=annotations)
-            verdict = judge(service, review, self.policy, known)
+            verdict = await self._judged(service, review, known, is_large=is_large)
         return verdict
+
+    async def _judged(self, service: Service, review: Review, known: Known, *, is_large: bool) -> Verdict:
+        if not is_large:
+            return judge(service, review, self.policy, known)
+        if known.lookups is not None:
+            # What is followed changes on this thread while the other one reads.
+            known = replace(known, lookups=QueuesByName(known.lookups.queues()))
+        async with self._turn:
+            return await asyncio.to_thread(judge, service, review, self.policy, known)
 
 
 def _text(status: int, text: str) -> web.Response:

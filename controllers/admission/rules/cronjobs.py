@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
 from controllers.admission.rules.shape import read
@@ -14,6 +14,8 @@ __all__ = ["faults_of"]
 
 _LONGEST_NAME: Final = 52
 """Names of its Jobs add 11 characters, and 63 is the longest label."""
+_LONGEST_SCHEDULE: Final = 1000
+"""Longer than all that five fields can say."""
 _SCHEDULES: Final = "five fields (minute, hour, day of month, month, day of week), or @hourly and the like"
 _ZONES: Final = "a name of the IANA database, such as Europe/Berlin"
 
@@ -30,7 +32,7 @@ def faults_of(
         old: What it was; None when it is new.
         lookups: Not asked.
     """
-    return tuple(_faults(cron_job, old))
+    return the_first(_faults(cron_job, old))
 
 
 def _faults(value: Mapping[str, Any] | CronJob, old: Mapping[str, Any] | CronJob | None) -> Iterator[Fault]:
@@ -51,6 +53,13 @@ def _schedule_faults(spec: CronJobSpec) -> Iterator[Fault]:
     field, schedule = "spec.schedule", spec.schedule
     if not schedule:
         yield Fault(field=field, expected=_SCHEDULES, rule="schedule is required, but got empty")
+    elif len(schedule) > _LONGEST_SCHEDULE:
+        yield Fault(
+            field=field,
+            value=schedule,
+            expected=f"at most {_LONGEST_SCHEDULE} characters",
+            rule="schedule is not a valid cron expression: it is too long",
+        )
     elif "TZ" in schedule:
         yield Fault(
             field=field,

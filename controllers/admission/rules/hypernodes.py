@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.shape import read
 from model.api.topology import HyperNode
@@ -24,7 +24,7 @@ def faults_of(
         old: What it was; None when it is new.
         lookups: Not asked.
     """
-    return tuple(_faults(hyper_node, old))
+    return the_first(_faults(hyper_node, old))
 
 
 def _faults(value: Mapping[str, Any] | HyperNode, old: Mapping[str, Any] | HyperNode | None) -> Iterator[Fault]:

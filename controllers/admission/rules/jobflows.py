@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, some, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.acyclic import in_a_circle
 from controllers.admission.rules.shape import read
@@ -24,7 +24,7 @@ def faults_of(
         old: What it was; None when it is new.
         lookups: Not asked.
     """
-    return tuple(_faults(job_flow, old))
+    return the_first(_faults(job_flow, old))
 
 
 def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow | None) -> Iterator[Fault]:
@@ -45,7 +45,7 @@ def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow
                 yield Fault(
                     field=f"spec.flows[{number}].dependsOn.targets[{place}]",
                     value=target,
-                    expected=f"one of {', '.join(waits_for)}",
+                    expected=f"one of {some(waits_for)}",
                     rule=f"jobflow Flow is not DAG: vertex is not defined: {target}",
                 )
     circle = in_a_circle(waits_for)

@@ -6,7 +6,7 @@ The rules are Volcano's, its words are in the messages; docs/admission.md lists 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, some, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.acyclic import in_a_circle
@@ -72,7 +72,7 @@ def faults_of(
         old: What it was; None when it is new. A change is judged by the rules of changes.
         lookups: The queues; without them nothing is said about queues.
     """
-    return tuple(_faults(job, old, lookups))
+    return the_first(_faults(job, old, lookups))
 
 
 def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
             yield Fault(
                 field="spec.plugins.mpi",
                 value=master,
-                expected=f"one of {', '.join(task.name for task in spec.tasks)}" if spec.tasks else "a task",
+                expected=f"one of {some(task.name for task in spec.tasks)}" if spec.tasks else "a task",
                 rule="The specified mpi master task was not found",
             )
 
@@ -235,12 +235,12 @@ def _task_faults(job: str, task: TaskSpec, number: int) -> Iterator[Fault]:
 
 def _dependency_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:
     waits_for = {task.name: task.depends_on.name if task.depends_on else () for task in tasks}
-    stuck = in_a_circle(waits_for)
+    stuck = frozenset(in_a_circle(waits_for))
     for number, task in enumerate(tasks):
         if task.depends_on is not None and task.name in stuck:
             yield Fault(
                 field=f"spec.tasks[{number}].dependsOn.name",
                 value=list(task.depends_on.name),
-                expected=f"among {', '.join(waits_for)}, and none that waits for this one",
+                expected=f"among {some(waits_for)}, and none that waits for this one",
                 rule="job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)",
             )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.queue_use import queue_use_faults
@@ -35,7 +35,7 @@ def faults_of(
         old: What it was; None when it is new.
         lookups: The queues; without them nothing is said about queues.
     """
-    return () if old is not None else tuple(_faults(pod_group, lookups))
+    return () if old is not None else the_first(_faults(pod_group, lookups))
 
 
 def _faults(value: Mapping[str, Any] | PodGroup, lookups: Lookups | None) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.resource_groups import ResourceGroup
@@ -19,8 +19,8 @@ from model.wire.base import ObjectMeta, Wire
 __all__ = ["defaulted", "faults_of"]
 
 _BUDGETS: Final = (MIN_AVAILABLE, MAX_UNAVAILABLE)
-_COUNT = re.compile(r"[+-]?[0-9]+")
-_PERCENTAGE = re.compile(r"[+-]?[0-9]+%")
+_COUNT = re.compile(r"[+-]?[0-9]{1,9}")
+_PERCENTAGE = re.compile(r"[+-]?[0-9]{1,9}%")
 
 
 class _PodSpec(Wire, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ def faults_of(
     """
     if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
         return ()
-    return tuple(_faults(pod))
+    return the_first(_faults(pod))
 
 
 def _faults(value: Mapping[str, Any]) -> Iterator[Fault]:

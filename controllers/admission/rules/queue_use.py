@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, some
 from controllers.admission.lookups import Lookups
 from model.api.names import ROOT_QUEUE
 from model.api.scheduling import QueueState
@@ -40,15 +40,10 @@ def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: boo
     if name == ROOT_QUEUE:
         yield Fault(field=field, value=name, expected="a queue below it", rule=f"can not submit {what} to root queue")
     elif children := lookups.children(name):
-        below = _some(child.metadata.name for child in children)
+        below = some(child.metadata.name for child in children)
         yield Fault(
             field=field,
             value=name,
             expected=f"a queue without queues below it; `{name}` has {below}",
             rule=f"can only submit {what} to leaf queue, queue `{name}` has {len(children)} child queues",
         )
-
-
-def _some(names: Iterator[str], most: int = 5) -> str:
-    all_names = list(names)
-    return ", ".join(all_names[:most]) + (", …" if len(all_names) > most else "")

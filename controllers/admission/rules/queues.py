@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
+from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.queue_paths import path_faults, rooted
@@ -67,7 +67,7 @@ def faults_of(
         lookups: The other queues; without them nothing is said about the tree.
         limits: What the operator chose.
     """
-    return tuple(_faults(queue, old, lookups, limits))
+    return the_first(_faults(queue, old, lookups, limits))
 
 
 def deletion_faults(name: str, lookups: Lookups, limits: QueueLimits = QueueLimits()) -> tuple[Fault, ...]:
@@ -78,7 +78,7 @@ def deletion_faults(name: str, lookups: Lookups, limits: QueueLimits = QueueLimi
         lookups: The queues.
         limits: What the operator chose.
     """
-    return tuple(_deletion_faults(name, lookups, limits))
+    return the_first(_deletion_faults(name, lookups, limits))
 
 
 def _faults(

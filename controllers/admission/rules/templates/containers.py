@@ -132,7 +132,7 @@ def _mount_faults(mounts: tuple[VolumeMount, ...], field: str, volumes: Collecti
             yield Fault(
                 field=f"{place}.name",
                 value=mount.name,
-                expected=f"one of {', '.join(sorted(volumes))}" if volumes else "a volume of the template; it has none",
+                expected="a volume of the template",
                 rule="there is no such volume",
             )
         if not mount.mount_path:

@@ -256,3 +256,13 @@ def test_a_stored_job_with_faults_can_be_finished_and_deleted() -> None:
 
     assert faults_of({**broken, "metadata": {"name": "train", "finalizers": []}}, broken) == ()
     assert faults_of(going, broken) == ()
+
+
+def test_a_job_that_is_made_to_keep_us_busy_is_given_up_on() -> None:
+    """Of its faults a hundred are found; messages name a few of thousands of names."""
+    tasks = [{"name": f"t{number}", "dependsOn": {"name": ["gone"]}} for number in range(3000)]
+
+    faults = faults_of(job(*tasks))
+
+    assert len(faults) == 100
+    assert max(len(str(fault)) for fault in faults) < 1000
