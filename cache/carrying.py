@@ -1,16 +1,18 @@
 """Carrying out: do what an assumed plan says, and correct the books where the server refuses.
 
-Binds come first. When none of a plan's binds could be made, nothing is evicted for it: victims must not leave for a
-beneficiary that does not come.
+A plan whose victims cannot all leave is dropped before anything of it is done. Binds come first. When none of a plan's
+binds could be made, nothing is evicted for it: victims must not leave for a beneficiary that does not come.
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
 
 from cache.books import Books
 from cache.hands import Hands
+from cache.rehearsing import objections
 from kube.binder import BindOutcome
 from kube.events import regarding
 from kube.evictor import BUDGET, EvictionOutcome
@@ -24,11 +26,18 @@ __all__ = ["carry_out"]
 _SILENT: Final = frozenset({"Gone", "NotLeader", "BoundElsewhere"})
 """Failures that the watch explains better, or that are not ours to write about any more."""
 
+_NAMED: Final = 3
+"""Pods named in a line of the log."""
+
 _log = structlog.get_logger(__name__)
 
 
 async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
-    """Bind, nominate and evict as a plan says."""
+    """Bind, nominate and evict as a plan says, or nothing of it."""
+    kept = await objections(plan, books, hands.evictor)
+    if kept:
+        _drop(plan, kept, books, hands)
+        return
     for placed in plan.binds:
         hands.statuses.forget_pod(placed.task)
     outcome = await hands.binder.bind(plan) if plan.binds else None
@@ -45,6 +54,26 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
     evictions = await asyncio.gather(*(hands.evictor.evict(eviction) for eviction in plan.evictions))
     for eviction_outcome in evictions:
         _settle_eviction(eviction_outcome, plan, books, hands)
+
+
+def _drop(plan: Plan, kept: Sequence[EvictionOutcome], books: Books, hands: Hands) -> None:
+    """Make the books as if a plan had not been made, and say who stands in its way."""
+    for bind in plan.binds:
+        books.forget(bind.task, bind.node)
+    by_budget = {outcome.eviction.task for outcome in kept if outcome.reason == BUDGET}
+    for eviction in plan.evictions:
+        books.forget(eviction.task, None, failed=eviction.task in by_budget)
+    for outcome in kept:
+        _tell_beneficiaries(outcome, plan, books, hands)
+    _log.warning(
+        "plan_dropped",
+        action=plan.action,
+        job=plan.job,
+        victims=len(plan.evictions),
+        kept=[f"{each.eviction.namespace}/{each.eviction.name}" for each in kept[:_NAMED]],
+        reason=kept[0].reason,
+        message=kept[0].message,
+    )
 
 
 def _settle_bind(outcome: BindOutcome, books: Books, hands: Hands) -> None:

@@ -6,7 +6,7 @@ why it leaves. A budget that forbids is a result, not an error.
 """
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -24,7 +24,10 @@ from model.wire import time_text
 
 __all__ = ["BUDGET", "EvictionOutcome", "Evictor"]
 
+_BAD_REQUEST: Final = 400
 _TOO_MANY_REQUESTS: Final = 429
+_DRY_RUN: Final[Mapping[str, str]] = {"dryRun": "All"}
+_NO_DRY_RUN: Final = "does not support dry run"
 BUDGET: Final = "DisruptionBudget"
 """Reason of an outcome, and cause that the server names, where a disruption budget keeps a pod."""
 
@@ -77,17 +80,47 @@ class Evictor:
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
 
+    @property
+    def heeds_budgets(self) -> bool:
+        """Whether disruption budgets can keep a pod."""
+        return self._way == "api"
+
     async def evict(self, eviction: Eviction) -> EvictionOutcome:
         """Make a pod leave; never raises for what the server refuses."""
+        return await self._tell(eviction, self._evict)
+
+    async def rehearse(self, eviction: Eviction) -> EvictionOutcome:
+        """Ask whether a pod could be made to leave, changing nothing; never raises for what the server refuses.
+
+        Each pod is judged by itself: a budget that lets one of two go, lets each of them.
+        """
+        return await self._tell(eviction, self._rehearse)
+
+    async def _tell(
+        self, eviction: Eviction, attempt: Callable[[Eviction], Awaitable[EvictionOutcome]]
+    ) -> EvictionOutcome:
         if not self._is_leader():
             return _stays(eviction, "NotLeader", "leadership was lost")
         try:
-            return await self._evict(eviction)
+            return await attempt(eviction)
         except ApiError as error:
             return _judge(eviction, error)
 
+    async def _rehearse(self, eviction: Eviction) -> EvictionOutcome:
+        ask = self._ask_to_leave if await self._goes_by_api() else self._delete
+        try:
+            await self._send(lambda: ask(eviction, params=_DRY_RUN))
+        except ApiError as error:
+            # a webhook of an old kind, which cannot be asked: it says what it thinks when it counts
+            if not (error.status == _BAD_REQUEST and _NO_DRY_RUN in error.message):
+                raise
+        return EvictionOutcome(eviction=eviction, is_leaving=True)
+
+    async def _goes_by_api(self) -> bool:
+        return self._way == "api" and await self._discovery.has(PODS, "eviction")
+
     async def _evict(self, eviction: Eviction) -> EvictionOutcome:
-        if self._way == "api" and await self._discovery.has(PODS, "eviction"):
+        if await self._goes_by_api():
             # Asked before it is marked: budgets count ready pods, so a pod marked unready first would slip past
             # them. The server's own mark is replaced by ours while the pod ends.
             await self._send(lambda: self._ask_to_leave(eviction))
@@ -112,7 +145,7 @@ class Evictor:
             is_final=_is_budget,
         )
 
-    def _ask_to_leave(self, eviction: Eviction) -> Awaitable[bytes]:
+    def _ask_to_leave(self, eviction: Eviction, params: Mapping[str, str] | None = None) -> Awaitable[bytes]:
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -122,13 +155,14 @@ class Evictor:
         return self._client.request(
             "POST",
             PODS.path(eviction.namespace, eviction.name, "eviction"),
+            params=params,
             body=msgspec.json.encode(body),
         )
 
-    def _delete(self, eviction: Eviction) -> Awaitable[bytes]:
+    def _delete(self, eviction: Eviction, params: Mapping[str, str] | None = None) -> Awaitable[bytes]:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": eviction.task}}
         return self._client.request(
-            "DELETE", PODS.path(eviction.namespace, eviction.name), body=msgspec.json.encode(body)
+            "DELETE", PODS.path(eviction.namespace, eviction.name), params=params, body=msgspec.json.encode(body)
         )
 
     def _say_why(self, eviction: Eviction) -> Awaitable[bytes]:

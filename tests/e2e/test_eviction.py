@@ -183,6 +183,55 @@ def test_a_budget_that_the_server_holds_sends_the_daemon_to_another_victim(groun
         daemon.wait_for(lambda: any("disruption budget" in said for _, said in ground.events_of("urgent-worker-0")))
 
 
+def test_a_gang_that_cannot_go_whole_stays_whole(ground: Ground, tmp_path: Path) -> None:
+    """A budget keeps one of two pods that would go together: both stay, until the budget is gone."""
+    with scheduled(ground, tmp_path) as daemon:
+        ground.group("pair", 2, priorityClassName="evicting-low")
+        ground.group("rock", 1, priorityClassName="evicting-low")
+        spare = {"terminationGracePeriodSeconds": 0, "priorityClassName": "evicting-low"}
+        for number in range(2):
+            ground.pod(f"pair-worker-{number}", "8", group="pair", **spare)
+        for number in range(NODES - 2):
+            ground.pod(f"rock-worker-{number}", "8", group="rock", **spare)
+            ground.kubectl("annotate", "pod", f"rock-worker-{number}", "volcano.sh/preemptable=false")
+        daemon.wait_for(lambda: ground.phases_of("pair") + ground.phases_of("rock") == ["Running"] * NODES)
+        protect(ground, "pair-worker-1")
+        daemon.wait_for(lambda: budget_is_told(ground, "pair-worker-1"))
+        ground.group("urgent", 2, priorityClassName="evicting-high")
+        for number in range(2):
+            ground.pod(f"urgent-worker-{number}", "8", group="urgent", priorityClassName="evicting-high")
+        daemon.wait_for(lambda: any("disruption budget" in said for _, said in ground.events_of("urgent-worker-0")))
+        daemon.wait_cycles(3)
+
+        assert ground.phases_of("pair") == ["Running"] * 2
+        assert leaving(ground, "pair") == []
+
+        ground.client.send("DELETE", f"/apis/policy/v1/namespaces/{ground.name}/poddisruptionbudgets/pair-worker-1")
+        daemon.wait_for(lambda: ground.phases_of("urgent") == ["Running"] * 2)
+        assert ground.pods("pair") == []
+
+
+def test_an_eviction_can_be_rehearsed(ground: Ground, tmp_path: Path) -> None:
+    """A dry run is answered as the eviction would be, and nothing happens; it spends nothing of a budget."""
+    with scheduled(ground, tmp_path) as daemon:
+        fill(ground, daemon)
+        protect(ground, "filler-worker-0")
+        daemon.wait_for(lambda: budget_is_told(ground, "filler-worker-0"))
+
+        assert rehearse(ground, "filler-worker-0") == (429, "DisruptionBudget")
+        assert rehearse(ground, "filler-worker-1") == (201, "")
+        assert leaving(ground, "filler") == []
+
+
+def rehearse(ground: Ground, pod: str) -> tuple[int, str]:
+    """Ask for a pod's eviction without effect; return status, and cause of a refusal."""
+    path = f"/api/v1/namespaces/{ground.name}/pods/{pod}/eviction?dryRun=All"
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": ground.name}}
+    answer = ground.client.send("POST", path, body)
+    causes = (answer.body.get("details") or {}).get("causes") or [{}]
+    return answer.code, causes[0].get("reason", "")
+
+
 def budget_is_told(ground: Ground, name: str) -> bool:
     """Tell whether the controller has looked at a budget."""
     path = f"/apis/policy/v1/namespaces/{ground.name}/poddisruptionbudgets/{name}"

@@ -16,7 +16,12 @@ async def evict(
     world: World, name: str, uid: str, *, way: Literal["api", "delete"] = "api", is_leader: bool = True
 ) -> EvictionOutcome:
     """Evict a pod."""
-    evictor = Evictor(
+    return await evictor(world, way=way, is_leader=is_leader).evict(eviction(name, uid))
+
+
+def evictor(world: World, *, way: Literal["api", "delete"] = "api", is_leader: bool = True) -> Evictor:
+    """Somebody who evicts."""
+    return Evictor(
         world.client,
         Discovery(world.client),
         scheduler_name="volcano",
@@ -24,16 +29,18 @@ async def evict(
         clock=world.clock,
         is_leader=lambda: is_leader,
     )
-    return await evictor.evict(
-        Eviction(
-            task=TaskId(uid),
-            job=JobId("default/j"),
-            namespace="default",
-            name=name,
-            node=NodeName("n1"),
-            reason="preempt",
-            message="room for default/urgent",
-        )
+
+
+def eviction(name: str, uid: str) -> Eviction:
+    """A pod to be evicted."""
+    return Eviction(
+        task=TaskId(uid),
+        job=JobId("default/j"),
+        namespace="default",
+        name=name,
+        node=NodeName("n1"),
+        reason="preempt",
+        message="room for default/urgent",
     )
 
 
@@ -97,6 +104,37 @@ async def test_a_budget_that_forbids_is_a_result(world: World) -> None:
     assert "deletionTimestamp" not in pod["metadata"]
     assert conditions(pod)["Ready"] == ("True", "")
     assert world.clock.slept == []
+
+
+@pytest.mark.parametrize("way", ["api", "delete"])
+async def test_a_rehearsal_changes_nothing(world: World, way: Literal["api", "delete"]) -> None:
+    """The server says that the pod could go; it stays, unmarked."""
+    uid = await running_pod(world)
+    before = await world.get_pod("a")
+
+    outcome = await evictor(world, way=way).rehearse(eviction("a", uid))
+
+    assert outcome.is_leaving
+    assert await world.get_pod("a") == before
+
+
+async def test_a_rehearsal_hears_of_budgets(world: World) -> None:
+    """Whom a budget keeps now would be kept."""
+    uid = await running_pod(world)
+    await budget(world, "a")
+
+    outcome = await evictor(world).rehearse(eviction("a", uid))
+
+    assert (outcome.is_leaving, outcome.reason) == (False, "DisruptionBudget")
+
+
+async def test_whoever_cannot_be_asked_without_effect_is_not_asked(world: World) -> None:
+    """A webhook that knows no dry run speaks when the pod is evicted."""
+    uid = await running_pod(world)
+    message = 'admission webhook "guard" does not support dry run'
+    world.faults.add(effect="error", subresource="eviction", code=400, message=message)
+
+    assert (await evictor(world).rehearse(eviction("a", uid))).is_leaving
 
 
 async def test_budgets_hold_for_many_at_once(world: World) -> None:
