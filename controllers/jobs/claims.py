@@ -4,6 +4,7 @@ A claim that the Job makes has a name that follows from the Job and the entry, s
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -58,12 +59,13 @@ def claims_of(job: Job) -> Iterator[ClaimPlan]:
 
 
 def without_made_names(job: Job) -> Job:
-    """Return the Job as its user wrote it: without the names of claims that we made for it."""
+    """Return the Job as its user wrote it: without the names of claims that we, or Volcano, made for it."""
+    is_made = re.compile(rf"{re.escape(job.metadata.name)}-pvc-[0-9a-z]{{{_TAIL}}}").fullmatch
     volumes = tuple(
         msgspec.structs.replace(volume, volume_claim_name="")
-        if volume.volume_claim is not None and volume.volume_claim_name == claim_name(job, entry)
+        if volume.volume_claim is not None and is_made(volume.volume_claim_name)
         else volume
-        for entry, volume in enumerate(job.spec.volumes)
+        for volume in job.spec.volumes
     )
     return msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, volumes=volumes))
 

@@ -45,9 +45,9 @@ class Observed:
     claims: frozenset[str] = frozenset()
     """Volume claims that are there, by name, among those that the Job names."""
     refusal: str = ""
-    """What admission would say against the Job, or what its plugins miss; empty when it is sound."""
-    cautions: tuple[str, ...] = ()
-    """What is odd about its plugins, and does not stop it."""
+    """Why nothing may be made: what admission would say against a new Job, or what a plugin misses."""
+    cautions: tuple[tuple[str, str], ...] = ()
+    """What is odd and does not stop it: reason and message."""
 
     @cached_property
     def tasks(self) -> Mapping[str, TaskSpec]:

@@ -1,6 +1,7 @@
 """Observing: what the stores show of one Job, with the defaults and the faults that admission would have told."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import msgspec
 
@@ -12,6 +13,7 @@ from controllers.jobs.defaults import filled_in
 from controllers.jobs.observed import Observed, is_new, members_of
 from controllers.jobs.plugins.registry import plugin_faults
 from controllers.jobs.pods import pod_group_name
+from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
 from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, QUEUE_PARENT, Stores, place_of
 from controllers.operating.store import Key, key_of
 from model.api.batch import Job, JobSpec
@@ -27,8 +29,16 @@ class _Read:
     uid: str
     generation: int
     spec: JobSpec
+    faults: str
+    """What admission would say against a new Job like this."""
+    obstacle: str
+    """What makes it impossible to make pods."""
+    cautions: tuple[tuple[str, str], ...]
+
+
+class _Objections(TypedDict):
     refusal: str
-    cautions: tuple[str, ...]
+    cautions: tuple[tuple[str, str], ...]
 
 
 class Observer:
@@ -63,8 +73,7 @@ class Observer:
             ),
             priorities=self._priorities(read.spec),
             claims=frozenset(name for name in claims if stores.claims.get(namespace, name) is not None),
-            refusal=self._queue_refusal(whole) or read.refusal if is_new(job) else read.refusal,
-            cautions=read.cautions,
+            **self._objections(whole, read),
         )
 
     def _known(self, job: Job) -> _Read:
@@ -76,21 +85,29 @@ class Observer:
 
     def _read_anew(self, job: Job) -> _Read:
         plain = job.as_json()
-        spec = msgspec.convert(filled_in(plain, defaulted(plain, scheduler_name=self._scheduler_name))["spec"], JobSpec)
+        patches = defaulted(plain, scheduler_name=self._scheduler_name)
+        # Nearly every Job has them already, and its own spec is then the one copy that is needed.
+        spec = msgspec.convert(filled_in(plain, patches)["spec"], JobSpec) if patches else job.spec
         whole = msgspec.structs.replace(job, spec=spec)
         faults = plugin_faults(whole)
-        refusal = told(faults_of(without_made_names(whole)))
-        fatal = [fault.message for fault in faults if fault.is_fatal]
         return _Read(
             uid=job.metadata.uid,
             generation=job.metadata.generation,
             spec=spec,
-            refusal=refusal or "; ".join(fatal),
-            cautions=tuple(fault.message for fault in faults if not fault.is_fatal),
+            faults=told(faults_of(without_made_names(whole))),
+            obstacle="; ".join(fault.message for fault in faults if fault.is_fatal),
+            cautions=tuple((PLUGIN_ERROR, fault.message) for fault in faults if not fault.is_fatal),
         )
 
+    def _objections(self, job: Job, read: _Read) -> _Objections:
+        """Say what is wrong: a new Job is refused for it; one that has begun goes on, and its owner is told."""
+        if is_new(job):
+            return {"refusal": self._queue_refusal(job) or read.obstacle, "cautions": read.cautions}
+        changes = ((INVALID, read.faults),) if read.faults else ()
+        return {"refusal": read.obstacle, "cautions": (*read.cautions, *changes)}
+
     def _queue_refusal(self, job: Job) -> str:
-        """Say why the queue takes no new Job."""
+        """Say why a new Job is not taken, by its queue or for itself."""
         queue = self._stores.queues.get("", job.spec.queue)
         children = self._stores.queues.by(QUEUE_PARENT, job.spec.queue)
         lookups = QueuesByName([*([queue] if queue is not None else ()), *children])

@@ -26,6 +26,7 @@ from controllers.jobs.reasons import (
     POD_GROUP_ERROR,
     PVC_ERROR,
 )
+from controllers.jobs.states import FINISHED
 from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from controllers.jobs.watches import watches_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
@@ -108,22 +109,27 @@ class JobReconciler:
             return 1.0
         decision = decide(seen)
         await self._carry_out(key, seen, decision)
+        if job.status.state.phase in FINISHED:
+            self._observer.forget(key)  # Jobs that are over are many, and looked at seldom
         return decision.again_in
 
     async def _is_true(self, seen: Observed) -> bool:
         """Tell whether pods that are missed are really gone; a store of a new leader may lag behind the last one's."""
         known = Memory.read(seen.job.status.controlled_resources).known
         missed = [name for place, name in seen.places.items() if place in known and name not in seen.pods]
-        for name in missed:
-            try:
-                pod = await self._writer.read(PODS, seen.job.metadata.namespace, name)
-            except ApiError as error:
-                if not error.is_not_found:
-                    raise
-            else:
-                if controlled_by(pod, seen.job.metadata.uid):
+        room = asyncio.Semaphore(_AT_A_TIME)
+
+        async def is_there(name: str) -> bool:
+            async with room:
+                try:
+                    pod = await self._writer.read(PODS, seen.job.metadata.namespace, name)
+                except ApiError as error:
+                    if not error.is_not_found:
+                        raise
                     return False
-        return True
+            return controlled_by(pod, seen.job.metadata.uid)
+
+        return not any(await asyncio.gather(*map(is_there, missed)))
 
     async def _clean_up(self, key: Key) -> None:
         """Drop what a Job left that is gone: Commands for it, and its series of metrics."""

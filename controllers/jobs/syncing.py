@@ -12,7 +12,7 @@ from controllers.jobs.groups import group_change, group_manifest
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
 from controllers.jobs.plugins.registry import plugins_of
-from controllers.jobs.reasons import INVALID, PLUGIN_ERROR, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
+from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
 from controllers.jobs.states import while_pending, while_running
 from controllers.jobs.statuses import changed, entered, with_counts
 from controllers.operating.pods import Pod
@@ -86,7 +86,7 @@ def _wanted(seen: Observed) -> Decision:
         group_change=change,
         objects="there",
         creates=tuple(_missing(seen)) if group and _is_admitted(group) else (),
-        events=(*_plugin_events(seen), *(_group_events(group) if group else ())),
+        events=(*_cautions(seen), *(_group_events(group) if group else ())),
     )
 
 
@@ -129,8 +129,8 @@ def _missing(seen: Observed) -> Iterator[Place]:
             yield place
 
 
-def _plugin_events(seen: Observed) -> Iterator[Told]:
-    return (Told(reason=PLUGIN_ERROR, message=caution, is_warning=True) for caution in seen.cautions)
+def _cautions(seen: Observed) -> Iterator[Told]:
+    return (Told(reason=reason, message=message, is_warning=True) for reason, message in seen.cautions)
 
 
 def _group_events(group: PodGroup) -> tuple[Told, ...]:

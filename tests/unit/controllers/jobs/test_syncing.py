@@ -274,3 +274,27 @@ def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     world.run()
     assert world.pods() == []
     assert world.phase() == ""
+
+
+def test_a_bad_change_of_a_job_that_runs_is_told() -> None:
+    """It goes on, pods are replaced; a rule that came with a new version must not stop what runs."""
+    world = World()
+    world.job("job", task(replicas=2, minAvailable=1), minAvailable=1)
+    world.run()
+    world.change_job(minAvailable=7)
+    world.evict("job-worker-0")
+    world.run()
+    assert len(world.pods()) == 2
+    assert any(reason == "Invalid" and "minAvailable" in message for _, reason, message in world.events)
+
+
+def test_a_job_of_volcanos_goes_on() -> None:
+    """Its claims have names that were made up; they are used as they are."""
+    world = World()
+    name = "job-pvc-0123456789ab"
+    world.put("persistentvolumeclaims", {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": {}})
+    world.job(volumes=[{"mountPath": "/data", "volumeClaim": {"accessModes": []}, "volumeClaimName": name}])
+    world.run()
+    assert [at[2] for at in world.objects if at[0] == "persistentvolumeclaims"] == [name]
+    assert world.pod("job-worker-0")["spec"]["volumes"][0]["persistentVolumeClaim"] == {"claimName": name}
+    assert "Invalid" not in world.reasons()
