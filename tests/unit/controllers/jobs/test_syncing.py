@@ -298,3 +298,19 @@ def test_a_job_of_volcanos_goes_on() -> None:
     assert [at[2] for at in world.objects if at[0] == "persistentvolumeclaims"] == [name]
     assert world.pod("job-worker-0")["spec"]["volumes"][0]["persistentVolumeClaim"] == {"claimName": name}
     assert "Invalid" not in world.reasons()
+
+
+async def test_a_job_of_many_pods_is_looked_at_now_and_then() -> None:
+    """Its pods change one by one; 400 are looked at every 0.08 s."""
+    world = World()
+    world.job("job", task(replicas=400, minAvailable=1), minAvailable=1)
+    for _ in range(20):
+        world.admit()
+        world.wait(1)
+        await world.step()
+    assert len(world.pods()) == 400
+    world.set_pod("job-worker-7", "Running")
+    assert await world.step() == pytest.approx(0.08)
+    world.wait(0.1)
+    assert await world.step() is None
+    assert world.status()["running"] == 1
