@@ -1,34 +1,25 @@
-"""What a queue holds, as gauges; names are Volcano's."""
+"""What queues hold, as gauges; names are Volcano's."""
 
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
 from prometheus_client import Gauge
 
-__all__ = ["GANGS", "forget_queue", "show_counts"]
-
-GANGS: Final[Mapping[str, Gauge]] = {
-    field: Gauge(f"volcano_queue_pod_group_{field}_count", f"Pod groups of a queue in phase {phase}.", ["queue_name"])
-    for field, phase in (
-        ("pending", "Pending"),
-        ("inqueue", "Inqueue"),
-        ("running", "Running"),
-        ("unknown", "Unknown"),
-        ("completed", "Completed"),
-    )
-}
-"""By the field of a queue's status that says the same."""
+__all__ = [
+    "QUEUE_GANGS_COMPLETED",
+    "QUEUE_GANGS_INQUEUE",
+    "QUEUE_GANGS_PENDING",
+    "QUEUE_GANGS_RUNNING",
+    "QUEUE_GANGS_UNKNOWN",
+]
 
 
-def show_counts(queue: str, counts: Mapping[str, int]) -> None:
-    """Show what a queue holds."""
-    for name, gauge in GANGS.items():
-        gauge.labels(queue).set(counts[name])
+def _gauge(phase: str) -> Gauge:
+    name = f"volcano_queue_pod_group_{phase.lower()}_count"
+    return Gauge(name, f"Pod groups of a queue in phase {phase}.", ["queue_name"])
 
 
-def forget_queue(queue: str) -> None:
-    """Remove the series of a queue that is gone."""
-    for gauge in GANGS.values():
-        with suppress(KeyError):
-            gauge.remove(queue)
+QUEUE_GANGS_PENDING: Final = _gauge("Pending")
+QUEUE_GANGS_INQUEUE: Final = _gauge("Inqueue")
+QUEUE_GANGS_RUNNING: Final = _gauge("Running")
+QUEUE_GANGS_UNKNOWN: Final = _gauge("Unknown")
+QUEUE_GANGS_COMPLETED: Final = _gauge("Completed")

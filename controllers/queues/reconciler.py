@@ -15,7 +15,7 @@ from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key, Store, key_of
 from controllers.operating.writing import means_another
 from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
-from controllers.queues.metrics import forget_queue, show_counts
+from controllers.queues.showing import forget_queue, show_counts
 from kube.errors import ApiError
 from model.api import names
 from model.api.bus import Action, Command

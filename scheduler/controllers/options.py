@@ -1,7 +1,7 @@
 """Options of the controllers' process: flags of Volcano's controller manager and webhook manager, and a few of our own.
 
-What has no meaning here is accepted, warned of, and listed with its reason in `WITHOUT_EFFECT`; docs/flags.md is kept
-equal to all of it.
+What has no meaning here is accepted, warned of, and listed with its reason in `WITHOUT_EFFECT`; the page
+docs/controllers/flags.md is kept equal to all of it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,6 +5,7 @@ from typing import Final
 
 import controllers.cronjobs.reconciler
 import controllers.garbage.reconciler
+import controllers.hypernodes.reconciler
 import controllers.jobflows.reconciler
 import controllers.jobflows.templates
 import controllers.jobs.reconciler
@@ -26,6 +27,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "cronjob-controller": controllers.cronjobs.reconciler.build,
     "jobflow-controller": controllers.jobflows.reconciler.JobFlows,
     "jobtemplate-controller": controllers.jobflows.templates.JobTemplates,
+    "hyperNode-controller": controllers.hypernodes.reconciler.build,
     "gc-controller": controllers.garbage.reconciler.build,
 }
 

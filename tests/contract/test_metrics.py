@@ -1,17 +1,28 @@
 """Every metric stands in docs/metrics.md, and nothing else does."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from prometheus_client import Counter
 
 import controllers.admission.metrics
+import controllers.jobflows.metrics
 import controllers.jobs.metrics
+import controllers.operating.metrics
+import controllers.queues.metrics
 import kube.metrics
 from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-MODULES = (kube.metrics, controllers.admission.metrics, controllers.jobs.metrics)
+MODULES = (
+    kube.metrics,
+    controllers.admission.metrics,
+    controllers.jobflows.metrics,
+    controllers.jobs.metrics,
+    controllers.operating.metrics,
+    controllers.queues.metrics,
+)
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 
 
@@ -28,9 +39,10 @@ def registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     found = {name: (shape.kind, shape.labels) for name, shape in shapes.items()}
     for module in MODULES:
         for attribute in module.__all__:
-            metric = getattr(module, attribute)
-            name = metric._name + ("_total" if isinstance(metric, Counter) else "")
-            found[name] = (metric._type, tuple(metric._labelnames))
+            named = getattr(module, attribute)
+            for metric in named.values() if isinstance(named, Mapping) else (named,):
+                name = metric._name + ("_total" if isinstance(metric, Counter) else "")
+                found[name] = (metric._type, tuple(metric._labelnames))
     return found
 
 
