@@ -49,7 +49,8 @@ async def budget(following: Following, name: str, stay: int, *apps: str) -> None
 
     def is_known() -> bool:
         budgets = following.cache.books.stored("PodDisruptionBudget").values()
-        return any(each.metadata.name == name and each.status.disruptions_allowed == allowed for each in budgets)
+        counted = [each.status for each in budgets if each.metadata.name == name and each.status.observed_generation]
+        return [each.disruptions_allowed for each in counted] == [allowed]
 
     await following.world.soon(is_known)
 
