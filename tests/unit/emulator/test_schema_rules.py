@@ -79,3 +79,22 @@ def test_a_rule_without_a_value_says_why() -> None:
 def test_rules_beyond_the_known_part_pass(rule: str) -> None:
     """What cannot be read cannot refuse."""
     assert faults({"type": "object", "x-kubernetes-validations": [{"rule": rule}]}, {}) == []
+
+
+def test_a_status_is_checked_for_itself() -> None:
+    """A write to the subresource names places inside the status, and says nothing of a spec that is wrong."""
+    count = {"type": "object", "properties": {"count": {"type": "integer", "minimum": 0}}}
+    schema = compile_schema({"type": "object", "properties": {"spec": count, "status": count}})
+
+    found = schema.validate_status({"spec": {"count": -1}, "status": {"count": -1}})
+
+    assert [str(fault) for fault in found] == [
+        "status.count: Invalid value: -1: count in body should be greater than or equal to 0"
+    ]
+
+
+def test_an_object_without_a_status_has_no_faults_there() -> None:
+    """Nothing is nothing to complain about."""
+    schema = compile_schema({"type": "object", "properties": {"status": {"type": "object"}}})
+
+    assert schema.validate_status({}) == []
