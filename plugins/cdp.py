@@ -1,6 +1,6 @@
 """Cooldown protection: pods that have just begun to run are spared for a while.
 
-Points: preemptable, reclaimable.  No arguments.  Rules and example: docs/plugins/cdp.md.
+Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/cdp.md.
 """
 
 from collections.abc import Sequence
@@ -34,6 +34,7 @@ class Cdp:
 
         session.register(points.PREEMPTABLE, self.name, spare_fresh, alike=True)
         session.register(points.RECLAIMABLE, self.name, spare_fresh, alike=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare_fresh, alike=True, in_turn=True)
 
 
 def is_cooling_down(pod: wire.Pod, now: float) -> bool:

@@ -1,12 +1,14 @@
 """Disruption budgets: spare pods that a PodDisruptionBudget does not let go now.
 
-Points: preemptable, reclaimable, movable.  No arguments.  Rules and example: docs/plugins/pdb.md.
+Points: preemptable, reclaimable, unified evictable, movable.  No arguments.  Rules and example: docs/plugins/pdb.md.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from framework import points
+from framework.ledgers import Change, Verb
 from framework.points import Vote
 from framework.session import Session
 from model import wire
@@ -14,6 +16,9 @@ from model.matching.selectors import Selector
 from model.tasks import Task
 
 __all__ = ["Budget", "Pdb", "budgets_by_namespace", "within_budgets"]
+
+
+NOTHING: Final[Mapping["Budget", int]] = {}
 
 
 class Pdb:
@@ -25,13 +30,16 @@ class Pdb:
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         budgets = budgets_by_namespace(session.snapshot.objects.disruption_budgets.values())
+        spent = Spent(budgets)
 
         def spare(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-            return within_budgets(candidates, budgets), Vote.PERMIT
+            return within_budgets(candidates, budgets, spent.by_budget), Vote.PERMIT
 
+        session.register_ledger(self.name, spent)
         session.register(points.PREEMPTABLE, self.name, spare, alike=True)
         session.register(points.RECLAIMABLE, self.name, spare, alike=True)
-        session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets))
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare, alike=True)
+        session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget))
 
 
 class Budget:
@@ -51,6 +59,33 @@ class Budget:
         return self.selector.matches(task.pod.metadata.labels) and task.name not in self.disrupted
 
 
+class Spent:
+    """What the evictions of this session have used up of budgets; it refuses none, for other tiers may choose too."""
+
+    def __init__(self, budgets: Mapping[str, Sequence[Budget]]) -> None:
+        self._budgets = budgets
+        self.by_budget: Counter[Budget] = Counter()
+
+    def apply(self, change: Change) -> None:
+        """Count what is evicted."""
+        self._count(change, 1)
+
+    def revert(self, change: Change) -> None:
+        """Take it back."""
+        self._count(change, -1)
+
+    def _count(self, change: Change, sign: int) -> None:
+        if change.verb is Verb.EVICT:
+            for task in change.tasks:
+                for budget in covering(task, self._budgets):
+                    self.by_budget[budget] += sign
+
+
+def covering(task: Task, budgets: Mapping[str, Sequence[Budget]]) -> list[Budget]:
+    """Return the budgets that the eviction of a pod would use up."""
+    return [budget for budget in budgets.get(task.namespace, ()) if budget.covers(task)]
+
+
 def budgets_by_namespace(budgets: Iterable[wire.PodDisruptionBudget]) -> dict[str, list[Budget]]:
     """Return budgets that select something; one with an empty selector is no concern, as in Kubernetes' scheduler."""
     found: dict[str, list[Budget]] = {}
@@ -61,7 +96,9 @@ def budgets_by_namespace(budgets: Iterable[wire.PodDisruptionBudget]) -> dict[st
     return found
 
 
-def within_budgets(candidates: Iterable[Task], budgets: dict[str, list[Budget]]) -> list[Task]:
+def within_budgets(
+    candidates: Iterable[Task], budgets: Mapping[str, Sequence[Budget]], spent: Mapping[Budget, int] = NOTHING
+) -> list[Task]:
     """Return the candidates that may go when all before them go too.
 
     A candidate uses up one of each budget that covers it, also when another budget spares it.
@@ -69,13 +106,13 @@ def within_budgets(candidates: Iterable[Task], budgets: dict[str, list[Budget]])
     Args:
         candidates: In the order in which they count.
         budgets: By namespace.
+        spent: What is used up already.
     """
-    used: dict[Budget, int] = {}
+    used = Counter(spent)
     permitted: list[Task] = []
     for task in candidates:
-        covering = [budget for budget in budgets.get(task.namespace, ()) if budget.covers(task)]
-        for budget in covering:
-            used[budget] = used.get(budget, 0) + 1
-        if all(used[budget] <= budget.allowed for budget in covering):
+        its_own = covering(task, budgets)
+        used.update(its_own)
+        if all(used[budget] <= budget.allowed for budget in its_own):
             permitted.append(task)
     return permitted

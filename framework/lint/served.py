@@ -43,10 +43,10 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
 }
 """Flags that gate a point the plugin serves; `enablePreemptable` also stands for the simulation of evictions."""
 
-ALWAYS_ASKED: Final = frozenset({"capacity", "conformance", "gang", "priority"})
+ALWAYS_ASKED: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "priority"})
 """Plugins that serve a point without a flag as well."""
 
-EVICTABLE: Final = frozenset({"capacity", "conformance", "gang", "priority"})
+EVICTABLE: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "priority"})
 """Plugins that choose victims for gangpreempt and gangreclaim."""
 
 HIERARCHICAL: Final = frozenset({"capacity", "drf", "nodegroup"})

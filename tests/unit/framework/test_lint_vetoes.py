@@ -47,12 +47,12 @@ def test_actions_that_one_tier_answers_are_told_together() -> None:
     assert "victims of reclaim only when tiers[1] (gang)" in on_reclaim
 
 
-def test_gang_actions_ask_conformance_alone() -> None:
-    """Budgets and cool-down times have no say there, wherever they stand."""
+def test_gang_actions_ask_all_that_spare() -> None:
+    """Conformance, budgets and cool-down times have a say there too, in the tier in which they stand."""
     told = found("gangpreempt, gangreclaim", "{name: gang}", "{name: conformance}, {name: pdb}, {name: cdp}")
 
-    assert [each.partition(":")[0] for each in told] == ["tiers[1].plugins[0]"]
-    assert "victims of gangpreempt, gangreclaim only" in told[0]
+    assert [each.partition(":")[0] for each in told] == [f"tiers[1].plugins[{number}]" for number in range(3)]
+    assert all("victims of gangpreempt, gangreclaim only" in each for each in told)
 
 
 def test_capacity_behind_gang_is_told_for_gangreclaim_alone() -> None:

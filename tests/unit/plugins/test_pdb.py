@@ -8,6 +8,7 @@ import pytest
 from framework import points
 from model import wire
 from plugins.pdb import budgets_by_namespace, within_budgets
+from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import node, opened, pod
 
 LABELS = {"app": "job-1"}
@@ -91,3 +92,23 @@ def test_it_names_nobody_to_shuffle() -> None:
     there = opened(node("n"), pod("a", on="n", labels=LABELS), plugins=["pdb"])
 
     assert there.session.moves(there.tasks("a")) == []
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_evictions_of_one_cycle_share_a_budget(action: str) -> None:
+    """Two more important jobs want a place each, one pod may go: one job gets its place, the other waits."""
+    plugins = (("priority", "gang", "conformance", "pdb", "predicates", "nodeorder"),)
+    scenario = Scenario().priority_class("low", 1).priority_class("high", 9).node("n1", cpu=4)
+    scenario = scenario.running("v", on=["n1"] * 4, min_available=0, priority=1, priority_class="low", labels=LABELS)
+    scenario = scenario.add(
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "v"},
+            "spec": {"selector": {"matchLabels": LABELS}},
+            "status": {"disruptionsAllowed": 1},
+        }
+    )
+    scenario = scenario.job("p", priority=9, priority_class="high").job("q", priority=9, priority_class="high")
+    outcome = scenario.run("enqueue", "allocate", action, "backfill", plugins=plugins)
+
+    assert outcome.evictions == ["v-3"]
