@@ -1,0 +1,129 @@
+"""Options of the controllers' process: Volcano's flags, which controllers run, what is refused."""
+
+import pytest
+
+from controllers.operating.options import ControllerOptions
+from model.errors import ConfigError
+from scheduler.commands import controllers as command
+from scheduler.controllers.options import Options, parse_options
+from scheduler.controllers.table import CONTROLLERS, chosen
+
+
+def parsed(*arguments: str) -> Options:
+    """Options of a command line."""
+    return parse_options(arguments).options
+
+
+def test_without_flags_all_controllers_run() -> None:
+    """Under Volcano's lease and address."""
+    options = parsed()
+
+    assert options.chosen == list(CONTROLLERS)
+    assert (options.leader_elect_resource_name, options.listen_address) == ("vc-controller-manager", ":8081")
+    assert not options.enable_admission
+
+
+def test_controllers_are_told_what_the_flags_say() -> None:
+    """Names and threads as Volcano has them."""
+    options = parsed(
+        "--scheduler-name=volcano",
+        "--scheduler-name=batch",
+        "--inherit-owner-annotations=false",
+        "--worker-threads=7",
+        "--worker-threads-for-podgroup=8",
+        "--worker-threads-for-gc=9",
+        "--feature-gates=WorkLoadSupport=false,QueueCommandSync=false",
+        "--default-queue=main",
+    )
+
+    assert options.of_controllers == ControllerOptions(
+        scheduler_names=("volcano", "batch"),
+        default_queue="main",
+        inherits_owner_annotations=False,
+        follows_workloads=False,
+        obeys_queue_commands=False,
+        workers={"job": 7, "cronjob": 3, "podgroup": 8, "queue": 5, "garbage": 9},
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "running"),
+    [
+        ("*", list(CONTROLLERS)),
+        ("+queue-controller", ["queue-controller"]),
+        ("queue-controller,pg-controller", ["pg-controller", "queue-controller"]),
+        ("*,-job-controller", [name for name in CONTROLLERS if name != "job-controller"]),
+        ("-job-controller", []),
+    ],
+)
+def test_controllers_are_chosen_as_in_volcano(given: str, running: list[str]) -> None:
+    """By name, all but some, or some alone."""
+    assert parsed(f"--controllers={given}").chosen == running
+
+
+def test_gates_take_controllers_away() -> None:
+    """VolcanoJobSupport and CronVolcanoJobSupport."""
+    options = parsed("--feature-gates=VolcanoJobSupport=false,CronVolcanoJobSupport=false")
+
+    assert {"job-controller", "cronjob-controller"} == set(CONTROLLERS) - set(options.chosen)
+
+
+def test_controllers_that_are_not_here_are_warned_of() -> None:
+    """And unknown ones are faults, with the nearest name."""
+    assert chosen(["+sharding-controller"])[1] == [
+        "--controllers: sharding-controller: without effect: NodeShards are read, and made by hand"
+    ]
+    with pytest.raises(ConfigError, match=r"job-contoller: unknown controller.*job-controller"):
+        parsed("--controllers=job-contoller")
+    with pytest.raises(ConfigError, match="both wanted and not wanted"):
+        parsed("--controllers=+job-controller,-job-controller")
+
+
+def test_every_fault_is_told_at_once() -> None:
+    """Values that cannot work, wherever they stand."""
+    with pytest.raises(ConfigError) as error:
+        parsed(
+            "--worker-threads=0",
+            "--scheduler-name=",
+            "--leader-elect-renew-deadline=60s",
+            "--enable-admission",
+            "--max-queue-depth=0",
+        )
+
+    told = "\n".join(error.value.faults)
+    assert "--worker-threads: got 0, expected at least 1" in told
+    assert "--scheduler-name: got an empty name" in told
+    assert "--leader-elect-lease-duration" in told
+    assert "max-queue-depth: got 0" in told
+
+
+def test_flags_without_effect_are_warned_of() -> None:
+    """A deployment written for Volcano starts."""
+    warnings = parse_options(["--max-requeue-num=5", "--kube-api-qps=100", "--logtostderr"]).warnings
+
+    assert [warning.split(":")[0] for warning in warnings] == ["--max-requeue-num", "--kube-api-qps", "--logtostderr"]
+
+
+def test_admission_is_told_what_the_flags_say() -> None:
+    """Volcano's names for rules, ours for the server beside the controllers."""
+    admission = parsed(
+        "--enable-admission",
+        "--admission-address=127.0.0.1:9443",
+        "--enabled-admission=/jobs/mutate,/jobs/validate",
+        "--webhook-namespace=batch",
+        "--max-queue-depth=3",
+        "--enable-root-queue-protection=false",
+    ).of_admission
+
+    assert (admission.address, admission.paths) == ("127.0.0.1:9443", ("/jobs/mutate", "/jobs/validate"))
+    assert (admission.namespace, admission.max_queue_depth, admission.protects_root_queue) == ("batch", 3, False)
+
+
+def test_help_names_every_controller(capsys: pytest.CaptureFixture[str]) -> None:
+    """And every flag."""
+    assert command.main(["--help"]) == 0
+    text = capsys.readouterr().out
+
+    assert all(name in text for name in CONTROLLERS)
+    assert "--inherit-owner-annotations" in text
+    assert "--max-requeue-num" in text
