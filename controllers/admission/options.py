@@ -1,9 +1,12 @@
 """What an operator chooses of admission. Names in Volcano's webhook manager are told beside each."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from controllers.admission.judging import SERVICES
+from controllers.admission.rules.names import is_dns_subdomain
 from controllers.admission.rules.queues import QueueLimits
 from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 from model.errors import ConfigError
@@ -41,7 +44,7 @@ class AdmissionOptions:
     service: str = "pyroclast-admission"
     """Service by which the API server reaches us (`--webhook-service-name`)."""
     extra_names: tuple[str, ...] = ()
-    """More DNS names or addresses that certificates stand for, where webhooks go by URL (`--webhook-url`)."""
+    """More DNS names, addresses or URLs that certificates stand for, where webhooks go by URL (`--webhook-url`)."""
     secret: str = "pyroclast-admission"  # noqa: S105  its name
     """Secret that the replicas share their certificates in."""
     configuration: str = "pyroclast-admission"
@@ -76,6 +79,11 @@ class AdmissionOptions:
             faults.append(f"admission address: got {self.address!r}, expected host:port or :port")
         if self.max_queue_depth < 1:
             faults.append(f"max-queue-depth: got {self.max_queue_depth}, expected at least 1")
+        faults += [
+            f"webhook-url: got {name!r}, expected a DNS name, an address, or a URL"
+            for name, host in zip(self.extra_names, map(_host_of, self.extra_names), strict=True)
+            if not is_dns_subdomain(host) and not _is_address(host)
+        ]
         if not self.scheduler_names:
             faults.append("scheduler-name: expected at least one")
         if faults:
@@ -96,7 +104,7 @@ class AdmissionOptions:
     def names(self) -> tuple[str, ...]:
         """DNS names and addresses by which the API server reaches us."""
         host = f"{self.service}.{self.namespace}.svc"
-        return (host, f"{host}.cluster.local", f"{self.service}.{self.namespace}", *self.extra_names)
+        return (host, f"{host}.cluster.local", f"{self.service}.{self.namespace}", *map(_host_of, self.extra_names))
 
     @property
     def queue_limits(self) -> QueueLimits:
@@ -106,3 +114,25 @@ class AdmissionOptions:
             protects_root=self.protects_root_queue,
             keeps_queues_in_use=self.keeps_queues_in_use,
         )
+
+
+def _host_of(text: str) -> str:
+    """Take the host out of a URL, and write an address in the one way that certificates have it; else as it is."""
+    host = text
+    if "://" in text:
+        try:
+            host = urlsplit(text).hostname or ""
+        except ValueError:
+            return ""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -212,6 +212,13 @@ def refused(words: str) -> Iterator[None]:
     assert words in str(caught.value)
 
 
+def test_names_are_written_as_certificates_have_them() -> None:
+    """Otherwise a certificate would look wrong for ever."""
+    options = AdmissionOptions(extra_names=("https://[0:0::1]:8443/x", "10.0.0.1", "https://a.b:8443"))
+
+    assert options.names[-3:] == ("::1", "10.0.0.1", "a.b")
+
+
 def test_options_that_cannot_work_are_refused(ground: Ground, tmp_path: Path) -> None:
     """Each with what was got and what was expected."""
     with refused("admission path: got '/x', expected one of /jobs/mutate"):
@@ -220,6 +227,8 @@ def test_options_that_cannot_work_are_refused(ground: Ground, tmp_path: Path) ->
         AdmissionOptions(tls_cert_file="a")
     with refused("admission address: got 'here', expected host:port or :port"):
         AdmissionOptions(address="here")
+    with refused("webhook-url: got 'https://', expected a DNS name, an address, or a URL"):
+        AdmissionOptions(extra_names=("https://", "::1", "https://[::1]:8443/x", "https://a.b:8443", "a.b"))
     with refused("max-queue-depth: got 0, expected at least 1"):
         AdmissionOptions(max_queue_depth=0)
     with refused("No such file"):
