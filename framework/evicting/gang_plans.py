@@ -120,10 +120,11 @@ class GangPlanner:
     ) -> bool:
         """Make room, unless a gang like this one found none in this domain and nothing has changed since."""
         session, job = self._session, attempt.job
-        if job.has_sub_group_policy or any(session.beyond(task) is not None for task in tasks):
+        if job.has_sub_group_policy or job.pending_best_effort or any(map(session.beyond, tasks)):
             return self._make_room(attempt, domain, tasks, goes_on)
         like = tuple((task.template.number, task.priority, task.role) for task in tasks)
-        minimum = (job.min_available - job.ready_count, tuple(job.job.min_by_role.items()))
+        roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
+        minimum = (job.min_available - job.ready_count, roles)
         key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
         if self._failed.get(key) == moment:
             return False

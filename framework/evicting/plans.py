@@ -166,7 +166,9 @@ class Planner:
     def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
         job, rule = attempt.job, self._rule
-        own = job.allocated.tobytes() if rule.alike and not rule.within_job else job.id
+        # a job that could lose tasks to its like, but not to itself, is like no other
+        may_lose = rule.same_queue and any(job.counts[status] for status in rule.statuses)
+        own = job.allocated.tobytes() if rule.alike and not may_lose else job.id
         return (
             *(attempt.takes_gangs, task.template.number, task.priority, task.revocable_zone),
             *(job.queue, job.priority, own, job.job.revocable_zone),

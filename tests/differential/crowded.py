@@ -87,15 +87,21 @@ def crowded(chance: Random, *, times: int = 1) -> Crowded:
             taints=[_taint(chance)] if chance.random() < 0.2 else [],
             unschedulable=chance.random() < 0.05,
         )
-    number = 0
     plain = chance.random() < 0.4
+    number = 0
     while any(cpu > 0 and pods > 0 for cpu, _gib, pods in room.values()) and number < 7:
-        scenario = _with_job(
-            scenario, f"r{number}", queues, room, chance, plain=plain, waits=chance.random() < 0.2, times=times
-        )
-        number += 1
+        waits, like = chance.random() < 0.2, chance.random()
+        for _ in range(_twins(chance)):
+            scenario = _with_job(
+                scenario, f"r{number}", queues, room, Random(like), plain=plain, waits=waits, times=times
+            )
+            number += 1
     for each in range(chance.randint(1, 4)):
-        scenario = _with_job(scenario, f"w{each}", queues, {}, chance, plain=plain, waits=True, times=times)
+        like = chance.random()
+        for twin in range(_twins(chance)):
+            scenario = _with_job(
+                scenario, f"w{each}{twin or ''}", queues, {}, Random(like), plain=plain, waits=True, times=times
+            )
     if chance.random() < 0.2:
         scenario = scenario.pod("alone", node=chance.choice(list(room)), cpu="500m", scheduler="default-scheduler")
     return Crowded(
@@ -128,6 +134,11 @@ def _with_queue(scenario: Scenario, name: str, chance: Random) -> Scenario:
         reclaimable=chance.random() < 0.9,
         state="Open" if chance.random() < 0.95 else "Closed",
     )
+
+
+def _twins(chance: Random) -> int:
+    """Draw how many jobs are alike: what is found for one must not be held for true of the other where it is not."""
+    return chance.choice([1, 1, 1, 2])
 
 
 def _taint(chance: Random) -> dict[str, str]:

@@ -77,3 +77,15 @@ def test_a_victim_is_given_back_though_its_job_lacks_another_role() -> None:
     outcome = scenario.run("gangpreempt", plugins=(("priority", "gang", "predicates"),))
 
     assert outcome.evictions == ["low-2"]
+
+
+def test_a_job_may_evict_what_its_like_could_not() -> None:
+    """Two jobs hold the same: the first finds nobody, for the second can spare none; the second finds the first."""
+    scenario = QUEUE.node("n1", cpu=6)
+    for name, minimum in (("first", 1), ("second", 3)):
+        scenario = scenario.job(name, tasks=4, min_available=minimum, running_on=["n1"] * 3, queue="q", phase="Running")
+
+    outcome = scenario.run("preempt", plugins=(("priority", "predicates"), ("gang",)))
+
+    assert outcome.evictions[0] == "first-2"
+    assert outcome.pipelined["second-3"] == "n1"
