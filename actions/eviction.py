@@ -3,8 +3,6 @@
 from typing import Final
 
 from actions.topology import unserved_topology
-from framework.domains import EVICT
-from framework.evicting.gang_plans import Domain
 from framework.jobs import SessionJob
 from framework.session import Session
 from model.tasks import Task, TaskStatus
@@ -13,7 +11,6 @@ __all__ = [
     "DEFAULT_DOMAINS",
     "RUNNING",
     "RUNNING_OR_BOUND",
-    "domains_of",
     "eligible_tasks",
     "is_starving",
 ]
@@ -36,13 +33,3 @@ def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     return [
         task for task in session.pending_tasks(job) if not task.gated and task.pod.spec.preemption_policy != "Never"
     ]
-
-
-def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
-    """Return the domains in which a gang may go, best first; all nodes where it does not mind."""
-    tree = session.domains.topology
-    levels = session.gradients_for_job(job, tree.root, EVICT)
-    numbers = list(dict.fromkeys(number for level in levels for number in level))[:most]
-    if not numbers and session.domains.limit_of_job(job) is None:
-        return [Domain(number=tree.root, mask=None)]
-    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]

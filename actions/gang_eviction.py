@@ -1,18 +1,20 @@
-"""What gangpreempt and gangreclaim share: arguments, the tasks of a gang, and its plan."""
+"""What gangpreempt and gangreclaim share: arguments, whose turn it is, the tasks of a gang, and its plan."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.eviction import DEFAULT_DOMAINS, domains_of, eligible_tasks
+from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, is_starving
 from framework import points
 from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule
+from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
+from framework.ordering import WorkOrder
 from framework.session import Session
 from model.tasks import Task, TaskStatus
 
-__all__ = ["GangEvictionArgs", "evict_for", "planner_of", "waiting_tasks"]
+__all__ = ["GangEvictionArgs", "evict_for", "planner_of", "starving_in_turn", "waiting_tasks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,14 @@ class GangEvictionArgs:
     def most_domains(self) -> int:
         """The number of domains that counts."""
         return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
+
+
+def starving_in_turn(session: Session) -> Iterator[SessionJob]:
+    """Yield the jobs for which evictions may be made: each queue has one turn, its jobs go in order."""
+    order = WorkOrder(session, (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)))
+    while (queue := order.next_queue()) is not None:
+        while (job := order.next_job(queue)) is not None:
+            yield job
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:

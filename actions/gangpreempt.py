@@ -7,10 +7,9 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, is_starving
-from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of
+from actions.eviction import RUNNING_OR_BOUND
+from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, starving_in_turn
 from framework.jobs import SessionJob
-from framework.ordering import WorkOrder
 from framework.session import Session
 
 __all__ = ["GangPreempt"]
@@ -25,14 +24,11 @@ class GangPreempt:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
-        starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
-        order = WorkOrder(session, starving)
         planner = planner_of(
             session, self.args, action=self.name, statuses=RUNNING_OR_BOUND, is_reclaim=False, may_go=is_less_important
         )
-        while (queue := order.next_queue()) is not None:
-            while (job := order.next_job(queue)) is not None:
-                evict_for(session, planner, job, self.args)
+        for job in starving_in_turn(session):
+            evict_for(session, planner, job, self.args)
 
 
 def is_less_important(beneficiary: SessionJob, victims_job: SessionJob) -> bool:

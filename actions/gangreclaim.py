@@ -7,10 +7,9 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING, is_starving
-from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, waiting_tasks
+from actions.eviction import RUNNING
+from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, starving_in_turn, waiting_tasks
 from framework.jobs import SessionJob
-from framework.ordering import WorkOrder
 from framework.session import Session
 
 __all__ = ["GangReclaim"]
@@ -25,8 +24,6 @@ class GangReclaim:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
-        starving = (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job))
-        order = WorkOrder(session, starving)
         planner = planner_of(
             session,
             self.args,
@@ -35,14 +32,13 @@ class GangReclaim:
             is_reclaim=True,
             may_go=lambda _, victims_job: may_lose(session, victims_job),
         )
-        while (queue := order.next_queue()) is not None:
-            while (job := order.next_job(queue)) is not None:
-                # the queue's use grows with each plan
-                refusal = session.overused(queue) or session.preemptive(queue, waiting_tasks(session, job))
-                if refusal is None:
-                    evict_for(session, planner, job, self.args)
-                elif not session.is_passed_over(job):
-                    job.refuse(refusal)
+        for job in starving_in_turn(session):
+            queue = session.queue(job.queue)  # its use grows with each plan
+            refusal = session.overused(queue) or session.preemptive(queue, waiting_tasks(session, job))
+            if refusal is None:
+                evict_for(session, planner, job, self.args)
+            elif not session.is_passed_over(job):
+                job.refuse(refusal)
 
 
 def may_lose(session: Session, victims_job: SessionJob) -> bool:

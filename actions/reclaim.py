@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from actions.eviction import DEFAULT_DOMAINS, RUNNING, domains_of, eligible_tasks, is_starving
+from actions.eviction import DEFAULT_DOMAINS, RUNNING, eligible_tasks, is_starving
 from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule
+from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session

@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.domains import EVICT
 from framework.evicting.plans import Attempt, Planner
 from framework.evicting.rules import Rule
+from framework.evicting.where import Domain, masks_for
 from framework.jobs import SessionJob, SubJob
 from framework.session import Session
-from model.arrays import BoolArray, IntArray
+from model.arrays import IntArray
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Domain", "GangEviction", "GangPlanner"]
+__all__ = ["GangEviction", "GangPlanner"]
 
 _PATIENCE: Final = 4
 """After a failed trial a quarter more victims are taken before the next one, so that trials stay few."""
@@ -32,16 +32,6 @@ class GangEviction:
     """The beneficiary."""
     is_reclaim: bool
     """Whether room is taken from other queues, else from the job's own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
-    """Where a gang may go."""
-
-    number: int
-    """Number in the tree of domains; the root's where the gang may go anywhere."""
-    mask: BoolArray | None
-    """Its nodes, shape (N,); all where None."""
 
 
 class _Trials:
@@ -219,7 +209,7 @@ class GangPlanner:
         """Place tasks of a part in the first domain, inside the job's, that has its minimum."""
         session = self._session
         waiting = [task for task in tasks if part.tasks[task.id].status is TaskStatus.PENDING]
-        for attempt.domain in self._masks_for(part, domain):
+        for attempt.domain in masks_for(session, part, domain):
             operations, places = len(attempt.statement.operations), len(attempt.places)
             for task in waiting:
                 if not goes_on() or (stops_early and session.sub_job_pipelined(part)):
@@ -230,11 +220,3 @@ class GangPlanner:
                 return
             attempt.statement.undo_to(operations)
             del attempt.places[places:]
-
-    def _masks_for(self, part: SubJob, domain: Domain) -> list[BoolArray | None]:
-        """Return where a part may go inside its job's domain, best first."""
-        session = self._session
-        if not part.job.has_sub_group_policy or session.domains.limit_of_part(part) is None:
-            return [domain.mask]
-        levels = session.gradients_for_part(part, domain.number, EVICT)
-        return [session.domains.mask(number) for level in levels for number in level]
