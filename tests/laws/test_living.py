@@ -1,4 +1,7 @@
-"""Laws of a scheduler's life: whatever comes, ends, fails or changes, cycles keep them, and the world comes to rest."""
+"""Laws of a scheduler's life: whatever comes, ends, fails or changes, cycles keep them, and the world comes to rest.
+
+A few lives run always; PYROCLAST_DEEP=1 runs many, longer ones, drawn anew each time.
+"""
 
 import os
 import random

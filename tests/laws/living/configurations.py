@@ -30,6 +30,11 @@ class Setting:
         return {each if isinstance(each, str) else each["name"] for tier in self.tiers for each in tier}
 
     @property
+    def keeps_budgets(self) -> bool:
+        """Whether disruption budgets hold: pdb is asked, and no later tier decides where it spares everybody."""
+        return "pdb" in self.plugins and len(self.tiers) == 1
+
+    @property
     def is_hierarchical(self) -> bool:
         """Whether limits hold along a tree of queues."""
         return any(each == BRANCHES for tier in self.tiers for each in tier)
@@ -98,7 +103,7 @@ FLAT: Final = (
     _setting(
         "one tier",
         "enqueue allocate preempt reclaim backfill",
-        (*FIRST, "drf", "predicates", "capacity", "nodeorder"),
+        (*FIRST, "drf", "predicates", "capacity", "nodeorder", "pdb"),
     ),
     _setting(
         "waiting time and cool-down",
@@ -128,7 +133,7 @@ TREE: Final = (
         "tree, every way",
         "enqueue allocate preempt reclaim gangpreempt gangreclaim backfill",
         FIRST,
-        ("drf", "predicates", {**BRANCHES}, "nodeorder", RACKS),
+        ("drf", "predicates", BRANCHES, "nodeorder", RACKS),
     ),
     _setting(
         "tree of shares",

@@ -71,7 +71,7 @@ def random_wish(chance: random.Random) -> Wish:
     """Draw a job: mostly a plain gang, now and then something special."""
     tasks = chance.randint(1, 5)
     minimum = chance.choice([1, tasks, tasks, max(1, tasks - 1)])
-    special = chance.choice(["", "", "", "", "tier", "tier", "roles", "parts", "light", "spared", "idle"])
+    special = chance.choice(["", "", "", "", "tier", "tier", "roles", "parts", "spared", "idle"])
     part_size = chance.randint(1, 2) if special == "parts" else 0
     return Wish(
         queue=chance.choice(QUEUES),
@@ -84,7 +84,7 @@ def random_wish(chance: random.Random) -> Wish:
         has_roles=special == "roles",
         part_size=part_size,
         says_what_it_needs=chance.random() < 0.2,
-        light=chance.randint(1, 2) if special == "light" else 0,
+        light=chance.choice([0, 0, 0, 0, 0, 1, 2]),
         is_spared=special == "spared",
     )
 

@@ -129,7 +129,7 @@ class Laws:
                 if not self._request(job.tasks[bind.task]).get("cpu"):
                     continue
                 for queue in self._line(job.queue):
-                    limit = self.world.terms[queue].capability if queue in self.world.terms else None
+                    limit = self.world.limit_of(queue)
                     if limit and used[queue] > limit:
                         yield f"queue {queue} uses {used[queue]} of {limit} CPUs after {bind.name} was bound"
 
@@ -193,13 +193,14 @@ class Laws:
             self._won.update((place.task, (plan.action, losers)) for place in plan.nominations)
 
     def _beyond_budget(self, seen: Seen) -> Iterator[str]:
-        if "pdb" not in self.world.setting.plugins:
+        """Of jobs that keep running: a gang that goes whole is judged as one thing."""
+        if not self.world.setting.keeps_budgets:
             return
         lost = Counter(str(each.job) for plan in seen.plans for each in plan.evictions)
         for budget in seen.before.objects.disruption_budgets.values():
-            job = f"default/{budget.metadata.name}"
-            if lost[job] > budget.status.disruptions_allowed:
-                yield f"{job} may lose {budget.status.disruptions_allowed} and loses {lost[job]}"
+            job = seen.after.jobs[JobId(f"default/{budget.metadata.name}")]
+            if lost[job.id] > budget.status.disruptions_allowed and _count(job, ALLOCATED_STATUSES):
+                yield f"{job.id} may lose {budget.status.disruptions_allowed} and loses {lost[job.id]}"
 
 
 def _tasks(snapshot: Snapshot) -> Iterator[Task]:

@@ -21,6 +21,8 @@ START: Final = 1_800_000_000.0
 PODS: Final = 7
 """How many pods a node takes."""
 PARENTS: Final = {"red": "left", "green": "left", "blue": "right", "left": "root", "right": "root"}
+LEFT_LIMIT: Final = 14
+"""CPUs that the queues of one branch may have together."""
 RACKS: Final[Mapping[str, Sequence[str]]] = {"rack-0": ("n0", "n1"), "rack-1": ("n2", "n3"), "rack-2": ("n4", "n5")}
 ROWS: Final[Mapping[str, Sequence[str]]] = {"row-0": ("rack-0", "rack-1"), "row-1": ("rack-2",)}
 DOMAINS: Final = {
@@ -91,7 +93,8 @@ class World:
         for name, members in ROWS.items():
             scenario = scenario.add(hyper_node(name, 2, "HyperNode", list(members)))
         if self.is_tree:
-            scenario = scenario.queue("root").queue("left", parent="root").queue("right", parent="root")
+            scenario = scenario.queue("root").queue("right", parent="root")
+            scenario = scenario.queue("left", parent="root", capability={"cpu": LEFT_LIMIT})
         scenario = scenario.add(*(self._queue(name) for name in QUEUES))
         return [*scenario.objects, *(self._node(name) for name in self.nodes)]
 
@@ -101,6 +104,10 @@ class World:
     def _node(self, name: str) -> Mapping[str, Any]:
         cpu, gpu = self.nodes[name]
         return Scenario().node(name, cpu=cpu, gpu=gpu or None, pods=PODS).objects[0]
+
+    def limit_of(self, queue: str) -> int | None:
+        """Return how many CPUs a queue may have; None for no limit."""
+        return LEFT_LIMIT if queue == "left" else self.terms[queue].capability if queue in self.terms else None
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
