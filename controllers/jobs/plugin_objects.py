@@ -11,6 +11,7 @@ from typing import Any, Final
 from controllers.jobs.patches import difference
 from controllers.jobs.plugins.plugin import Owned, OwnedKey
 from controllers.jobs.plugins.registry import plugins_of
+from controllers.operating.store import Key, key_of
 from controllers.operating.writing import Writer, controlled_by
 from kube.errors import ApiError
 from kube.resources import Resource
@@ -51,8 +52,8 @@ class PluginObjects:
     def __init__(self, writer: Writer) -> None:
         """Write through `writer`."""
         self._writer = writer
-        self._ensured: dict[str, int] = {}
-        """Generation of each Job, by UID, that the objects were seen to be true for."""
+        self._ensured: dict[Key, tuple[str, int]] = {}
+        """UID and generation of each Job that the objects were seen to be true for."""
 
     async def ensure(self, job: Job, *, is_certain: bool) -> None:
         """Have the objects there.
@@ -64,14 +65,15 @@ class PluginObjects:
         Raises:
             PyroclastError: One could not be made.
         """
-        if not is_certain and self._ensured.get(job.metadata.uid) == job.metadata.generation:
+        stand = job.metadata.uid, job.metadata.generation
+        if not is_certain and self._ensured.get(key_of(job)) == stand:
             return
         for plugin in plugins_of(job):
             existing = await self._existing(job, plugin.keys(job))
             # In a thread: a key pair takes a tenth of a second, and the lease must not wait for it.
             for owned in await asyncio.to_thread(plugin.objects, job, existing):
                 await self._make_true(job, owned, existing.get(owned.key))
-        self._ensured[job.metadata.uid] = job.metadata.generation
+        self._ensured[key_of(job)] = stand
 
     async def remove(self, job: Job) -> None:
         """Have them gone.
@@ -84,11 +86,11 @@ class PluginObjects:
             for key, found in existing.items():
                 if controlled_by(found, job.metadata.uid):
                     await self._writer.delete(KINDS[key.kind], _metadata(found))
-        self.forget(job)
+        self.forget(key_of(job))
 
-    def forget(self, job: Job) -> None:
+    def forget(self, key: Key) -> None:
         """Remember nothing of a Job."""
-        self._ensured.pop(job.metadata.uid, None)
+        self._ensured.pop(key, None)
 
     async def _existing(self, job: Job, keys: Sequence[OwnedKey]) -> dict[OwnedKey, dict[str, Any]]:
         existing: dict[OwnedKey, dict[str, Any]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
+import structlog
 
 from controllers.jobs import metrics
 from controllers.jobs.claims import ClaimPlan
@@ -57,6 +58,9 @@ _TOLD: Final = 4096
 """Events remembered as told, so that what stays true is not told at each look."""
 
 
+_log = structlog.get_logger(__name__)
+
+
 class Recorder(Protocol):
     """Where events go."""
 
@@ -104,7 +108,7 @@ class JobReconciler:
             await self._clean_up(key)
             return None
         if job.metadata.deletion_timestamp:
-            self._objects.forget(job)
+            self._objects.forget(key)
             return None
         wait = self._expectations.wait(key) or self._rest_of_pause(key)
         if wait is not None:
@@ -146,6 +150,7 @@ class JobReconciler:
         """Drop what a Job left that is gone: Commands for it, and its series of metrics."""
         self._expectations.forget(key)
         self._observer.forget(key)
+        self._objects.forget(key)
         self._paused_until.pop(key, None)
         commands = self._stores.commands.by(COMMAND_JOB, place_of(*key))
         if commands:
@@ -204,7 +209,7 @@ class JobReconciler:
                 self._tell(job, Told(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
             raise
         self._expectations.wrote(key, self._stores.jobs, answer)
-        _count_phase(job, status)
+        _note_phase(job, status)
         version = answer["metadata"]["resourceVersion"]
         metadata = msgspec.structs.replace(job.metadata, resource_version=version)
         return msgspec.structs.replace(job, metadata=metadata, status=status)
@@ -307,8 +312,8 @@ class JobReconciler:
             raise
 
     def _tell(self, job: Job, told: Told) -> None:
-        """Record an event, once for each version of the Job: what stays true is seen at each look."""
-        said = (f"{job.metadata.uid}/{job.status.version}", told)
+        """Record an event, once until the Job is restarted: what stays true is seen at each look."""
+        said = (f"{job.metadata.uid}/{job.status.version}/{job.status.retry_count}", told)
         if said in self._told:
             self._told.move_to_end(said)
             return
@@ -340,14 +345,17 @@ def _complete_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
     return pod
 
 
-def _count_phase(job: Job, status: JobStatus) -> None:
-    """Count a Job that has completed or failed."""
-    if status.state.phase != job.status.state.phase:
-        name, queue = f"{job.metadata.namespace}/{job.metadata.name}", job.spec.queue
-        if status.state.phase == JobPhase.COMPLETED:
-            metrics.JOBS_COMPLETED.labels(name, queue).inc()
-        elif status.state.phase == JobPhase.FAILED:
-            metrics.JOBS_FAILED.labels(name, queue).inc()
+def _note_phase(job: Job, status: JobStatus) -> None:
+    """Log a phase that was entered, and count Jobs that have completed or failed."""
+    state = status.state
+    if state.phase == job.status.state.phase:
+        return
+    name, queue = f"{job.metadata.namespace}/{job.metadata.name}", job.spec.queue
+    _log.info("job_phase", job=name, phase=state.phase, reason=state.reason, retries=status.retry_count)
+    if state.phase == JobPhase.COMPLETED:
+        metrics.JOBS_COMPLETED.labels(name, queue).inc()
+    elif state.phase == JobPhase.FAILED:
+        metrics.JOBS_FAILED.labels(name, queue).inc()
 
 
 def _observe_latency(job: Job, pod: dict[str, Any]) -> None:
