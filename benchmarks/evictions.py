@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks import clusters
+from benchmarks.costs import busy_and_waiting
 from benchmarks.cycles import DEFAULT, NOW, Bench, collector_off
 from benchmarks.results import Result
 from cache.objects import books_from_objects
@@ -82,6 +83,23 @@ def b3(runs: int) -> Result:
     )
 
 
+def gangs_reclaim(runs: int) -> Result:
+    """Time of the action gangreclaim where 20 gangs of ten get plans among 20,000 pods that run in gangs of four."""
+    bench = Bench(books_from_objects(busy_and_waiting()), DEFAULT.replace("backfill", "backfill, gangreclaim"))
+    with collector_off():
+        measured = [bench.cycle() for _ in range(runs + 1)][1:]
+    seconds = statistics.median(each.phases["action/gangreclaim"] for each in measured)
+    plans = [plan for plan in measured[0].report.plans if plan.evictions]
+    return Result(
+        "gangs",
+        "gangreclaim: 20 gangs of 10 get plans, 5,000 nodes, 20,000 pods run in gangs of four; the action",
+        f"{seconds:.2f} s",
+        "< 1 s",
+        seconds < 1 and len(plans) == 20,
+        note=f"{sum(len(plan.evictions) for plan in plans)} evicted",
+    )
+
+
 def _second_cycle(objects: Iterator[Object], configuration: str, runs: int) -> tuple[float, CycleReport, float]:
     """Return the time of a cycle after which nothing changed, what the first one decided, and its time."""
     cluster = SimulatedCluster(objects, BooksOptions(), report=_raise, note=lambda _: None)
@@ -125,5 +143,10 @@ def _raise(error: ObjectError) -> None:
     raise error
 
 
-BENCHMARKS: dict[str, Callable[[int], Result]] = {"b3": b3, "rest": at_rest, "full": kept_by_queues}
+BENCHMARKS: dict[str, Callable[[int], Result]] = {
+    "b3": b3,
+    "gangs": gangs_reclaim,
+    "rest": at_rest,
+    "full": kept_by_queues,
+}
 INPUTS: dict[str, Callable[[], Iterator[Object]]] = {"b3": one_queue_has_all}

@@ -1,10 +1,14 @@
 """Gangpreempt and gangreclaim: room for whole gangs in one domain, or nothing happens."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from actions.gang_eviction import GangEvictionArgs
+from framework import points
+from framework.session import Session
+from model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 
 PLUGINS = (("priority", "gang", "conformance"), ("predicates", "proportion"))
@@ -124,3 +128,37 @@ def test_members_without_requests_need_places_too() -> None:
 def test_pods_that_may_not_preempt_evict_nobody() -> None:
     """`preemptionPolicy: Never` of the gang's pods."""
     assert gangpreempt(waiting(full(1), pod={"preemptionPolicy": "Never"})).evictions == []
+
+
+class Counting:
+    """A plugin that permits everybody and sees about how many it is asked."""
+
+    name = "counting"
+    watches_clock = True
+    in_turn = False
+    asked: list[int] = []  # noqa: RUF012  # the class is built anew in each cycle
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+
+        def permit(_: object, candidates: Sequence[Task]) -> list[Task]:
+            self.asked.append(len(candidates))
+            return list(candidates)
+
+        session.register(points.UNIFIED_EVICTABLE, self.name, permit, in_turn=self.in_turn)
+
+
+@pytest.mark.parametrize(("in_turn", "most"), [(True, 64), (False, 100)])
+def test_no_more_candidates_are_asked_about_than_plugins_need_to_see(in_turn: bool, most: int) -> None:
+    """Of a hundred one is needed: plugins that judge in turn see the first of them, with any other all are seen."""
+    Counting.in_turn = in_turn
+    Counting.asked.clear()
+    scenario = Scenario().priority_class("high", 10).node("n1", cpu=100, pods=200)
+    scenario = scenario.running("low", on=["n1"] * 100, queue="q").job(
+        "high", tasks=1, queue="q", priority_class="high", phase="Inqueue"
+    )
+
+    outcome = scenario.run("gangpreempt", plugins=(("priority", "gang", Counting, "predicates"),))
+
+    assert outcome.evictions == ["low-99"]
+    assert max(Counting.asked) == most
