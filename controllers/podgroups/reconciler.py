@@ -88,7 +88,8 @@ class GroupMaker:
             return None
         is_grouped = bool(_group_of(pod))
         there = self._groups.get(pod.metadata.namespace, generated_name(pod))
-        if is_grouped and (there is not None or self._is_at_rest(pod)):
+        # Groups and pods come by two watches: a group that is gone may be the first we see of its pods' end.
+        if is_grouped and (there is not None or self._is_at_rest(pod) or not await self._lives(pod)):
             return None
         try:
             has_group = await self._ensure_group(pod, there)
@@ -126,6 +127,17 @@ class GroupMaker:
             "labels": _changed(wanted.metadata.labels, COPIED_LABELS),
         }
         await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
+
+    async def _lives(self, pod: Pod) -> bool:
+        """Ask the server whether a pod is still there and in need of a group."""
+        try:
+            answer = await self._operator.writer.read(PODS, pod.metadata.namespace, pod.metadata.name)
+        except ApiError as error:
+            if error.is_not_found:
+                return False
+            raise
+        fresh = PODS.decoder.convert(answer)
+        return fresh.metadata.uid == pod.metadata.uid and needs_group(fresh, self._options.scheduler_names)
 
     async def _annotate(self, pod: Pod) -> None:
         """Write the group's name on the pod, unless somebody was faster."""

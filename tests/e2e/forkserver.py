@@ -16,7 +16,7 @@ from typing import Self
 
 __all__ = ["ForkServer"]
 
-PRELOADED = ("scheduler.serve", "scheduler.commands.scheduler")
+PRELOADED = ("scheduler.serve", "scheduler.commands.scheduler", "scheduler.commands.controllers")
 STOP_SECONDS = 20.0
 
 

@@ -8,6 +8,7 @@ import pytest
 from controllers.kinds import POD_GROUPS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
+from controllers.operating.pods import PODS as CONTROLLED_PODS
 from controllers.podgroups.reconciler import build
 from model.api import names
 from tests.unit.controllers.ground import Ground
@@ -259,6 +260,27 @@ async def test_a_group_that_somebody_deleted_is_made_again(ground: Ground) -> No
             return [item["metadata"]["uid"] for item in found["items"]] not in ([], [group["metadata"]["uid"]])
 
         await ground.soon(is_back)
+
+
+async def test_a_group_that_goes_with_its_pods_stays_away(ground: Ground) -> None:
+    """Though its end may be seen before theirs."""
+    operator = controllers(ground)
+    await make_pod(ground, "p")
+    async with ground.working(operator):
+        await until_grouped(ground, "p")
+        pods = operator.store(CONTROLLED_PODS)
+        await ground.soon(lambda: names.GROUP_NAME in pods.values()[0].metadata.annotations)
+        stale = pods.values()[0]
+        await ground.delete(f"{PODS}/p")
+        await ground.soon(lambda: not pods)
+        pods.added(stale)  # as if the deletion were still on its way
+        groups = operator.store(POD_GROUPS)
+        await ground.soon(lambda: not groups)  # collected with the pod
+        version = (await ground.get(GROUPS))["metadata"]["resourceVersion"]
+        operator.queues["podgroup"].add(("default", "p"))
+        await operator.idle()
+
+        assert (await ground.get(GROUPS))["metadata"]["resourceVersion"] == version, "nothing was made"
 
 
 async def test_pods_whose_owner_is_gone_get_no_group(ground: Ground) -> None:
