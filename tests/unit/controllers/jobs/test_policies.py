@@ -276,3 +276,23 @@ def test_a_store_that_lags_evicts_nobody() -> None:
     assert world.phase() == "Running"
     store.added(pod)
     assert world.run() is None
+
+
+def test_restart_pod_of_a_pod_that_is_gone() -> None:
+    """It is made anew, and that is a retry."""
+    world = running(policy("RestartPod", "PodEvicted"))
+    other = world.pod("job-worker-1")["metadata"]["uid"]
+    world.evict("job-worker-0")
+    world.run()
+    assert world.pods() == ["job-worker-0", "job-worker-1"]
+    assert world.pod("job-worker-1")["metadata"]["uid"] == other
+    assert world.status()["retryCount"] == 1
+
+
+def test_the_status_says_why() -> None:
+    """Action and cause stand in the state."""
+    world = running(policy("TerminateJob", "PodFailed"))
+    world.set_pod("job-worker-0", "Failed", exit_code=7)
+    world.run()
+    state = world.status()["state"]
+    assert (state["reason"], state["message"]) == ("TerminateJob", "PodFailed of pod job-worker-0 with exit code 7")
