@@ -1,4 +1,8 @@
-"""Where two pieces of JSON differ in meaning: absent, null and empty are one, and so are `1000m` and `1`."""
+"""Where two pieces of JSON differ in meaning, as clients of Kubernetes write them.
+
+Null is absent. An empty list is absent. What else may be left out when it is empty, 0 or false is listed: elsewhere an
+empty object says something, such as a selector of everything. `1000m` is `1`.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -9,6 +13,20 @@ __all__ = ["differences"]
 
 _AMOUNTS: Final = frozenset({"requests", "limits", "capability", "deserved", "resource"})
 """Members whose members are quantities."""
+_EMPTY: Final = frozenset(
+    {"annotations", "labels", "limits", "matchLabels", "metadata", "nodeSelector", "overhead", "plugins", "requests"}
+    | {"resources", "spec", "emptyDir"}
+)
+"""Members that are the same when they are empty and when they are left out."""
+_MAPS: Final = frozenset(
+    {"annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "plugins", "requests"}
+)
+"""Members whose keys are users': one with an empty value is there."""
+_ZERO: Final = frozenset(
+    {"failureThreshold", "hostIPC", "hostNetwork", "hostPID", "hostPort", "initialDelaySeconds", "optional"}
+    | {"periodSeconds", "readOnly", "stdin", "stdinOnce", "successThreshold", "timeoutSeconds", "tty", "maxRetry"}
+)
+"""Members that are the same when they are 0 or false and when they are left out."""
 _LISTS: Final = (list, tuple)
 
 
@@ -20,24 +38,25 @@ def differences(old: object, new: object, field: str) -> Iterator[str]:
         new: JSON.
         field: Path of both.
     """
-    if isinstance(old, Mapping) or isinstance(new, Mapping):
+    key = field.rpartition(".")[2]
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
         yield from _in_objects(old, new, field)
+    elif isinstance(old, Mapping | None) and isinstance(new, Mapping | None) and key in _EMPTY:
+        yield from _in_objects(old or {}, new or {}, field)
     elif isinstance(old, _LISTS) and isinstance(new, _LISTS) and len(old) == len(new):
         for number, (before, after) in enumerate(zip(old, new, strict=True)):
             yield from differences(before, after, f"{field}[{number}]")
-    elif old != new and not (_is_empty(old) and _is_empty(new)):
+    elif old != new and not (_is_left_out(old, key) and _is_left_out(new, key)):
         yield field
 
 
-def _in_objects(old: object, new: object, field: str) -> Iterator[str]:
-    before, after = old or {}, new or {}
-    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
-        yield field
-        return
-    are_amounts = field.rpartition(".")[2] in _AMOUNTS
-    for key in sorted({*before, *after}):
-        was, becomes = before.get(key), after.get(key)
-        if not (are_amounts and _is_same_amount(was, becomes)):
+def _in_objects(old: Mapping[str, object], new: Mapping[str, object], field: str) -> Iterator[str]:
+    name = field.rpartition(".")[2]
+    for key in sorted({*old, *new}):
+        was, becomes = old.get(key), new.get(key)
+        if name in _MAPS and (key in old) != (key in new):
+            yield f"{field}.{key}"
+        elif not (name in _AMOUNTS and _is_same_amount(was, becomes)):
             yield from differences(was, becomes, f"{field}.{key}")
 
 
@@ -50,5 +69,5 @@ def _is_same_amount(old: object, new: object) -> bool:
         return False
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or value in ("", [], (), {})
+def _is_left_out(value: object, key: str) -> bool:
+    return value is None or value in ("", [], ()) or (key in _ZERO and not value)

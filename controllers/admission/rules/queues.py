@@ -100,7 +100,7 @@ def _faults(
     yield from path_faults(queue, lookups)
     if before is not None and limits.protects_root:
         yield from _root_faults(before, queue)
-    if lookups is None or queue.metadata.name == ROOT_QUEUE:
+    if lookups is None:
         return
     is_moved = before is None or before.spec.parent != queue.spec.parent
     if is_moved:
@@ -108,6 +108,8 @@ def _faults(
         yield from stopped
         if stopped:
             return  # sums over a tree that there is not would say nothing
+    if queue.metadata.name == ROOT_QUEUE:
+        return
     if is_moved or (before is not None and _amounts(before.spec) != _amounts(queue.spec)):
         yield from tree_amount_faults(queue, lookups)
 

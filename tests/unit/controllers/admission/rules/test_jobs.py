@@ -238,6 +238,11 @@ def test_a_claim_name_that_the_controller_fills_in_may_change() -> None:
         ({"resources": {}}, {}),
         ({"env": None}, {}),
         ({"env": []}, {}),
+        ({"stdin": False, "workingDir": ""}, {}),
+        (
+            {"livenessProbe": {"exec": {"command": ["x"]}, "initialDelaySeconds": 0}},
+            {"livenessProbe": {"exec": {"command": ["x"]}}},
+        ),
     ],
 )
 def test_another_spelling_is_no_change(was: Json, becomes: Json) -> None:
@@ -246,6 +251,26 @@ def test_another_spelling_is_no_change(was: Json, becomes: Json) -> None:
     new["spec"]["priorityClassName"] = "high"
 
     assert faults_of(new, old) == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"networkTopology": {"mode": "hard"}},
+        {"networkTopology": {}},
+        {"tasks": [task(containers=[container(securityContext={})])]},
+        {"tasks": [task(containers=[container(stdin=True)])]},
+        {"tasks": [task(containers=[container(resources={"requests": {"cpu": 2}})])]},
+        {"plugins": {"svc": []}},
+        {"tasks": [task(template={"metadata": {"labels": {"a": ""}}, "spec": task()["template"]["spec"]})]},
+        {"volumes": [{"mountPath": "/a", "volumeClaim": {}}]},
+    ],
+)
+def test_what_says_something_is_a_change(changes: Json) -> None:
+    """Also where it is empty."""
+    assert [fault.rule[:38] for fault in faults_of(job(**changes), job())] == [
+        "job updates may not change fields other"[:38]
+    ]
 
 
 def test_a_stored_job_with_faults_can_be_finished_and_deleted() -> None:
