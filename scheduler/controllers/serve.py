@@ -23,6 +23,7 @@ from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
 from kube.lease import Elector
 from kube.reviews import Reviews
+from model.errors import ConfigError
 from scheduler.controllers.options import Options
 from scheduler.controllers.table import CONTROLLERS
 from scheduler.health import Endpoints, Inside
@@ -63,6 +64,14 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
         return await _Process(options, client).run(stack)
 
 
+def _told(group: BaseExceptionGroup[ConfigError]) -> list[str]:
+    """Return the faults of all errors in a group."""
+    faults: list[str] = []
+    for error in group.exceptions:
+        faults += error.faults if isinstance(error, ConfigError) else _told(error)
+    return faults
+
+
 class _Process:
     """The parts of one process."""
 
@@ -83,6 +92,16 @@ class _Process:
         endpoints = Endpoints(self._options, self._inside(), reviews)
         stack.push_async_callback(endpoints.stop)
         await endpoints.start()
+        try:
+            return await self._serve()
+        except BaseExceptionGroup as group:
+            faults, _ = group.split(ConfigError)
+            if faults is None:
+                raise
+            raise ConfigError(*_told(faults)) from group
+
+    async def _serve(self) -> int:
+        """Follow, and answer admission, as long as we lead or stand by."""
         async with asyncio.TaskGroup() as beside:
             tasks = [beside.create_task(self._operator.follow())]
             if self._admission is not None:

@@ -1,0 +1,59 @@
+"""The controllers' process from inside: what keeps it from starting is told in words, and it ends when told to."""
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from emulator.run import Emulator
+from model.errors import ConfigError
+from scheduler.controllers.options import parse_options
+from scheduler.controllers.serve import serve
+from scheduler.logs import Level
+
+
+async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_path: Path) -> None:
+    """Absent kinds are empty: the controllers may be installed before the definitions."""
+    async with Emulator(port=0) as emulator:
+        kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
+        options = parse_options([f"--kubeconfig={kubeconfig}", "--leader-elect=false"]).options
+        with capture_logs() as lines:
+            serving = asyncio.create_task(serve(options, Level(20)))
+            async with asyncio.timeout(20):
+                while not any(line["event"] == "reconciling" for line in lines):  # noqa: ASYNC110  a log has none
+                    await asyncio.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert await serving == 0
+
+    assert [line["event"] for line in lines if line["event"] in {"starting", "synced", "stopping", "stopped"}] == [
+        "starting",
+        "synced",
+        "stopping",
+        "stopped",
+    ]
+
+
+async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
+    """As a fault of the command line, not as a traceback."""
+    certificate, key = tmp_path / "cert", tmp_path / "key"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        async with Emulator(port=0) as emulator:
+            kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
+            for arguments in (
+                ["--enable-healthz", f"--healthz-address={address}"],
+                [
+                    "--enable-admission",
+                    f"--admission-tls-cert-file={certificate}",
+                    f"--admission-tls-private-key-file={key}",
+                ],
+            ):
+                options = parse_options([f"--kubeconfig={kubeconfig}", "--leader-elect=false", *arguments]).options
+                with capture_logs(), pytest.raises(ConfigError):
+                    await asyncio.wait_for(serve(options, Level(20)), 20)
