@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from model.api.batch import Job, TaskSpec
 from scheduler.commands.people.ages import age
 from scheduler.commands.people.printing import Column, Object, table
 
 __all__ = ["description", "events_of"]
+
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""The whole manifest again, on one line; `kubectl describe` leaves it out too."""
 
 
 def description(job: Job, events: Sequence[Object], now: datetime) -> str:
@@ -30,7 +33,7 @@ def _head(job: Job) -> list[str]:
         *_lines("Name", [job.metadata.name]),
         *_lines("Namespace", [job.metadata.namespace]),
         *_lines("Labels", _pairs(job.metadata.labels)),
-        *_lines("Annotations", _pairs(job.metadata.annotations)),
+        *_lines("Annotations", _pairs({k: v for k, v in job.metadata.annotations.items() if k != _APPLIED})),
         *_lines("Created", [job.metadata.creation_timestamp]),
         *_lines("Queue", [spec.queue]),
         *_lines("Scheduler", [spec.scheduler_name]),

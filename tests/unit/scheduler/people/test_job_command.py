@@ -112,6 +112,17 @@ async def test_a_job_is_described(person: Person) -> None:
     assert "long ago" not in " ".join(lines)
 
 
+async def test_what_kubectl_applied_is_not_shown_again(person: Person) -> None:
+    """Other annotations are; as `kubectl describe` does."""
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": '{"spec":{}}\n', "team": "vision"}
+    metadata = {"name": "train", "annotations": annotations}
+    await person.makes(JOBS, "Job", "train", metadata=metadata, spec={"tasks": [TASK]})
+
+    said = (await person.types("job", "view", "train")).out
+
+    assert "Annotations:    team=vision\nCreated:" in said
+
+
 async def test_a_job_is_run_from_flags(person: Person) -> None:
     """One task of one container, with Volcano's defaults for what is not said."""
     said = await person.types(
