@@ -3,6 +3,7 @@
 from typing import Any
 
 import hypothesis.strategies as st
+import msgspec
 import pytest
 from hypothesis import given, settings
 
@@ -10,6 +11,7 @@ from framework import points
 from framework.evicting.gangs import active_count, can_spare
 from framework.points import Vote
 from model import wire
+from model.ids import JobId, TaskId
 from plugins.gang import has_minimum, is_only_releasing, missing_tasks, pipelined_vote, shortage_of_tasks
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
@@ -221,9 +223,10 @@ def test_succeeded_members_let_others_go() -> None:
 
 
 def permitted(there: World, *names: str) -> list[str]:
-    """Names of the candidates that gang lets go."""
+    """Names of the candidates that gang lets go for a task of another job."""
     candidates = there.tasks(*names)
-    victims, vote = there.function(points.PREEMPTABLE).function(candidates[0], candidates)
+    beneficiary = msgspec.structs.replace(candidates[0], id=TaskId("asking"), job=JobId("ns/another"))
+    victims, vote = there.function(points.PREEMPTABLE).function(beneficiary, candidates)
     assert vote is Vote.PERMIT
     return [task.name for task in victims]
 
