@@ -10,7 +10,6 @@ import msgspec
 
 from controllers.jobflows.deciding import decide
 from controllers.jobflows.metrics import ENDED
-from controllers.jobflows.templates import JobTemplates
 from controllers.jobs.patches import difference
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from controllers.operating.operator import Operator
@@ -22,16 +21,10 @@ from kube.errors import ApiError
 from model.api.batch import Job
 from model.api.flow import JobFlow, JobFlowStatus, JobTemplate
 
-__all__ = ["JobFlows", "build"]
+__all__ = ["JobFlows"]
 
 _BY_JOB_FLOW: Final = "jobflow"
 _BY_TEMPLATE: Final = "template"
-
-
-def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controllers in."""
-    JobFlows(operator, options)
-    JobTemplates(operator, options)
 
 
 class JobFlows:

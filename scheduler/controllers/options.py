@@ -43,6 +43,11 @@ class Options(ProcessOptions):
     inherit_owner_annotations: bool = flag(
         FlagKind.BOOLEAN, default=True, help="Pod groups take size and annotations from owners of their pods."
     )
+    topology_discovery: str = flag(
+        FlagKind.TEXT,
+        "volcano-system/volcano-controller-configmap",
+        "ConfigMap, as namespace/name, that says how HyperNodes are discovered.",
+    )
     worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs worked on at a time.")
     worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs worked on at a time.")
     worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods given groups at a time.")
@@ -90,12 +95,14 @@ class Options(ProcessOptions):
     @property
     def of_controllers(self) -> ControllerOptions:
         """What controllers are told."""
+        namespace, _, name = self.topology_discovery.partition("/")
         return ControllerOptions(
             scheduler_names=self.scheduler_name,
             default_queue=self.default_queue,
             inherits_owner_annotations=self.inherit_owner_annotations,
             follows_workloads=self.features.enabled("WorkLoadSupport"),
             obeys_queue_commands=self.features.enabled("QueueCommandSync"),
+            discovery_config_map=(namespace, name),
             workers={
                 "job": self.worker_threads,
                 "cronjob": self.worker_threads_for_cronjob,
@@ -189,6 +196,8 @@ def _faults_of(options: Options) -> list[str]:
         faults.append("--scheduler-name: got an empty name")
     if not options.default_queue:
         faults.append("--default-queue: got an empty name")
+    if [bool(part) for part in options.topology_discovery.split("/")] != [True, True]:
+        faults.append(f"--topology-discovery: got {options.topology_discovery!r}, expected namespace/name")
     faults.extend(
         f"--{name.replace('_', '-')}: got {number}, expected at least 1"
         for name, number in ((field.name, getattr(options, field.name)) for field in fields(options))

@@ -1,37 +1,28 @@
 """CronJobs and JobFlows whose Jobs really run: controllers, scheduler and hollow nodes on one server."""
 
-import asyncio
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-import controllers.cronjobs.reconciler
-import controllers.jobflows.reconciler
-import controllers.jobs.reconciler
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
 from model.wire.times import unix_seconds
 from tests.e2e.cluster import Cluster
+from tests.e2e.controllersprocess import controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 
-BUILDERS = (
-    controllers.jobs.reconciler.build,
-    controllers.cronjobs.reconciler.build,
-    controllers.jobflows.reconciler.build,
-)
+OURS = "--controllers=job-controller,cronjob-controller,jobflow-controller,jobtemplate-controller"
 
 
 @pytest.fixture(scope="module")
 def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """Four nodes of eight CPUs, with controllers at work."""
-    with standing_on(cluster_with_crds, "flows", folder=tmp_path_factory.mktemp("flows")) as ground, operating(ground):
+    folder = tmp_path_factory.mktemp("flows")
+    with (
+        standing_on(cluster_with_crds, "flows", folder=folder) as ground,
+        controllers(cluster_with_crds, folder, OURS, "--scheduler-name=flows"),
+    ):
         yield ground
 
 
@@ -40,33 +31,6 @@ def daemon(ground: Ground) -> Iterator[Daemon]:
     """One daemon for all tests of this file."""
     with ground.daemon(ground.folder) as daemon:
         yield daemon
-
-
-@contextmanager
-def operating(ground: Ground) -> Iterator[None]:
-    """Run the controllers on a loop of their own."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    work = asyncio.run_coroutine_threadsafe(operate(ground), loop)
-    try:
-        yield
-    finally:
-        work.cancel()
-        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.1), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def operate(ground: Ground) -> None:
-    """Be the controllers of a ground."""
-    cluster = await connect(ClusterOptions(kubeconfig=str(ground.cluster.kubeconfig)))
-    async with Client(cluster, component="controllers") as client:
-        operator = Operator(client, component="controllers")
-        for build in BUILDERS:
-            build(operator, ControllerOptions(scheduler_names=(ground.name,)))
-        await operator.run()
 
 
 def job_spec(ground: Ground, *tasks: str, plugins: dict[str, list[str]] | None = None) -> dict[str, Any]:
@@ -123,6 +87,7 @@ def test_a_flow_runs_to_completion(ground: Ground, daemon: Daemon) -> None:
 
     daemon.wait_for(lambda: ground.kubectl("get", "jf", "both", "--no-headers").split()[1] == "Succeed")
 
+    daemon.wait_for(lambda: read(ground, "jt", "second").get("status") == {"jobDependsOnList": ["both-second"]})
     status = read(ground, "jobflow", "both")["status"]
     assert status["completedJobs"] == ["both-first", "both-second"]
     begun = {each["name"]: each["startTimestamp"] for each in status["jobStatusList"]}

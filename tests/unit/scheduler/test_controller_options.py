@@ -34,6 +34,7 @@ def test_controllers_are_told_what_the_flags_say() -> None:
         "--worker-threads-for-gc=9",
         "--feature-gates=WorkLoadSupport=false,QueueCommandSync=false",
         "--default-queue=main",
+        "--topology-discovery=batch/network",
     )
 
     assert options.of_controllers == ControllerOptions(
@@ -42,6 +43,7 @@ def test_controllers_are_told_what_the_flags_say() -> None:
         inherits_owner_annotations=False,
         follows_workloads=False,
         obeys_queue_commands=False,
+        discovery_config_map=("batch", "network"),
         workers={"job": 7, "cronjob": 3, "podgroup": 8, "queue": 5, "garbage": 9},
     )
 
@@ -127,3 +129,10 @@ def test_help_names_every_controller(capsys: pytest.CaptureFixture[str]) -> None
     assert all(name in text for name in CONTROLLERS)
     assert "--inherit-owner-annotations" in text
     assert "--max-requeue-num" in text
+
+
+@pytest.mark.parametrize("place", ["network", "a/b/c", "/b", "a/", ""])
+def test_settings_of_discovery_are_an_object(place: str) -> None:
+    """Namespace and name."""
+    with pytest.raises(ConfigError, match="expected namespace/name"):
+        parsed(f"--topology-discovery={place}")

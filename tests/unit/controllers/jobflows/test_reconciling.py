@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from controllers.jobflows.reconciler import JobFlows, build
+from controllers.jobflows.reconciler import JobFlows
+from controllers.jobflows.templates import JobTemplates
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
@@ -56,7 +57,8 @@ async def jobs(ground: Ground) -> list[str]:
 async def test_a_flow_from_begin_to_end(ground: Ground) -> None:
     """Each Job when the one before has completed; a template that comes late is waited for; then all is deleted."""
     operator = ground.operator()
-    build(operator, ControllerOptions())
+    JobFlows(operator, ControllerOptions())
+    JobTemplates(operator, ControllerOptions())
 
     async def lists(jobs_of_a: list[str]) -> bool:
         template = await ground.get(JOB_TEMPLATES.path("default", "a"))
