@@ -201,6 +201,8 @@ class Operator:
 
     def stop(self) -> None:
         """Let the reconciliations that run come to their end, send their events, and begin no others."""
+        if not self._is_working:
+            return
         self._stopped.set()
         for queue in self.queues.values():
             queue.stop()

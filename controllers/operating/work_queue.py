@@ -113,16 +113,18 @@ class WorkQueue:
 
     async def run(self) -> None:
         """Work until cancelled, which cuts calls short, or stopped, which lets them come to their end."""
-        self._is_stopping = False
-        async with asyncio.TaskGroup() as group:
-            clock = group.create_task(self._watch_clock())
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(self._workers):
-                    workers.create_task(self._work())
-            clock.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                clock = group.create_task(self._watch_clock())
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self._workers):
+                        workers.create_task(self._work())
+                clock.cancel()
+        finally:
+            self._is_stopping = False
 
     def stop(self) -> None:
-        """Begin no further call; what waits goes on waiting."""
+        """Begin no further call, of this `run` or the one that is about to begin; what waits goes on waiting."""
         self._is_stopping = True
         self._wake.set()
 

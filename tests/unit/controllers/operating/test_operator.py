@@ -215,6 +215,23 @@ async def test_a_stopped_operator_ends_by_itself(ground: Ground) -> None:
     assert [event["reason"] for event in events["items"]] == ["Seen"]
 
 
+async def test_an_operator_that_is_stopped_while_it_begins_ends_too(ground: Ground) -> None:
+    """Told to end before its first reconciliation, it makes none."""
+    await make(ground, "a")
+    operator = ground.operator()
+    noting = Noting(operator)
+    following = asyncio.create_task(operator.follow())
+    await operator.synced()
+    working = asyncio.create_task(operator.work())
+    await asyncio.sleep(0)
+    operator.stop()
+    await asyncio.wait_for(working, 10)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+    assert noting.calls == []
+
+
 async def test_pods_of_a_kind_are_the_struct_of_controllers(ground: Ground) -> None:
     """The store gives out what reconcilers are typed for."""
     operator = ground.operator()
