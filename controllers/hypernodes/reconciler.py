@@ -8,7 +8,7 @@ import msgspec
 from controllers.hypernodes.counting import depends_on_nodes, member_names
 from controllers.hypernodes.labelled import SOURCE, discovered
 from controllers.hypernodes.nodes import NODES, Node
-from controllers.hypernodes.settings import DiscoverySettings, read_settings
+from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from controllers.kinds import HYPER_NODES
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
@@ -85,6 +85,7 @@ class TopologyDiscovery:
         """Follow HyperNodes and nodes."""
         self._operator = operator
         self._place = options.discovery_config_map
+        self._told: tuple[SettingsFault, ...] = ()
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
         self._nodes: Store[Node] = operator.store(NODES)
         queue = operator.reconciler(
@@ -128,8 +129,11 @@ class TopologyDiscovery:
             name=name,
             uid=config_map["metadata"].get("uid", ""),
         )
+        # What stays wrong is told once, not at each look.
         for fault in settings.faults:
-            self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
+            if fault not in self._told:
+                self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
+        self._told = settings.faults
         return settings
 
     async def _apply(self, wanted: list[dict[str, Any]]) -> None:

@@ -106,7 +106,7 @@ async def test_domains_follow_the_labels(ground: Ground) -> None:
         await operator.events.drain()
 
     events = await ground.get("/api/v1/namespaces/volcano-system/events")
-    assert [event["reason"] for event in events["items"]] == ["InvalidTopologyDiscovery"]
+    assert [(event["reason"], event["count"]) for event in events["items"]] == [("InvalidTopologyDiscovery", 1)]
     assert "ufm asks a vendor's service" in events["items"][0]["message"]
 
 
