@@ -55,7 +55,8 @@ def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER
         if isinstance(task, Mapping):
             patches += _task_defaults(task, number)
             minimums.append(_minimum(task))
-    if not spec.get("minAvailable") and minimums and None not in minimums:
+    is_known = isinstance(tasks, list) and len(minimums) == len(tasks) and None not in minimums
+    if not spec.get("minAvailable") and is_known:
         patches.append(add("spec", "minAvailable", value=sum(filter(None, minimums))))
     return patches + _plugin_defaults(spec.get("plugins"))
 
