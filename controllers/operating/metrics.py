@@ -4,6 +4,7 @@ from prometheus_client import Counter, Gauge, Histogram
 
 __all__ = [
     "EXPECTATIONS_EXPIRED",
+    "LEADER",
     "RECONCILES",
     "WORK_ADDS",
     "WORK_DELAYED",
@@ -29,6 +30,7 @@ WORK_SECONDS = Histogram(
 WORK_LONGEST = Gauge(
     "workqueue_longest_running_processor_seconds", "Seconds that the oldest reconciliation runs by now.", ["name"]
 )
+LEADER = Gauge("pyroclast_controllers_leader", "1 while this process reconciles, 0 while it stands by.")
 RECONCILES = Counter(
     "pyroclast_reconciles_total", "Reconciliations by controller that were `done` or have `failed`.", ["name", "result"]
 )

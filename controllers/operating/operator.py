@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from controllers.operating.expectations import Expectations
+from controllers.operating.metrics import LEADER
 from controllers.operating.reconciler import Reconciler, Watch
 from controllers.operating.store import Index, Key, Store
 from controllers.operating.work_queue import WorkQueue
@@ -178,6 +179,7 @@ class Operator:
     async def work(self) -> None:
         """Reconcile everything there is, and then what changes, until cancelled or stopped."""
         self._is_working = True
+        LEADER.set(1)
         self._stopped.clear()
         for followed in self._followed.values():
             await self._feed_all(followed)
@@ -197,6 +199,7 @@ class Operator:
                     other.cancel()
         finally:
             self._is_working = False
+            LEADER.set(0)
             self._fed.clear()
 
     def stop(self) -> None:

@@ -172,6 +172,8 @@ def test_a_standby_takes_over_when_the_leader_is_killed(ground: Ground, tmp_path
             make_pod(ground, "before", "before")
             first.wait_for(lambda: len(groups(ground)) == 1)
             assert not second.said("reconciling")
+            assert "pyroclast_controllers_leader 1.0" in first.metrics()
+            assert "pyroclast_controllers_leader 0.0" in second.metrics()
             first.process.kill()
             make_pod(ground, "after", "after")
             second.wait_for(lambda: len(groups(ground)) == 2)
