@@ -7,6 +7,7 @@ second, what the controller spent of a core and its memory. All four share the m
 
 import argparse
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 import uvloop
 
 from benchmarks.results import describe_machine
@@ -41,6 +43,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=10, help="pods of each (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a pod runs (default: %(default)s)")
     given = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with tempfile.TemporaryDirectory() as folder:
         print(describe_machine())
         print(uvloop.run(measure(Path(folder), given.jobs, given.pods, given.seconds)))

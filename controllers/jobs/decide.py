@@ -5,36 +5,25 @@ was done before nothing is known here but what the objects say: the process that
 just begun are given the same next one.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from controllers.jobs.acting import alive, covered, obey, phase_of, step_for, take
 from controllers.jobs.counting import count
 from controllers.jobs.decision import Decision, Told
 from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, is_new, member_version
-from controllers.jobs.policies import TARGETED, WHOLE, Answer, answers, target_of
-from controllers.jobs.reasons import COMMAND_ISSUED, EXECUTE_ACTION, INVALID
-from controllers.jobs.states import RESTS, Transition, after_ending, after_restart, transition
+from controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
+from controllers.jobs.policies import Answer, answers
+from controllers.jobs.reasons import EXECUTE_ACTION, INVALID
+from controllers.jobs.states import RESTS, after_ending, after_restart
 from controllers.jobs.statuses import changed, entered, with_counts
 from controllers.jobs.syncing import PLUGIN_RECORD, sync
-from controllers.jobs.targets import ALL, UNFINISHED, Target, covers
-from controllers.operating.pods import Pod
+from controllers.jobs.targets import ALL, UNFINISHED, covers
 from model.api import names
 from model.api.batch import JobPhase
-from model.api.bus import Action, Command, Event
+from model.api.bus import Event
 from model.wire.times import time_text
 
 __all__ = ["decide"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """An action that is due, and what it does."""
-
-    action: Action
-    transition: Transition
-    targets: tuple[Target, ...]
-    cause: str
 
 
 def decide(seen: Observed) -> Decision:
@@ -45,138 +34,29 @@ def decide(seen: Observed) -> Decision:
         # It must be gone before another is carried out, since one alone is remembered.
         return Decision(command=spent)
     if seen.commands:
-        return _obey(seen, memory, seen.commands[0])
+        return obey(seen, memory, seen.commands[0])
     if _is_to_be_forwarded(seen):
         return Decision(is_forwarded=True)
     called_for = answers(seen, memory)
-    step = _step_for(seen, [answer for answer in called_for if answer.due <= seen.now])
+    step = step_for(seen, [answer for answer in called_for if answer.due <= seen.now])
     if step is not None:
         told = Told(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
-        return replace(_take(seen, memory, step), events=(told,))
+        return replace(take(seen, memory, step), events=(told,))
     return _go_on(seen, memory, [answer for answer in called_for if answer.due > seen.now])
 
 
 def _is_to_be_forwarded(seen: Observed) -> bool:
     return (
-        _phase(seen) not in RESTS
+        phase_of(seen) not in RESTS
         and seen.queue is not None
         and bool(seen.queue.spec.extend_clusters)
         and seen.job.metadata.annotations.get(names.JOB_FORWARDING) != "true"
     )
 
 
-# --- actions ---------------------------------------------------------------------------------------------------------
-
-
-def _obey(seen: Observed, memory: Memory, command: Command) -> Decision:
-    """Carry a Command out; what it does stands in the status before it is deleted."""
-    what = f"Command {command.metadata.name}: {command.action}"
-    if command.target is not None and command.target.uid != seen.job.metadata.uid:
-        return _ignore(command, f"{what} is ignored: it is for a Job of this name that is gone")
-    if command.action not in WHOLE:
-        known = command.action in TARGETED
-        why = "it names no task or pod; delete the pods instead" if known else "there is no such action"
-        return _ignore(command, f"{what} is ignored: {why}")
-    action = Action(command.action)
-    effect = _transition(seen, action)
-    if effect is None:
-        return _ignore(command, f"{what} has no effect in phase {_phase(seen)}", is_warning=False)
-    step = _Step(action=action, transition=effect, targets=(), cause=f"asked for by Command {command.metadata.name}")
-    told = Told(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
-    memory = replace(memory, command=command.metadata.uid)
-    return replace(_take(seen, memory, step), events=(told,), command=command)
-
-
-def _ignore(command: Command, message: str, *, is_warning: bool = True) -> Decision:
-    told = Told(reason=COMMAND_ISSUED, message=message, is_warning=is_warning)
-    return Decision(command=command, events=(told,))
-
-
-def _step_for(seen: Observed, due: Iterable[Answer]) -> _Step | None:
-    """Return the step that the oldest occurrence calls for; restarts of single pods are taken together."""
-    first: _Step | None = None
-    for answer in due:
-        effect = _transition(seen, answer.action)
-        if effect is None or (effect.is_whole and first is not None):
-            continue
-        cause, place = str(answer.occurrence), answer.occurrence.place
-        if effect.is_whole:
-            return _Step(action=answer.action, transition=effect, targets=(), cause=cause)
-        target = target_of(seen, answer.action, place) if place is not None else None
-        if target is None or _has_nothing_left(seen, target):
-            continue
-        if first is None:
-            first = _Step(action=answer.action, transition=effect, targets=(target,), cause=cause)
-        elif target not in first.targets:
-            first = replace(first, targets=(*first.targets, target))
-    return first
-
-
-def _has_nothing_left(seen: Observed, target: Target) -> bool:
-    """Tell whether a partition has no pods: then there is nothing to restart, they are made anew anyway."""
-    return target.kind == "partition" and not _covered(seen, (target,))
-
-
-def _transition(seen: Observed, action: Action) -> Transition | None:
-    return transition(_phase(seen), action, retry_count=seen.job.status.retry_count, max_retry=seen.job.spec.max_retry)
-
-
-def _phase(seen: Observed) -> str:
-    return seen.job.status.state.phase or JobPhase.PENDING
-
-
-def _take(seen: Observed, memory: Memory, step: _Step) -> Decision:
-    """Begin an action: say in the status that it is done, then do it."""
-    effect, status = step.transition, seen.job.status
-    if effect.is_whole:
-        victims = _alive(seen) if effect.keeps_ended else tuple(p for p in seen.pods.values() if not is_leaving(p))
-        restarts = (UNFINISHED if effect.keeps_ended else ALL,) if effect.phase == JobPhase.RESTARTING else ()
-        memory = replace(memory, known=frozenset(), evicted={}, restarting=restarts)
-    else:
-        targets = tuple(sorted({*memory.restarting, *step.targets}))
-        victims = tuple(_covered(seen, step.targets).values())
-        memory = replace(_without(seen, memory, step.targets), restarting=targets)
-    counts = count(seen, victims)
-    new = entered(
-        seen,
-        with_counts(seen, counts),
-        effect.phase,
-        memory,
-        reason=step.action.value,
-        message=step.cause,
-        version=status.version + effect.is_whole,
-        retry_count=status.retry_count + effect.is_retry,
-    )
-    return Decision(
-        status=new,
-        kills=victims,
-        group_delete=seen.pod_group if effect.is_whole else None,
-    )
-
-
-def _without(seen: Observed, memory: Memory, targets: Iterable[Target]) -> Memory:
-    """Forget pods that are going to be restarted: that they go means nothing."""
-    known = frozenset(place for place in memory.known if not any(covers(seen, target, place) for target in targets))
-    evicted = {
-        place: at for place, at in memory.evicted.items() if not any(covers(seen, target, place) for target in targets)
-    }
-    return replace(memory, known=known, evicted=evicted)
-
-
-def _covered(seen: Observed, targets: Iterable[Target]) -> dict[Place, Pod]:
-    return {place: pod for place, pod in seen.members.items() if any(covers(seen, target, place) for target in targets)}
-
-
-def _alive(seen: Observed) -> tuple[Pod, ...]:
-    return tuple(pod for pod in seen.pods.values() if pod.status.phase not in ENDED and not is_leaving(pod))
-
-
-# --- phases ----------------------------------------------------------------------------------------------------------
-
-
 def _go_on(seen: Observed, memory: Memory, waiting: list[Answer]) -> Decision:
     """Do what the phase asks for."""
-    phase = _phase(seen)
+    phase = phase_of(seen)
     if phase in RESTS:
         return _rest(seen, memory, phase)
     memory = _remember(seen, memory, waiting)
@@ -198,7 +78,7 @@ def _refuse(seen: Observed, memory: Memory) -> Decision:
 
 def _rest(seen: Observed, memory: Memory, phase: str) -> Decision:
     """Stop what still runs, and keep it stopped."""
-    victims = _alive(seen)
+    victims = alive(seen)
     counts = count(seen, victims)
     others = {key: value for key, value in memory.others.items() if not key.startswith(PLUGIN_RECORD)}
     has_objects = len(others) < len(memory.others)
@@ -220,7 +100,7 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
     is_whole = ALL in targets or UNFINISHED in targets
     victims = [
         *(pod for pod in older if is_whole and (ALL in targets or pod.status.phase not in ENDED)),
-        *_covered(seen, targets).values(),
+        *covered(seen, targets).values(),
     ]
     victims = [pod for pod in victims if not (is_leaving(pod) and (is_given_up(pod) or is_whole))]
     group = seen.pod_group if is_whole else None

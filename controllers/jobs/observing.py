@@ -84,7 +84,7 @@ class Observer:
         return read
 
     def _read_anew(self, job: Job) -> _Read:
-        plain = job.as_json()
+        plain = msgspec.json.decode(msgspec.json.encode(job))
         patches = defaulted(plain, scheduler_name=self._scheduler_name)
         # Nearly every Job has them already, and its own spec is then the one copy that is needed.
         spec = msgspec.convert(filled_in(plain, patches)["spec"], JobSpec) if patches else job.spec
