@@ -24,8 +24,8 @@ from tests.laws.living.jobs import QUEUES, Wish, filling, random_wish
 from tests.laws.living.world import Terms, World
 
 IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "1500" if IS_DEEP else "7"))
-STEPS = 40 if IS_DEEP else 30
+EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "1500" if IS_DEEP else "5"))
+STEPS = 40 if IS_DEEP else 25
 LIFE = settings(
     max_examples=EXAMPLES,
     stateful_step_count=STEPS,
@@ -186,7 +186,7 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Leave the world alone: it comes to rest."""
-        if not hasattr(self, "world"):
+        if not hasattr(self, "world") or self.decider.has_failed:
             return
         world, quiet = self.world, 0
         for _ in range(CYCLES_TO_REST):

@@ -43,6 +43,8 @@ class Decider:
     def __init__(self, world: World) -> None:
         self.world = world
         self.laws = Laws(world)
+        self.has_failed = False
+        """Whether a law was broken, so that nothing that comes after it means anything."""
         self._inspector: Inspector | None = None
         """Of the cycle under way, where it was inspected."""
 
@@ -70,6 +72,7 @@ class Decider:
         seen = Seen(before=before, after=world.cluster.snapshot(), report=report)
         broken += self.laws.broken(seen)
         world.log.append(f"cycle: {_told(report)}")
+        self.has_failed = bool(broken)
         assert not broken, "\n".join([*broken, "-- what happened:", *world.log])
         tasks = [each.task for plan in report.plans for each in plan.binds]
         tasks += [each.task for plan in report.plans for each in plan.evictions]
