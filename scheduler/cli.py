@@ -101,7 +101,8 @@ def complain(*faults: str) -> int:
 
 def usage() -> str:
     """Return the text of `--help`."""
-    lines = [f"  {name:<10} {command.about}" for name, command in COMMANDS.items()]
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}} {command.about}" for name, command in COMMANDS.items()]
     return "\n".join(
         [
             "Usage: pyroclast COMMAND [ARGUMENTS]",

@@ -38,7 +38,7 @@ def _head(job: Job) -> list[str]:
         *_lines("Queue", [spec.queue]),
         *_lines("Scheduler", [spec.scheduler_name]),
         *_lines("Priority Class", [spec.priority_class_name]),
-        *_lines("Min Available", [str(spec.min_available)]),
+        *_lines("Min Available", [str(job.status.min_available or spec.min_available)]),
         *_lines("Max Retry", [str(spec.max_retry)]),
         *_lines("Plugins", [" ".join([name, *spec.plugins[name]]) for name in sorted(spec.plugins)]),
         *(_lines("Topology", [f"{topology.mode}, tier {_tier(topology)}"]) if topology else []),

@@ -14,11 +14,12 @@ from scheduler.options import WITHOUT_EFFECT, Options
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """Somebody who types --help sees what there is."""
+    """Somebody who types --help sees what there is, in a column as wide as the longest name."""
     assert main(["--help"]) == 0
 
-    shown = capsys.readouterr().out
-    assert all(f"  {name} " in shown for name in COMMANDS)
+    lines = capsys.readouterr().out.splitlines()
+    width = max(map(len, COMMANDS))
+    assert all(f"  {name:<{width}} {command.about}" in lines for name, command in COMMANDS.items())
 
 
 def test_no_command_shows_the_help_as_a_fault(capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,14 @@ async def test_a_job_is_described(person: Person) -> None:
     assert "long ago" not in " ".join(lines)
 
 
+async def test_the_gang_size_in_force_is_shown(person: Person) -> None:
+    """What the controller made of it, where the spec leaves it open and no webhook filled it in."""
+    await make_job(person, "train", minAvailable=0)
+    await person.sets_status(f"{JOBS}/train", {"minAvailable": 3})
+
+    assert "Min Available:  3" in (await person.types("job", "view", "train")).out
+
+
 async def test_what_kubectl_applied_is_not_shown_again(person: Person) -> None:
     """Other annotations are; as `kubectl describe` does."""
     annotations = {"kubectl.kubernetes.io/last-applied-configuration": '{"spec":{}}\n', "team": "vision"}
