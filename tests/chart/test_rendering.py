@@ -129,3 +129,14 @@ def test_one_replica_has_no_budget() -> None:
     kinds = [each["kind"] for each in rendered("scheduler.replicas=1", "controllers.replicas=1")]
 
     assert "PodDisruptionBudget" not in kinds
+
+
+def test_pods_are_asked_about_on_demand() -> None:
+    """A call for every pod is a price that only its users pay."""
+
+    def paths(*sets: str) -> set[str]:
+        found = [each for each in rendered(*sets) if each["kind"].endswith("WebhookConfiguration")]
+        return {hook["clientConfig"]["service"]["path"] for each in found for hook in each["webhooks"]}
+
+    assert paths("admission.pods=true") - paths() == {"/pods/mutate", "/pods/validate"}
+    assert {"/jobs/mutate", "/queues/validate"} <= paths()
