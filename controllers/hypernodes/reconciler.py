@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from controllers.admission.rules.hypernodes import faults_of
 from controllers.hypernodes.counting import depends_on_nodes, member_names
 from controllers.hypernodes.labelled import SOURCE, discovered
 from controllers.hypernodes.nodes import NODES, Node
@@ -45,6 +46,8 @@ class NodeCounts:
         self._operator = operator
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
+        self._judged: dict[Key, tuple[str, int]] = {}
+        """UID and generation of what was looked at for faults: they are told once."""
         operator.reconciler(
             self,
             watches=[
@@ -62,12 +65,22 @@ class NodeCounts:
         """
         hyper_node = self._hyper_nodes.get(*key)
         if hyper_node is None or hyper_node.metadata.deletion_timestamp:
+            self._judged.pop(key, None)
             return None
+        self._judge(key, hyper_node)
         count = len(member_names(hyper_node, self._nodes.values()))
         if count != hyper_node.status.node_count:
             change = {"status": {"nodeCount": count}}
             await self._operator.writer.merge(HYPER_NODES, hyper_node.metadata, change, subresource="status")
         return None
+
+    def _judge(self, key: Key, hyper_node: HyperNode) -> None:
+        """Tell what admission would refuse: what cannot be read selects nothing."""
+        state = (hyper_node.metadata.uid, hyper_node.metadata.generation)
+        if self._judged.get(key) != state:
+            self._judged[key] = state
+            for fault in faults_of(hyper_node):
+                self._operator.record(HYPER_NODES, hyper_node, "Warning", "InvalidHyperNode", str(fault))
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
         """A node concerns the HyperNodes that look for nodes, unless it only beats its heart."""

@@ -82,6 +82,26 @@ async def test_counts_follow_the_nodes(ground: Ground) -> None:
         await ground.soon(lambda: counted(2))
 
 
+async def test_a_pattern_that_is_none_is_told_once(ground: Ground) -> None:
+    """On the HyperNode, to whoever looks at it; it selects nothing."""
+    members = [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}]
+    await ground.writer.create(HYPER_NODES, {"metadata": {"name": "h"}, "spec": {"tier": 1, "members": members}})
+    operator = ground.operator()
+    build(operator, ControllerOptions())
+
+    async def told() -> list[tuple[str, int]]:
+        events = (await ground.get("/api/v1/namespaces/default/events"))["items"]
+        return [(event["reason"], event["count"]) for event in events]
+
+    async with ground.working(operator):
+        await ground.soon(told)
+        await make_node(ground, "n1")
+        await operator.queues["hypernode"].idle()
+        await operator.events.drain()
+
+    assert await told() == [("InvalidHyperNode", 1)]
+
+
 async def test_domains_follow_the_labels(ground: Ground) -> None:
     """They come and go with their nodes; what somebody deletes is made again; another's stays; faults are told."""
     await configure(ground)
