@@ -87,6 +87,7 @@ class Operator:
         *,
         component: str,
         instance: str = "",
+        may_write: Callable[[], bool] = lambda: True,
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
@@ -96,6 +97,7 @@ class Operator:
             client: Speaks to the server.
             component: Who reports events.
             instance: Which of its processes.
+            may_write: Asked before each write: whether we still lead.
             clock: For waiting, and for times that are written.
             chance: For jitter and names.
         """
@@ -105,7 +107,7 @@ class Operator:
         self.events = EventRecorder(
             client, component=component, instance=instance, clock=self.clock, chance=self.chance
         )
-        self.writer = Writer(client)
+        self.writer = Writer(client, may_write=may_write)
         self.discovery = Discovery(client, clock=self.clock)
         self.queues: dict[str, WorkQueue] = {}
         """By name of the reconciler."""
@@ -181,10 +183,10 @@ class Operator:
         self._is_working = True
         LEADER.set(1)
         self._stopped.clear()
-        for followed in self._followed.values():
-            await self._feed_all(followed)
-        self._fed.set()
         try:
+            for followed in self._followed.values():
+                await self._feed_all(followed)
+            self._fed.set()
             async with asyncio.TaskGroup() as group:
                 others = [
                     group.create_task(self.events.run()),

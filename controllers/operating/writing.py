@@ -4,18 +4,17 @@ Whoever is killed between a write and the note of it repeats the write: creation
 patches carry the UID they mean, and say whether they met it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
-
-import msgspec
 
 from kube.client import Client, MediaType
 from kube.errors import ApiError
 from kube.resources import Resource
+from model.errors import PyroclastError
 from model.wire import ObjectMeta
 
-__all__ = ["Made", "Propagation", "Writer", "controlled_by", "means_another", "owner_reference"]
+__all__ = ["Made", "NotLeadingError", "Propagation", "Writer", "controlled_by", "means_another", "owner_reference"]
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
@@ -32,12 +31,16 @@ class Made:
     """We made it just now; otherwise somebody had, maybe ourselves before we were killed: ask `controlled_by`."""
 
 
+class NotLeadingError(PyroclastError):
+    """Nothing may be written any more: somebody else may lead; remedy: a fresh process."""
+
+
 class Writer:
     """Writes objects of any kind."""
 
-    def __init__(self, client: Client) -> None:
-        """Take the client to write through."""
-        self._client = client
+    def __init__(self, client: Client, *, may_write: Callable[[], bool] = lambda: True) -> None:
+        """Take the client to write through, and what is asked before each write."""
+        self._client, self._may_write = client, may_write
 
     async def create(self, resource: Resource[Any], body: Mapping[str, Any]) -> Made:
         """Create an object, or return the one that has its name.
@@ -53,7 +56,7 @@ class Writer:
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
         namespace = metadata.get("namespace", "")
         try:
-            made = await self._client.request_json("POST", resource.collection(namespace), body=whole)
+            made = await self._send("POST", resource.collection(namespace), body=whole)
         except ApiError as error:
             # Without a name of our choice there is nothing to look for: the server picked one that was taken.
             if error.reason != _ALREADY_EXISTS or not metadata.get("name"):
@@ -143,7 +146,7 @@ class Writer:
         if grace_seconds is not None:
             body["gracePeriodSeconds"] = grace_seconds
         try:
-            await self._client.request_json("DELETE", resource.path(metadata.namespace, metadata.name), body=body)
+            await self._send("DELETE", resource.path(metadata.namespace, metadata.name), body=body)
         except ApiError as error:
             if error.is_not_found:
                 return False
@@ -156,9 +159,14 @@ class Writer:
         self, resource: Resource[Any], metadata: ObjectMeta, body: object, media_type: MediaType, subresource: str
     ) -> dict[str, Any]:
         path = resource.path(metadata.namespace, metadata.name, subresource)
-        answer = await self._client.request("PATCH", path, body=msgspec.json.encode(body), media_type=media_type)
-        decoded: dict[str, Any] = msgspec.json.decode(answer)
-        return decoded
+        answer: dict[str, Any] = await self._send("PATCH", path, body=body, media_type=media_type)
+        return answer
+
+    async def _send(self, method: str, path: str, *, body: object, **options: Any) -> Any:
+        # A process that was stopped for a minute wakes up with requests half prepared, and another leads.
+        if not self._may_write():
+            raise NotLeadingError(f"{method} {path}: not sent, another process may lead by now")
+        return await self._client.request_json(method, path, body=body, **options)
 
 
 def means_another(error: ApiError) -> bool:

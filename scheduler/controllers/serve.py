@@ -79,11 +79,11 @@ class _Process:
         self._options, self._client = options, client
         self._stopping = asyncio.Event()
         self._is_synced = False
-        self._operator = Operator(client, component=COMPONENT)
+        elector = self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
+        self._operator = Operator(client, component=COMPONENT, may_write=lambda: elector is None or elector.is_leader)
         for name in options.chosen:
             CONTROLLERS[name](self._operator, options.of_controllers)
         self._admission = Admission(client, options.of_admission) if options.enable_admission else None
-        self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
 
     async def run(self, stack: AsyncExitStack) -> int:
         """Serve until told to end, or until the lease is lost."""

@@ -6,7 +6,7 @@ import pytest
 
 from controllers.kinds import POD_GROUPS, QUEUES
 from controllers.operating.pods import PODS, Pod
-from controllers.operating.writing import controlled_by, means_another, owner_reference
+from controllers.operating.writing import NotLeadingError, Writer, controlled_by, means_another, owner_reference
 from kube.errors import ApiConflictError, ApiError
 from model.wire import ObjectMeta
 from tests.unit.controllers.ground import Ground
@@ -135,6 +135,25 @@ async def test_a_deletion_of_a_version_refuses_another(ground: Ground) -> None:
     with pytest.raises(ApiConflictError):
         await ground.writer.delete(POD_GROUPS, read, is_of_version=True)
     assert await ground.names(POD_GROUPS.collection("default")) == ["g"]
+
+
+async def test_who_does_not_lead_any_more_writes_nothing(ground: Ground) -> None:
+    """Asked before each request, since a process may sleep between two of its steps."""
+    leads = True
+    writer = Writer(ground.client, may_write=lambda: leads)
+    made = identity((await writer.create(PODS, POD)).object)
+    leads = False
+    for write in (
+        writer.create(PODS, {**POD, "metadata": {"name": "b", "namespace": "default"}}),
+        writer.merge(PODS, made, {"metadata": {"labels": {"a": "b"}}}),
+        writer.edit(PODS, made, []),
+        writer.delete(PODS, made),
+    ):
+        with pytest.raises(NotLeadingError):
+            await write
+
+    assert await ground.names("/api/v1/namespaces/default/pods") == ["a"]
+    assert "labels" not in (await ground.get(PATH))["metadata"]
 
 
 async def test_pods_are_read_with_what_controllers_need(ground: Ground) -> None:
