@@ -54,20 +54,18 @@ def jobs(draw: st.DrawFn) -> Json:
     }
 
 
-happenings = st.lists(
-    st.one_of(
-        st.just(("run",)),
-        st.just(("run",)),
-        st.tuples(st.sampled_from(["succeed", "fail", "fail badly", "evict", "restarts"]), st.integers(0, 7)),
-        st.tuples(st.just("command"), st.sampled_from(COMMANDS)),
-        st.tuples(st.just("scale"), st.sampled_from(["master", "worker"]), st.integers(0, 5)),
-        st.just(("wait",)),
-        st.just(("reap",)),
-        st.just(("unknown",)),
-    ),
-    min_size=3,
-    max_size=12,
+happening = st.one_of(
+    st.just(("run",)),
+    st.just(("run",)),
+    st.tuples(st.sampled_from(["succeed", "fail", "fail badly", "evict", "restarts"]), st.integers(0, 7)),
+    st.tuples(st.just("command"), st.sampled_from(COMMANDS)),
+    st.tuples(st.just("scale"), st.sampled_from(["master", "worker"]), st.integers(0, 5)),
+    st.just(("wait",)),
+    st.just(("reap",)),
+    st.just(("unknown",)),
 )
+happenings = st.lists(happening, min_size=3, max_size=12)
+batches = st.lists(st.lists(happening, min_size=1, max_size=3), min_size=2, max_size=8)
 
 kills = st.lists(st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=3), min_size=13, max_size=13)
 
@@ -76,6 +74,9 @@ def happen(world: World, what: tuple[Any, ...]) -> None:
     """Have something happen from outside."""
     names = world.pods()
     match what:
+        case ("all", *single):
+            for each in single:
+                happen(world, each)
         case ("run",):
             for name in names:
                 if world.pod(name)["status"]["phase"] == "Pending":
@@ -183,4 +184,16 @@ def test_with_stores_that_lag_it_ends_the_same(
     """Stores that show everything later, each at its own pace, change nothing in the end."""
     undisturbed = live(spec, story, never(story), is_graceful=is_graceful)
     disturbed = live(spec, story, deaths, is_graceful=is_graceful, lag=random.Random(seed))
+    assert outcome(disturbed) == outcome(undisturbed)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(spec=jobs(), story=batches, deaths=kills, is_graceful=st.booleans())
+def test_what_happens_together_ends_the_same(
+    spec: Json, story: list[list[tuple[Any, ...]]], deaths: list[list[tuple[int, bool]]], is_graceful: bool
+) -> None:
+    """Several things that happen before anybody looks are answered as one, whoever looks."""
+    together = [("all", *batch) for batch in story]
+    undisturbed = live(spec, together, never(together), is_graceful=is_graceful)
+    disturbed = live(spec, together, deaths, is_graceful=is_graceful)
     assert outcome(disturbed) == outcome(undisturbed)
