@@ -182,6 +182,23 @@ def test_a_standby_takes_over_when_the_leader_is_killed(ground: Ground, tmp_path
         first.process.stop()
 
 
+def test_a_leader_that_slept_ends_when_it_wakes(ground: Ground, tmp_path: Path) -> None:
+    """Another leads by then: the first writes nothing more, and ends with status 1."""
+    name = "--leader-elect-resource-name=slept"
+    first = Controllers(ground.cluster, tmp_path, *LEASE, name, ours(ground))
+    try:
+        first.wait_for(lambda: first.said("reconciling"))
+        with controllers(ground.cluster, tmp_path, *LEASE, name, ours(ground)) as second:
+            with first.process.stopped():
+                make_pod(ground, "meanwhile", "meanwhile")
+                second.wait_for(lambda: len(groups(ground)) == 1)
+            assert first.process.exit_status() == 1
+            make_pod(ground, "later", "later")
+            second.wait_for(lambda: len(groups(ground)) == 2)
+    finally:
+        first.process.stop()
+
+
 def test_told_to_end_it_ends_and_releases_the_lease(ground: Ground, tmp_path: Path) -> None:
     """SIGTERM: status 0, and the next leads at once."""
     with controllers(
