@@ -36,8 +36,11 @@ def starving_in_turn(session: Session) -> Iterator[SessionJob]:
     """Yield the jobs for which evictions may be made: each queue has one turn, its jobs go in order."""
     order = WorkOrder(session, (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)))
     while (queue := order.next_queue()) is not None:
+        plans = len(session.plans)
         while (job := order.next_job(queue)) is not None:
             yield job
+        if len(session.plans) > plans:
+            order.rank_anew()
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:

@@ -44,7 +44,8 @@ class Reclaim:
                 continue
             job = order.next_job(queue)
             if job is not None:
-                reclaim_for(session, planner, job)
+                if reclaim_for(session, planner, job):
+                    order.rank_anew()
                 order.return_queue(queue)
 
 
@@ -74,12 +75,12 @@ def is_concerned(session: Session, job: SessionJob) -> bool:
     return all(policy.network_topology is None for policy in parts) and is_starving(session, job)
 
 
-def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
-    """Place a job's minimum at the cost of other queues, or change nothing."""
+def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
+    """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
     tasks = eligible_tasks(session, job)
     if not tasks:
-        return
+        return False
 
     def permits(task: Task) -> bool:
         return session.preemptive(queue, [task]) is None
@@ -98,3 +99,4 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> None:
     )
     if not placed and not session.is_passed_over(job):
         job.refuse(refusal or planner.refusal(job))
+    return placed

@@ -1,7 +1,7 @@
 """Orders of work: queues by need, jobs of a queue by rank.
 
 A job's key is taken when it is pushed; queues are compared with the keys they have after each turn, so a queue that was
-just served falls behind as its share grows.
+just served falls behind as its share grows. Who evicts has all queues ranked anew.
 """
 
 import heapq
@@ -51,6 +51,11 @@ class WorkOrder:
     def return_queue(self, queue: Queue) -> None:
         """Put a queue back, ranked anew."""
         self._keys[queue.name] = self._session.queue_order_key(queue)
+
+    def rank_anew(self) -> None:
+        """Rank all queues anew that wait for their turn: by evictions others than the queue just served lose, too."""
+        for name in self._keys:
+            self._keys[name] = self._session.queue_order_key(self._session.queue(name))
 
     def rest_of(self, queue: Queue) -> list[SessionJob]:
         """Return the jobs that a queue still holds, in no order; for saying why they wait."""

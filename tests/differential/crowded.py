@@ -64,7 +64,7 @@ def crowded(chance: Random, *, times: int = 1) -> Crowded:
     for name, value in CLASSES.items():
         if name:
             scenario = scenario.priority_class(name, value)
-    queues = ["red", "green", "blue"][: chance.choice([1, 2, 2, 3])]
+    queues = ["red", "green", "blue"][: chance.choice([1, 2, 3, 3])]
     for name in queues:
         scenario = _with_queue(scenario, name, chance)
     room: dict[str, list[int]] = {}
@@ -96,7 +96,7 @@ def crowded(chance: Random, *, times: int = 1) -> Crowded:
                 scenario, f"r{number}", queues, room, Random(like), plain=plain, waits=waits, times=times
             )
             number += 1
-    for each in range(chance.randint(1, 4)):
+    for each in range(chance.randint(1, 6)):
         like = chance.random()
         for twin in range(_twins(chance)):
             scenario = _with_job(

@@ -234,8 +234,10 @@ class Plain:
             parts = sheets[group.key]
             if any(part.left for part in parts) and self.offer(group, parts) and any(part.left for part in parts):
                 work[name] = sorted([*work[name], (self.job_key(group), group)], key=lambda each: each[0])
-        if "backfill" not in actions:
-            self.complete_rest()
+        rest = list(actions[actions.index("allocate") + 1 :])
+        evicts = [action in ("preempt", "reclaim", "gangpreempt", "gangreclaim") for action in rest]
+        if "backfill" not in rest or any(evicts[: rest.index("backfill")]):
+            self.complete_rest()  # else somebody could be evicted for a gang that lacks nothing but light pods
 
     def parts(self, group: Group) -> list[Part]:
         """Divide a job."""

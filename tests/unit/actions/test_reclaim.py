@@ -134,3 +134,21 @@ def test_a_task_beyond_what_its_queue_deserves_does_not_hold_back_its_siblings()
 
     assert outcome.evictions == ["v-9", "v-8"]
     assert set(outcome.pipelined) == {"small"}
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_a_queue_that_lost_pods_goes_before_one_that_has_more(action: str) -> None:
+    """Of one CPU left that queue is served which lost two to the poor one and has less of its part now than the other."""
+    scenario = Scenario().node("n1", cpu=8)
+    for queue, deserved in (("poor", 2), ("middle", 4), ("rich", 3)):
+        scenario = scenario.queue(queue, deserved={"cpu": deserved})
+    scenario = scenario.running("rich", on=["n1"] * 2, cpu=2, queue="rich")
+    scenario = scenario.running("middle", on=["n1"] * 3, queue="middle")
+    scenario = scenario.job("new", tasks=1, cpu=2, queue="poor", phase="Inqueue")
+    for queue in ("middle", "rich"):
+        scenario = scenario.job(f"more-{queue}", tasks=1, queue=queue, phase="Inqueue")
+
+    outcome = scenario.run(action, plugins=(("gang", "predicates", "capacity"),))
+
+    assert outcome.evictions == ["rich-1"]
+    assert outcome.pipelined.keys() == {"new-0", "more-rich-0"}
