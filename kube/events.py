@@ -37,7 +37,7 @@ _REFILL_SECONDS: Final = 300.0
 _MESSAGE_LENGTH: Final = 1024
 """The API server takes no more."""
 _LONGEST_COURTESY: Final = 5.0
-"""Seconds that an event waits for binds at most."""
+"""Seconds after which an event lets no bind pass any more: where binds never end, events must not fall behind."""
 _PATIENCE: Final = 10.0
 _COMBINED: Final = "(combined from similar events): "
 
@@ -74,6 +74,8 @@ _Key = tuple[Regarding, str, str, str]
 
 @dataclass(slots=True, kw_only=True)
 class _Waiting:
+    since: float
+    """When it began to wait, by the clock that never jumps."""
     first: float
     last: float
     count: int
@@ -175,7 +177,7 @@ class EventRecorder:
         if not self._spare_token(about.uid):
             EVENTS_DROPPED.labels("spam").inc()
             return
-        self._waiting[key] = _Waiting(first=now, last=now, count=1)
+        self._waiting[key] = _Waiting(since=self._clock.monotonic(), first=now, last=now, count=1)
         if len(self._waiting) > self._capacity:
             self._waiting.popitem(last=False)
             EVENTS_DROPPED.labels("full").inc()
@@ -230,7 +232,7 @@ class EventRecorder:
             waiting = self._waiting.pop(key)
             self._under_way.add(key)
             try:
-                await self._traffic.quiet(_LONGEST_COURTESY)
+                await self._traffic.quiet(waiting.since + _LONGEST_COURTESY - self._clock.monotonic())
                 await self._deliver(key, waiting)
             finally:
                 self._under_way.discard(key)

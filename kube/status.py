@@ -7,7 +7,7 @@ the object's UID as a precondition.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +44,8 @@ class _Write:
     status: Mapping[str, Any]
     annotations: Mapping[str, str]
     media_type: MediaType
+    since: float
+    """When it was wished for, by the clock that never jumps."""
     is_of_version: bool = False
     """Holds of the version that was seen alone: not written when the object has changed since."""
 
@@ -113,6 +115,7 @@ class StatusWriter:
         wish = (_undated(condition) if condition else None, nominated_node)
         return self._offer(
             _Write(
+                since=self._clock.monotonic(),
                 resource=PODS,
                 metadata=seen.metadata,
                 wish=wish,
@@ -148,6 +151,7 @@ class StatusWriter:
         }
         return self._offer(
             _Write(
+                since=self._clock.monotonic(),
                 resource=POD_GROUPS,
                 metadata=seen.metadata,
                 wish=(_comparable(status), tuple(sorted(news.items()))),
@@ -166,6 +170,7 @@ class StatusWriter:
         }
         return self._offer(
             _Write(
+                since=self._clock.monotonic(),
                 resource=QUEUES,
                 metadata=seen.metadata,
                 wish=tuple(sorted(allocated.items())),
@@ -193,7 +198,8 @@ class StatusWriter:
             return False
         if self._written.get(write.key) == (write.metadata.resource_version, write.wish):
             return False  # written, and the echo is not here yet
-        self._pending[write.key] = write
+        waiting = self._pending.get(write.key)
+        self._pending[write.key] = write if waiting is None else replace(write, since=waiting.since)
         self._wake.set()
         return True
 
@@ -206,7 +212,7 @@ class StatusWriter:
                 continue
             self._under_way += 1
             try:
-                await self._traffic.quiet(_LONGEST_COURTESY)
+                await self._traffic.quiet(write.since + _LONGEST_COURTESY - self._clock.monotonic())
                 await self._write(write)
             finally:
                 self._under_way -= 1

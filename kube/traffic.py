@@ -30,7 +30,7 @@ class Traffic:
 
     async def quiet(self, at_most: float) -> None:
         """Wait until no bind is under way, but no longer than `at_most` seconds: nothing starves for ever."""
-        if self._quiet.is_set():
+        if self._quiet.is_set() or at_most <= 0:
             return
         try:
             async with asyncio.timeout(at_most):

@@ -155,3 +155,17 @@ async def test_binds_pass_first(world: World) -> None:
     await asyncio.wait_for(recorder.drain(), 5)
 
     assert len(await events(world)) == 1
+
+
+async def test_old_events_let_no_bind_pass(world: World) -> None:
+    """Where binds never end, each event waits its five seconds once, not one after the other."""
+    traffic = Traffic()
+    recorder = EventRecorder(world.client, component="volcano", traffic=traffic, clock=world.clock)
+    with traffic.bind():
+        for number in range(20):
+            recorder.record(pod(f"p{number}"), "Normal", "Scheduled", "so")
+        world.clock.now += 6.0
+        world.start(recorder.run())
+        await asyncio.wait_for(recorder.drain(), 5)
+
+    assert len(await events(world)) == 20
