@@ -138,7 +138,7 @@ def test_a_task_beyond_what_its_queue_deserves_does_not_hold_back_its_siblings()
 
 @pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
 def test_a_queue_that_lost_pods_goes_before_one_that_has_more(action: str) -> None:
-    """Of one CPU left that queue is served which lost two to the poor one and has less of its part now than the other."""
+    """Of one CPU left that queue is served which lost two to the poor one, and has less of its part than the other."""
     scenario = Scenario().node("n1", cpu=8)
     for queue, deserved in (("poor", 2), ("middle", 4), ("rich", 3)):
         scenario = scenario.queue(queue, deserved={"cpu": deserved})
