@@ -2,7 +2,7 @@
 
     add ──▶ waiting ──worker──▶ working ──done──▶ (out, or delayed when it asked for another time)
                ▲                   │ │
-               │                   │ └─ failed ──▶ delayed: 5 ms, doubled with each failure in a row, up to 5 minutes
+               │                   │ └─ failed ──▶ delayed: 5 ms, doubled with each retry that fails, up to 5 minutes
                └── added meanwhile ┘               │
                ▲                                   │
                └────────────── its time ───────────┘
@@ -179,13 +179,18 @@ class WorkQueue:
             self.add_after(key, max(again_in, FIRST_WAIT))
 
     def _fail(self, key: Key, error: Exception) -> None:
+        metrics.RECONCILES.labels(self.name, "failed").inc()
         backoff = self._backoffs.get(key)
+        if backoff is not None and key in self._due:
+            # A change came before the retry. Counted, ten changes in a second would make the next wait a minute long.
+            left = self._due[key] - self._clock.monotonic()
+            _tell_failure(self.name, key, error, failures=backoff.failures, wait=left)
+            return
         if backoff is None:
             backoff = self._backoffs[key] = Backoff(
                 first_seconds=FIRST_WAIT, cap_seconds=LONGEST_WAIT, jitter=0.2, chance=self._chance
             )
         wait = backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
-        metrics.RECONCILES.labels(self.name, "failed").inc()
         metrics.WORK_RETRIES.labels(self.name).inc()
         _tell_failure(self.name, key, error, failures=backoff.failures, wait=wait)
         self.add_after(key, wait)

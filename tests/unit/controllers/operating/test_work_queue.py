@@ -192,6 +192,19 @@ async def test_an_event_does_not_wait_for_the_back_off(clock: MovedClock) -> Non
     assert len(calls.made) == tries + 1
 
 
+async def test_changes_of_a_failing_key_do_not_make_the_waits_longer(clock: MovedClock) -> None:
+    """Its retry stays due when it was, however many changes were looked at in vain before."""
+    calls = Calls(clock, *[ApiError(500, "Broken", "broken")] * 10, None)
+    async with running(calls, clock) as queue:
+        for _ in range(10):
+            queue.add(A)
+            await settled()
+        assert (len(calls.made), queue.failures(A)) == (10, 1)
+        await clock.move(0.006)
+
+    assert len(calls.made) == 11
+
+
 async def test_a_key_comes_again_when_it_asked_to(clock: MovedClock) -> None:
     """The answer of a reconciler is the time until the next call."""
     calls = Calls(clock, 30.0, 60.0)
