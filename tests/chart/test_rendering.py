@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from framework.lint import check
+from scheduler.controllers.options import parse_options as parse_controllers
 from scheduler.options import parse_options
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
@@ -80,6 +81,19 @@ def test_the_scheduler_takes_its_flags() -> None:
     assert options.metrics_authorization
     assert options.plugins_dir == "/plugins"
     assert {"name": "plugins", "configMap": {"name": "mine"}} in pod["volumes"]
+
+
+def test_the_controllers_take_their_flags() -> None:
+    """With certificates of their own and with cert-manager's, and with all that is optional."""
+    for more in ((), ("admission.certManager.enabled=true",), ("admission.enabled=false",)):
+        objects = rendered("controllers.topologyDiscovery=labels", "metrics.secretName=metrics", *more)
+        (container,) = by_kind(objects, "Deployment", "-controllers")["spec"]["template"]["spec"]["containers"]
+        command, *flags = container["args"]
+        parsed = parse_controllers(flags)
+
+        assert command == "controllers"
+        assert parsed.warnings == ()
+        assert parsed.options.enable_admission is (more != ("admission.enabled=false",))
 
 
 def test_the_shipped_configuration_is_good() -> None:
