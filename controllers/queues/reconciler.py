@@ -8,6 +8,8 @@ from the oldest on, so that no older one is ever left alone.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
+
 from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
@@ -16,7 +18,7 @@ from controllers.operating.store import Key, Store, key_of
 from controllers.operating.writing import means_another
 from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
 from controllers.queues.showing import forget_queue, show_counts
-from kube.errors import ApiError
+from kube.errors import ApiConflictError, ApiError
 from model.api import names
 from model.api.bus import Action, Command
 from model.api.scheduling import PodGroup, PodGroupPhase, Queue
@@ -52,6 +54,8 @@ class QueueKeeper:
         )
         self._commands: Store[Command] | None = None
         self._counted_at: dict[str, float] = {}
+        self._refused: dict[str, int] = {}
+        """Generations of queues whose parent the server does not let us write."""
         watches: list[Watch[Any]] = [
             Watch(resource=QUEUES, keys=self._keys_of_queue),
             Watch(resource=POD_GROUPS, keys=self._keys_of_group),
@@ -72,6 +76,7 @@ class QueueKeeper:
         if queue is None:
             forget_queue(key[1])
             self._counted_at.pop(key[1], None)
+            self._refused.pop(key[1], None)
             return await self._drop_orphans(commands)
         queue = await self._with_parent(queue)
         meant = [command for command in commands if _is_meant(command, queue)]
@@ -134,8 +139,22 @@ class QueueKeeper:
         if queue.spec.parent or queue.metadata.name == names.ROOT_QUEUE:
             return queue
         change = {"spec": {"parent": names.ROOT_QUEUE}}
-        answer = await self._operator.writer.merge(QUEUES, queue.metadata, change, is_of_version=True)
-        return QUEUES.decoder.convert(answer)
+        if self._refused.get(queue.metadata.name) != queue.metadata.generation:
+            try:
+                answer = await self._operator.writer.merge(QUEUES, queue.metadata, change, is_of_version=True)
+            except ApiError as error:
+                if error.is_temporary or isinstance(error, ApiConflictError) or means_another(error):
+                    raise
+                self._tell_refusal(queue, error)
+            else:
+                self._refused.pop(queue.metadata.name, None)
+                return QUEUES.decoder.convert(answer)
+        return replace(queue, spec=replace(queue.spec, parent=names.ROOT_QUEUE))
+
+    def _tell_refusal(self, queue: Queue, error: ApiError) -> None:
+        """Say what admission finds wrong with a queue that was made while nobody asked it; its state is kept."""
+        self._operator.record(QUEUES, queue, "Warning", "Invalid", error.message)
+        self._refused[queue.metadata.name] = queue.metadata.generation
 
     def _parent(self, queue: Queue) -> Queue | None:
         if queue.metadata.name == names.ROOT_QUEUE:
@@ -194,7 +213,7 @@ def _facts(queue: Queue) -> object:
     """What of a queue its state follows from, or is compared with."""
     status = queue.status
     return (
-        queue.spec.parent,
+        queue.metadata.generation,
         status.state,
         [getattr(status, field) for field in COUNTED],
         queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""),

@@ -102,6 +102,29 @@ async def test_a_new_queue_is_open_below_the_root(ground: Ground) -> None:
     assert "parent" not in root["spec"]
 
 
+async def test_a_queue_that_admission_refuses_is_kept_all_the_same(ground: Ground) -> None:
+    """It was made while no webhook answered: its owner is told once, and it opens and closes like any other."""
+    ground.emulator.faults.add(effect="error", resource="queues", verb="patch", subresource="", code=403, count=1)
+    async with ground.working(controllers(ground)):
+        await make_queue(ground, "q", parent="")
+        queue = await until(ground, "q", "Open")
+        assert "parent" not in queue["spec"]
+        await command(ground, "CloseQueue", "q")
+        await until(ground, "q", "Closed")
+
+        async def is_told() -> bool:
+            events = await ground.get("/api/v1/namespaces/default/events")
+            return ("Invalid", "injected by the test") in [(e["reason"], e["message"]) for e in events["items"]]
+
+        await ground.soon(is_told)
+        await ground.patch(f"{QUEUE}/q", {"spec": {"weight": 2}})
+
+        async def is_below_the_root() -> bool:
+            return bool((await ground.get(f"{QUEUE}/q"))["spec"].get("parent") == "root")
+
+        await ground.soon(is_below_the_root)
+
+
 async def test_a_queue_closes_when_its_last_gang_is_gone(ground: Ground) -> None:
     """Vector 11: closing, closed, open again."""
     async with ground.working(controllers(ground)):
