@@ -86,9 +86,14 @@ class Session(JobQuestions):
         return Statement(self)
 
     def defer(self, job: SessionJob, statement: Statement) -> None:
-        """Keep a statement open until the rest of its gang is placed; see `framework.placing.complete`."""
+        """Keep a statement open until the rest of its gang is placed; see `framework.placing.complete`.
+
+        What the same job had deferred before goes with it: promised places that it took, then those of allocate.
+        """
+        earlier = self._deferred.setdefault(job.id, statement)
+        if earlier is not statement:
+            earlier.merge(statement)
         statement.hold()
-        self._deferred[job.id] = statement
 
     def take_deferred(self, job: SessionJob) -> Statement | None:
         """Take back a job's deferred statement; None where there is none."""
