@@ -1,5 +1,6 @@
 """The command line: `pyroclast <command>`. Each command is imported when it is called for, so that all start fast."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,9 @@ __all__ = ["COMMANDS", "main"]
 
 USAGE_FAULT: Final = 2
 """Exit status for a command line that cannot be read, as usual."""
+INTERRUPTED: Final = 128 + signal.SIGINT
+UNREAD: Final = 128 + signal.SIGPIPE
+"""Exit status when nobody reads what is printed, as shells tell of the signal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +89,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         return complain(f"unknown command {given[0]!r}{did_you_mean(given[0], COMMANDS)}", "see pyroclast --help")
     try:
-        return command.run(given[1:])
+        status = command.run(given[1:])
+        sys.stdout.flush()
     except ConfigError as error:
         return complain(*error.faults)
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+    except BrokenPipeError:
+        # `| head` has read enough. What is left to be written goes nowhere, or Python complains when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return status
 
 
 def complain(*faults: str) -> int:

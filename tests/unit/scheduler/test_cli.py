@@ -1,6 +1,9 @@
 """The command line: commands, help, exit statuses."""
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +29,22 @@ def test_no_command_shows_the_help_as_a_fault(capsys: pytest.CaptureFixture[str]
     """A bare `pyroclast` says how to use it, with the status of a wrong command line."""
     assert main([]) == 2
     assert "Usage" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_read_enough_is_no_fault() -> None:
+    """`| head` closes the pipe; the command ends without a word, with the status that shells give SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "scheduler", "completion", "bash"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
