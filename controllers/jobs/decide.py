@@ -120,7 +120,7 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
         return Decision(status=changed(seen, entered(seen, status, phase, memory)))
     state = status.state
     if phase == JobPhase.FAILED:
-        message = f"restarted {status.retry_count} times, maxRetry is {seen.job.spec.max_retry}; {state.message}"
+        message = f"{status.retry_count} of {seen.job.spec.max_retry} retries are used up; {state.message}"
         return Decision(status=entered(seen, status, phase, replace(memory, restarting=()), message=message))
     return Decision(status=entered(seen, status, phase, replace(memory, restarting=())))
 

@@ -44,6 +44,7 @@ def test_three_failures_with_restart_job_fail_it() -> None:
         second = world.group()
         assert second is None or first is None or second["metadata"]["uid"] != first["metadata"]["uid"]
     assert world.phase() == "Failed"
+    assert world.status()["state"]["message"].startswith("3 of 3 retries are used up; PodFailed of pod job-worker-0")
 
 
 def test_restart_task_leaves_the_other_task_and_the_group() -> None:
