@@ -6,6 +6,8 @@ The rules are Volcano's, its words are in the messages; docs/admission.md lists 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from controllers.admission.faults import Fault, some, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
@@ -20,6 +22,7 @@ from controllers.admission.rules.queue_use import queue_use_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.templates import template_faults
 from controllers.admission.rules.topology import topology_faults
+from controllers.jobs.defaults import filled_in
 from controllers.jobs.plugins.mpi import Mpi
 from controllers.jobs.plugins.registry import PLUGINS, plugin_faults
 from model.api.batch import Job, JobSpec, TaskSpec
@@ -99,7 +102,16 @@ def _faults(
         if isinstance(earlier, Fault):
             yield from _creation_faults(job, lookups)
         elif not is_settled(earlier, job):
-            yield from change_faults(earlier, job)
+            yield from change_faults(_whole(earlier), _whole(job))
+
+
+def _whole(job: Job) -> Job:
+    """Return a Job with its defaults.
+
+    Filled in when it was made, they are missing from its manifest; who applies that once more changes nothing.
+    """
+    plain = job.as_json()
+    return msgspec.convert(filled_in(plain, defaulted(plain)), Job)
 
 
 # --- defaults --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from controllers.admission.lookups import QueuesByName
-from controllers.admission.rules.jobs import faults_of
+from controllers.admission.rules.jobs import defaulted, faults_of
+from controllers.jobs.defaults import filled_in
 from model.api.batch import Job
 from model.api.names import DEFAULT_QUEUE
 from tests.unit.controllers.admission.objects import Json, container, fields_of, job, queue, task
@@ -221,6 +222,16 @@ def test_changes_of_a_job(changes: Json, words: str | None) -> None:
     faults = faults_of(job(**changes), job())
 
     assert any(words in str(fault) for fault in faults) if words else faults == ()
+
+
+def test_a_manifest_without_defaults_may_be_applied_once_more() -> None:
+    """Kubectl replaces the list of tasks, so that what was filled in of them is left out; another value is a change."""
+    written = job(task(), plugins={"pytorch": []})
+    made = filled_in(written, defaulted(written))
+
+    assert made["spec"]["tasks"][0]["maxRetry"] == 3
+    assert faults_of(written, made) == ()
+    assert fields_of(faults_of(job(task(maxRetry=5), plugins={"pytorch": []}), made)) == ["spec.tasks[0].maxRetry"]
 
 
 def test_a_claim_name_that_the_controller_fills_in_may_change() -> None:
