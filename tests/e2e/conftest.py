@@ -98,6 +98,8 @@ def paused(url: str) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _cleared(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that fails takes none of its neighbours with it: what it placed on a ground is gone in any case."""
+    # asked for before the test, so that it is still there after it, whatever its scope
+    ground = request.getfixturevalue("ground") if "ground" in request.fixturenames else None
     yield
-    if "ground" in request.fixturenames:
-        request.getfixturevalue("ground").clear_workload()
+    if ground is not None:
+        ground.clear_workload()
