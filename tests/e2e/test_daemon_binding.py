@@ -1,5 +1,6 @@
 """What the daemon does with groups and pods, read as a user reads it."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,12 +152,14 @@ def queues(ground: Ground) -> list[str]:
     return ground.kubectl("get", "queues", "-o", "jsonpath={.items[*].metadata.name}").split()
 
 
-def test_broken_objects_are_fenced(ground: Ground, daemon: Daemon) -> None:
-    """A pod whose annotations cannot be read waits with its fault in its condition; the others run."""
-    broken = "volcano.sh/preemptable"
+def test_broken_annotations_are_named_and_stop_nobody(ground: Ground, daemon: Daemon) -> None:
+    """A group whose annotations cannot be read is counted and named in the log; it and the others run."""
     ground.group("mixed", 1)
+    ground.kubectl("annotate", "podgroup", "mixed", "volcano.sh/preemptable=perhaps")
     ground.pod("mixed-0", group="mixed")
-    ground.kubectl("annotate", "podgroup", "mixed", "volcano.sh/sla-waiting-time=soon", f"{broken}=perhaps")
     daemon.wait_for(lambda: ground.is_placed("mixed"))
 
+    daemon.wait_for(lambda: bool(daemon.metric('pyroclast_broken_fields_total{kind="PodGroup"}')))
+    lines = [json.loads(line) for line in daemon.process.log.read_text().splitlines() if "object_broken" in line]
+    assert any("mixed" in str(line) and "perhaps" in str(line) for line in lines), lines
     assert daemon.is_ready
