@@ -59,7 +59,7 @@ def test_a_queue_from_making_to_deleting(cluster_with_crds: Cluster, plugins: Pa
     assert made.stdout == f"{name} created\n", made.stderr
     assert shown.stdout.splitlines()[1].split()[:3] == ["people", "3", "Open"]
     assert closed.stdout == f"{name} close requested\n"
-    assert [each["action"] for each in commands if each["target"]["name"] == "people"] == ["CloseQueue"]
+    assert [each["action"] for each in commands if each.get("target", {}).get("name") == "people"] == ["CloseQueue"]
     assert gone.stdout == 'queue.scheduling.volcano.sh "people" deleted\n'
 
 
