@@ -52,19 +52,20 @@ class Note:
     message: str
 
 
-Rule = Callable[[Object, Registry], Iterable[Note]]
+Rule = Callable[[Object], Iterable[Note]]
 
 
 def look_over(objects: Iterable[object], registry: Registry) -> list[Note]:
     """Return what is to be said of an installation, object by object, in their order."""
     known: list[Object] = [each for each in objects if isinstance(each, Mapping)]
-    notes = [note for each in known for note in _notes(each, registry)]
+    rules: Mapping[str, Rule] = {**_RULES, "ConfigMap": partial(_config_map, registry=registry)}
+    notes = [note for each in known for note in _notes(each, rules.get(str(each.get("kind"))))]
     return list(dict.fromkeys([*notes, *_missing(known)]))
 
 
-def _notes(each: Object, registry: Registry) -> list[Note]:
+def _notes(each: Object, rule: Rule | None) -> list[Note]:
     try:
-        return [note for rule in _RULES.get(str(each.get("kind")), ()) for note in rule(each, registry)]
+        return list(rule(each)) if rule is not None else []
     except (AttributeError, KeyError, TypeError, ValueError):  # a file may hold anything under the name of a kind
         return [Note(weight=Weight.STOPS, about=_name(each), message="the object has not the form of its kind")]
 
@@ -94,8 +95,7 @@ def _of_finding(finding: Finding, each: Object, weight: Weight) -> Note:
     return Note(weight=weight, about=_name(each), path=finding.path, message=finding.message)
 
 
-def _deployment(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _deployment(each: Object) -> Iterator[Note]:
     for container in _at(each, "spec", "template", "spec", "containers") or ():
         words = [*map(str, container.get("command") or ()), *map(str, container.get("args") or ())]
         if not any(_SCHEDULER in word for word in (str(container.get("image", "")), *words)):
@@ -129,8 +129,7 @@ def _flags_in(words: Sequence[str]) -> list[str]:
     return [word for word in flat[first:] if word not in {"2>&1", "1>&2"} and word != "-c"]
 
 
-def _webhooks(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _webhooks(each: Object) -> Iterator[Note]:
     for number, webhook in enumerate(each.get("webhooks") or ()):
         service = str(_at(webhook, "clientConfig", "service", "name") or "")
         if not any(name in service for name in _ADMISSION):
@@ -145,8 +144,7 @@ def _webhooks(each: Object, registry: Registry) -> Iterator[Note]:
             )
 
 
-def _definition(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _definition(each: Object) -> Iterator[Note]:
     name = str(_at(each, "metadata", "name"))
     if not name.endswith(_GROUPS):
         return
@@ -156,8 +154,7 @@ def _definition(each: Object, registry: Registry) -> Iterator[Note]:
         yield Note(weight=Weight.NOTE, about=_name(each), message="Volcano's definition may stay: it is served as well")
 
 
-def _pod_group(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _pod_group(each: Object) -> Iterator[Note]:
     if not _at(each, "spec", "minMember"):
         yield Note(
             weight=Weight.DIFFERS,
@@ -183,8 +180,7 @@ def _topologies(spec: Object, path: str) -> Iterator[str]:
         yield from _topologies(policy, f"{path}.subGroupPolicy[{number}]")
 
 
-def _queue(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _queue(each: Object) -> Iterator[Note]:
     capability = _at(each, "spec", "capability") or {}
     for name in ("cpu", "memory"):
         if str(capability.get(name, "")) == "0":
@@ -205,13 +201,11 @@ def _queue(each: Object, registry: Registry) -> Iterator[Note]:
         )
 
 
-def _pod(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _pod(each: Object) -> Iterator[Note]:
     yield from _later(each, _at(each, "metadata") or {}, _at(each, "spec") or {}, "spec")
 
 
-def _job(each: Object, registry: Registry) -> Iterator[Note]:
-    del registry
+def _job(each: Object) -> Iterator[Note]:
     for number, task in enumerate(_at(each, "spec", "tasks") or ()):
         path = f"spec.tasks[{number}]"
         template = task.get("template") or {}
@@ -243,16 +237,15 @@ def _later(each: Object, metadata: Object, spec: Object, path: str) -> Iterator[
                 )
 
 
-_RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
-    "ConfigMap": (_config_map,),
-    "Deployment": (_deployment,),
-    "ValidatingWebhookConfiguration": (_webhooks,),
-    "MutatingWebhookConfiguration": (_webhooks,),
-    "CustomResourceDefinition": (_definition,),
-    "PodGroup": (_pod_group,),
-    "Queue": (_queue,),
-    "Pod": (_pod,),
-    "Job": (_job,),
+_RULES: Final[Mapping[str, Rule]] = {
+    "Deployment": _deployment,
+    "ValidatingWebhookConfiguration": _webhooks,
+    "MutatingWebhookConfiguration": _webhooks,
+    "CustomResourceDefinition": _definition,
+    "PodGroup": _pod_group,
+    "Queue": _queue,
+    "Pod": _pod,
+    "Job": _job,
 }
 
 KINDS: Final = {
