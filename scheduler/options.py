@@ -14,9 +14,9 @@ from scheduler import flags
 from scheduler.environment import Environment, read_environment
 from scheduler.features import read_gates
 from scheduler.flags import FlagKind, flag
-from scheduler.process_options import DEBUG_VERBOSITY, ProcessOptions, process_faults, process_warnings
+from scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
-__all__ = ["DEBUG_VERBOSITY", "WITHOUT_EFFECT", "Options", "ParsedOptions", "parse_options"]
+__all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +76,6 @@ class Options(ProcessOptions):
         return self.gate_removal_worker_num if self.gate_removal_worker_num >= 1 else 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedOptions:
-    """Options, and what an operator should know about them."""
-
-    options: Options
-    warnings: tuple[str, ...]
-
-
 _RATE: Final = "requests are bounded by open connections, and by what the API server answers"
 _SAMPLING: Final = "every node is looked at: sampling would cost more than it saves"
 _LOGGING: Final = "lines go to standard error, unbuffered; --log-format and --v decide their form"
@@ -113,7 +105,7 @@ WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
 """Flags of Volcano that are accepted, by name, and why they change nothing."""
 
 
-def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> ParsedOptions:
+def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> ParsedOptions[Options]:
     """Read flags and environment variables.
 
     Raises:

@@ -4,12 +4,12 @@ Names and defaults are Volcano's.
 """
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from scheduler.features import Features
 from scheduler.flags import FlagKind, flag
 
-__all__ = ["DEBUG_VERBOSITY", "ProcessOptions", "process_faults", "process_warnings"]
+__all__ = ["DEBUG_VERBOSITY", "ParsedOptions", "ProcessOptions", "process_faults", "process_warnings"]
 
 DEBUG_VERBOSITY: Final = 4
 """Verbosity (`--v`) from which debug lines are logged."""
@@ -67,6 +67,17 @@ class ProcessOptions:
     def lease_namespace(self) -> str:
         """Namespace of the lease; the deprecated flag outranks the other."""
         return self.lock_object_namespace or self.leader_elect_resource_namespace
+
+
+T = TypeVar("T", bound=ProcessOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedOptions(Generic[T]):
+    """Options of a process, and what an operator should know about them."""
+
+    options: T
+    warnings: tuple[str, ...]
 
 
 def process_faults(options: ProcessOptions) -> list[str]:

@@ -3,18 +3,27 @@
 An unreachable server is waited for, and so are credentials that it does not take: both may be mended while we run.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
+
+import structlog
 
 from kube.errors import ApiError
 from model.errors import PyroclastError
 
-__all__ = ["Trouble", "trouble_of"]
+__all__ = ["Trouble", "tell_why_unsynced", "trouble_of"]
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _UNANSWERED: Final = 0
+_TELL_SECONDS: Final = 1.0
+"""Until it is first said why lists lack."""
+_TELL_SECONDS_AT_MOST: Final = 30.0
+"""Between two such words at most."""
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,3 +70,18 @@ def trouble_of(errors: Iterable[PyroclastError | None]) -> Trouble | None:
     status, texts = max(found.items(), key=lambda item: (len(item[1]), -item[0]))
     known = _REMEDIES[status]
     return Trouble(event=known.event, error=texts[0], remedy=known.remedy)
+
+
+async def tell_why_unsynced(
+    server: str, *, lagging: Callable[[], Sequence[str]], trouble: Callable[[], Trouble | None]
+) -> NoReturn:
+    """Say now and then what the first lists wait for, rarer as time passes, until cancelled."""
+    wait = _TELL_SECONDS
+    while True:
+        await asyncio.sleep(wait)
+        kinds, why = lagging(), trouble()
+        if why is not None:
+            _log.error(why.event, server=server, error=why.error, remedy=why.remedy)
+        elif kinds:
+            _log.warning("still_syncing", lagging=kinds)
+        wait = min(2 * wait, _TELL_SECONDS_AT_MOST)

@@ -46,7 +46,7 @@ from scheduler.logs import Level
 from scheduler.looking import looks
 from scheduler.metrics import Metrics
 from scheduler.options import Options
-from scheduler.reaching import Trouble, trouble_of
+from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.registry import load_registry
 from scheduler.settings import Settings
@@ -66,9 +66,7 @@ _FIGURES_SECONDS: Final = 1.0
 _SHORT_PATIENCE: Final = 0.001
 """Patience with lists where the flag says to have none; zero would wait for ever."""
 _SYNC_LOOK_SECONDS: Final = 1.0
-"""Between two looks for the lists without which nothing begins; also until it is first said why they lack."""
-_SYNC_TELL_SECONDS: Final = 30.0
-"""Between two such words at most."""
+"""Between two looks for the lists without which nothing begins."""
 
 _log = structlog.get_logger(__name__)
 
@@ -169,7 +167,8 @@ class _Process:
     async def _sync(self) -> bool:
         """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
         patience = self._options.resource_sync_timeout
-        telling = asyncio.create_task(self._tell_why_unsynced())
+        server = self._client.cluster.described
+        telling = asyncio.create_task(tell_why_unsynced(server, lagging=self._cache.lagging, trouble=self._trouble))
         starting = asyncio.create_task(self._cache.start(patience_seconds=patience or _SHORT_PATIENCE))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -185,19 +184,6 @@ class _Process:
             return False
         _log.info("synced", lagging=self._cache.lagging())
         return True
-
-    async def _tell_why_unsynced(self) -> None:
-        """Say now and then what the first lists wait for, rarer as time passes."""
-        wait = _SYNC_LOOK_SECONDS
-        while True:
-            await asyncio.sleep(wait)
-            lagging, trouble = self._cache.lagging(), self._trouble()
-            if trouble is not None:
-                server = self._client.cluster.described
-                _log.error(trouble.event, server=server, error=trouble.error, remedy=trouble.remedy)
-            elif lagging:
-                _log.warning("still_syncing", lagging=lagging)
-            wait = min(2 * wait, _SYNC_TELL_SECONDS)
 
     def _trouble(self) -> Trouble | None:
         return trouble_of(reflector.trouble for reflector in self._cache.reflectors.values())

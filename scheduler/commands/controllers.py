@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-import uvloop
-
-from scheduler.commands.scheduler import flag_lines, wrapped
+from scheduler.commands.processes import flag_lines, run_process, wrapped
 from scheduler.controllers.options import WITHOUT_EFFECT, Options, parse_options
 from scheduler.controllers.serve import serve
 from scheduler.controllers.table import CONTROLLERS
 from scheduler.flags import flags_of
-from scheduler.logs import start_logging
-from scheduler.process_options import DEBUG_VERBOSITY
-from scheduler.version import version_line
 
 __all__ = ["help_text", "main"]
 
@@ -22,16 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     Raises:
         ConfigError: With every fault of the command line, or what keeps them from starting.
     """
-    if {"-h", "--help"} & set(arguments):
-        print(help_text())  # noqa: T201 - what was asked for
-        return 0
-    parsed = parse_options(arguments)
-    options = parsed.options
-    if options.version:
-        print(version_line())  # noqa: T201 - as above
-        return 0
-    level = start_logging("json" if options.log_format == "json" else "console", debug=options.v >= DEBUG_VERBOSITY)
-    return uvloop.run(serve(options, level, warnings=parsed.warnings))
+    return run_process(arguments, parse=parse_options, serve=serve, help_text=help_text)
 
 
 def help_text() -> str:

@@ -16,9 +16,9 @@ from scheduler.controllers.table import chosen
 from scheduler.features import read_gates
 from scheduler.flags import FlagKind, flag
 from scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
-from scheduler.process_options import ProcessOptions, process_faults, process_warnings
+from scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
-__all__ = ["WITHOUT_EFFECT", "Options", "ParsedOptions", "parse_options"]
+__all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 
 _DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fields(AdmissionOptions)}
 
@@ -139,14 +139,6 @@ class Options(ProcessOptions):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedOptions:
-    """Options, and what an operator should know about them."""
-
-    options: Options
-    warnings: tuple[str, ...]
-
-
 _LOGGING_AND_RATE: Final = (
     "kube-api-qps",
     "kube-api-burst",
@@ -171,7 +163,7 @@ WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
 """Flags of Volcano that are accepted, by name, and why they change nothing."""
 
 
-def parse_options(arguments: Sequence[str]) -> ParsedOptions:
+def parse_options(arguments: Sequence[str]) -> ParsedOptions[Options]:
     """Read flags.
 
     Raises:

@@ -29,7 +29,7 @@ from scheduler.controllers.table import CONTROLLERS
 from scheduler.health import Endpoints, Inside
 from scheduler.leadership import LeadershipLostError, lead, lease_options
 from scheduler.logs import Level
-from scheduler.reaching import trouble_of
+from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.version import own_version
 
 __all__ = ["COMPONENT", "serve"]
@@ -40,9 +40,6 @@ COMPONENT: Final = "vc-controller-manager"
 
 _LAST_SECONDS: Final = 15.0
 """Time that reconciliations have to come to their end; a kubelet kills after thirty seconds."""
-_TELL_SECONDS: Final = 1.0
-_TELL_SECONDS_AT_MOST: Final = 30.0
-"""Between two words about first lists that do not come."""
 
 _log = structlog.get_logger(__name__)
 
@@ -130,7 +127,8 @@ class _Process:
 
     async def _sync(self) -> bool:
         """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
-        telling = asyncio.create_task(self._tell_why_unsynced())
+        server = self._client.cluster.described
+        telling = asyncio.create_task(tell_why_unsynced(server, lagging=self._operator.lagging, trouble=self._trouble))
         ends = [asyncio.create_task(self._operator.synced()), asyncio.create_task(self._stopping.wait())]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -142,18 +140,8 @@ class _Process:
         _log.info("synced", lagging=self._operator.lagging())
         return not self._stopping.is_set()
 
-    async def _tell_why_unsynced(self) -> None:
-        """Say now and then what the first lists wait for, rarer as time passes."""
-        wait = _TELL_SECONDS
-        while True:
-            await asyncio.sleep(wait)
-            trouble = trouble_of(self._operator.troubles())
-            if trouble is not None:
-                server = self._client.cluster.described
-                _log.error(trouble.event, server=server, error=trouble.error, remedy=trouble.remedy)
-            else:
-                _log.warning("still_syncing", lagging=self._operator.lagging())
-            wait = min(2 * wait, _TELL_SECONDS_AT_MOST)
+    def _trouble(self) -> Trouble | None:
+        return trouble_of(self._operator.troubles())
 
     async def _work(self) -> None:
         """Do a leader's work until told to end, and let what has begun come to its end."""
@@ -184,7 +172,7 @@ class _Process:
         lagging = self._operator.lagging()
         if self._is_synced or not lagging:
             return None
-        trouble = trouble_of(self._operator.troubles())
+        trouble = self._trouble()
         why = f" ({trouble.event} at {self._client.cluster.described}: {trouble.error})" if trouble else ""
         return f"no list yet of {', '.join(lagging)}{why}"
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from scheduler.commands.scheduler import shown_default
+from scheduler.commands.processes import shown_default
 from scheduler.controllers.options import WITHOUT_EFFECT, Options
 from scheduler.controllers.table import CONTROLLERS, NOT_HERE
 from scheduler.flags import flags_of

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from scheduler.commands.scheduler import shown_default
+from scheduler.commands.processes import shown_default
 from scheduler.features import GATES
 from scheduler.flags import flags_of
 from scheduler.options import WITHOUT_EFFECT, Options
