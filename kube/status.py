@@ -8,7 +8,7 @@ the object's UID as a precondition.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
@@ -25,8 +25,9 @@ from model.wire import Condition, ObjectMeta, Pod, PodGroup, PodGroupStatus, Que
 
 __all__ = ["StatusWriter"]
 
-_REMEMBERED: Final = 20_000
-"""Wishes remembered until their echo comes; a forgotten one costs a write that changes nothing."""
+_ECHO: Final = 30.0
+"""Seconds that a written wish is remembered for, so that it is not written again before its echo comes; one forgotten
+too early costs a write that changes nothing."""
 _LONGEST_COURTESY: Final = 1.0
 """Seconds that a write waits for binds at most."""
 _DROPPED: Final = frozenset({404, 409})
@@ -52,6 +53,16 @@ class _Write:
     @property
     def key(self) -> tuple[str, str]:
         return self.resource.plural, self.metadata.uid
+
+
+class _Written(NamedTuple):
+    """A wish that the server took."""
+
+    version: str
+    """Of the object as it was seen."""
+    wish: object
+    when: float
+    """By the clock that never jumps."""
 
 
 class StatusWriter:
@@ -86,7 +97,8 @@ class StatusWriter:
         self._clock = clock or SystemClock()
         self._pending: dict[tuple[str, str], _Write] = {}
         self._under_way = 0
-        self._written: dict[tuple[str, str], tuple[str, object]] = {}
+        self._written: dict[tuple[str, str], _Written] = {}
+        """Oldest first."""
         self._changed = asyncio.Condition()
         self._wake = asyncio.Event()
         self._backoff = Backoff()
@@ -196,8 +208,9 @@ class StatusWriter:
             # The cluster says already what we wish: an older, different wish must not be written any more.
             self._pending.pop(write.key, None)
             return False
-        if self._written.get(write.key) == (write.metadata.resource_version, write.wish):
-            return False  # written, and the echo is not here yet
+        written = self._written.get(write.key)
+        if written is not None and (written.version, written.wish) == (write.metadata.resource_version, write.wish):
+            return False  # the echo is not here yet
         waiting = self._pending.get(write.key)
         self._pending[write.key] = write if waiting is None else replace(write, since=waiting.since)
         self._wake.set()
@@ -244,9 +257,15 @@ class StatusWriter:
             return
         self._backoff.reset()
         STATUS_WRITES.labels(plural, "written").inc()
-        while len(self._written) >= _REMEMBERED:
+        self._remember(write)
+
+    def _remember(self, write: _Write) -> None:
+        """Note what was written, and forget what was long ago: most of it of objects that are gone."""
+        now = self._clock.monotonic()
+        self._written.pop(write.key, None)
+        self._written[write.key] = _Written(write.metadata.resource_version, write.wish, now)
+        while next(iter(self._written.values())).when < now - _ECHO:
             del self._written[next(iter(self._written))]
-        self._written[write.key] = (write.metadata.resource_version, write.wish)
 
     async def _send(self, write: _Write) -> None:
         resource, metadata = write.resource, write.metadata
