@@ -1,0 +1,367 @@
+"""What a restart and a change of leader cost: `python -m benchmarks.takeover [emulator] [realserver] [--rounds N]`.
+
+A cluster of 5,000 nodes and 20,000 pods that run. Three questions, each asked some times over:
+
+- start: a scheduler is started while a gang waits and the lease is free. From the start of the process to the first bind
+  that a watch shows; where the time went, read from its log, and its processor time until then.
+- told to end: of two schedulers the leader gets SIGTERM, and when it is gone a gang arrives. From the signal to the first
+  bind of the other.
+- killed: the same with SIGKILL. Nobody releases the lease, so its duration bounds the answer from below.
+
+Prints a Markdown row for each server and question: median, and the range in brackets.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+import uvloop
+
+from benchmarks import clusters
+from benchmarks.cycles import DEFAULT
+from benchmarks.endtoend import cpu_seconds
+from benchmarks.results import describe_machine, speed_now
+from kube.client import Client, MediaType
+from kube.configuration import ClusterOptions, connect
+from kube.resources import NODES, POD_GROUPS, PODS, QUEUES
+from model.wire import Pod
+from scheduler.data import custom_resource_definitions
+from tests.e2e.controlplane import ControlPlane
+from tests.e2e.emulatorprocess import running_emulator
+
+SERVERS = ("emulator", "realserver")
+PODS_A_GANG = 100
+ARRIVING = 4
+"""Pods of a gang that arrives."""
+CONNECTIONS = 32
+WAIT_SECONDS = 600.0
+LEASE = (15.0, 10.0, 2.0)
+"""Duration, renew deadline and retry period of the lease, seconds: the defaults, and the chart's."""
+ARRIVAL = "bench.pyroclast/arrival"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FLAGS = (
+    "--enable-priority-and-fairness=false",
+    "--max-requests-inflight=3000",
+    "--max-mutating-requests-inflight=3000",
+)
+
+Object = dict[str, Any]
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: Pod
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    resource_version: str
+
+
+class _List(msgspec.Struct):
+    metadata: _Version
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start, seconds."""
+
+    loaded: float
+    """Until its first word: interpreter and imports."""
+    listed: float
+    """From there until all lists are in its books."""
+    elected: float
+    """From there until it leads."""
+    decided: float
+    """From there until the first bind was seen: the first queues, a snapshot, a cycle, a bind."""
+    total: float
+    processor: float
+    """Of user and system together, until the first bind."""
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """A scheduler's process."""
+
+    process: asyncio.subprocess.Process
+    log: Path
+    began: float = field(default_factory=time.time)
+
+    def said_at(self, event: str) -> float | None:
+        """Read from its log when it first said something, seconds since 1970."""
+        for line in self.log.read_bytes().splitlines():
+            entry = json.loads(line)
+            if entry["event"] == event:
+                return datetime.fromisoformat(entry["timestamp"]).timestamp()
+        return None
+
+    async def says(self, event: str) -> None:
+        """Wait until it has said something."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while self.said_at(event) is None:  # noqa: ASYNC110  # a file, which tells nobody
+                if self.process.returncode is not None:
+                    raise RuntimeError(f"it ended:\n{self.log.read_text()[-2000:]}")
+                await asyncio.sleep(0.05)
+
+    async def end(self, number: signal.Signals) -> None:
+        """End it, and wait until it is gone."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+            await self.process.wait()
+
+
+class Ground:
+    """A cluster, seen by the one who measures."""
+
+    def __init__(self, client: Client, kubeconfig: Path, folder: Path) -> None:
+        """Take what runs."""
+        self._client, self._kubeconfig, self._folder = client, kubeconfig, folder
+        self._settings = folder / "scheduler.yaml"
+        self._settings.write_text(DEFAULT)
+        self._numbers = count()
+
+    async def prepare(self, nodes: int, pods: int) -> None:
+        """Make definitions, queues, nodes, and gangs of which every pod runs."""
+        await self._create((DEFINITIONS, each) for each in custom_resource_definitions())
+        await self._create([("/api/v1/namespaces", {"metadata": {"name": clusters.NAMESPACE}})])
+        for resource in (QUEUES, POD_GROUPS):
+            await self._served(resource.collection())
+        await self._create((QUEUES.collection(), each) for each in clusters.queues())
+        made = list(clusters.nodes(nodes))
+        await self._create((NODES.collection(), each) for each in made)
+        names = [each["metadata"]["name"] for each in made]
+        gangs = [
+            clusters.gang(
+                f"old-{number}", f"queue-{number % 4 + 1}", members=PODS_A_GANG, second=number, phase="Running",
+                nodes_of=[names[(number * PODS_A_GANG + member) % nodes] for member in range(PODS_A_GANG)],
+            )
+            for number in range(pods // PODS_A_GANG)
+        ]  # fmt: skip
+        objects = [each for gang in gangs for each in gang]
+        await self._create((_collection(each), each) for each in objects)
+        # a pod's status is not taken when it is made
+        running = [each["metadata"]["name"] for each in objects if each["kind"] == "Pod"]
+        await self._patch((f"{PODS.path(clusters.NAMESPACE, name)}/status", _running()) for name in running)
+
+    @asynccontextmanager
+    async def scheduler(self) -> AsyncIterator[Scheduler]:
+        """Run a scheduler for the length of a block."""
+        duration, deadline, retry = LEASE
+        log = self._folder / f"scheduler-{next(self._numbers)}.log"
+        with log.open("wb") as output:
+            began = time.time()
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
+                f"--scheduler-conf={self._settings}",
+                f"--leader-elect-resource-namespace={clusters.NAMESPACE}",
+                f"--leader-elect-lease-duration={duration}s",
+                f"--leader-elect-renew-deadline={deadline}s",
+                f"--leader-elect-retry-period={retry}s",
+                stdout=output,
+                stderr=output,
+            )
+        running = Scheduler(process, log, began)
+        try:
+            yield running
+        finally:
+            await running.end(signal.SIGTERM)
+
+    async def arrive(self) -> str:
+        """Make a gang; return the value of its label."""
+        name = f"arrival-{next(self._numbers)}"
+        gang = clusters.gang(name, "queue-1", members=ARRIVING, second=0, labels={ARRIVAL: name})
+        await self._create((_collection(each), each) for each in gang)
+        return name
+
+    async def bound(self, arrival: str) -> float:
+        """Wait until the first pod of a gang is seen bound; return when it was."""
+        path, only = PODS.collection(clusters.NAMESPACE), {"labelSelector": f"{ARRIVAL}={arrival}"}
+        listed = msgspec.json.decode(await self._client.request("GET", path, params=only), type=_List)
+        watch = {**only, "watch": "1", "resourceVersion": listed.metadata.resource_version}
+        decode = msgspec.json.Decoder(_Event).decode
+        async with self._client.stream(path, params=watch, silence_seconds=WAIT_SECONDS) as lines:
+            while not decode(await lines.readline()).object.spec.node_name:
+                pass
+        return time.time()
+
+    async def _served(self, path: str) -> None:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                try:
+                    await self._client.request("GET", path, params={"limit": "1"})
+                except Exception:  # noqa: BLE001  # until the definition is established, whatever it says
+                    await asyncio.sleep(0.1)
+                else:
+                    return
+
+    async def _create(self, objects: Iterable[tuple[str, Object]]) -> None:
+        def bare(each: Object) -> Object:
+            return {**each, "metadata": {name: value for name, value in each["metadata"].items() if name != "uid"}}
+
+        await self._send("POST", ((path, bare(each)) for path, each in objects))
+
+    async def _patch(self, changes: Iterable[tuple[str, Object]]) -> None:
+        await self._send("PATCH", changes, media_type=MediaType.MERGE_PATCH)
+
+    async def _send(self, method: str, bodies: Iterable[tuple[str, Object]], **options: Any) -> None:
+        waiting = iter(bodies)
+
+        async def work() -> None:
+            for path, body in waiting:
+                await self._client.request(
+                    method, path, body=msgspec.json.encode(body), timeout=WAIT_SECONDS, **options
+                )
+
+        await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
+
+
+def _collection(each: Object) -> str:
+    return (POD_GROUPS if each["kind"] == "PodGroup" else PODS).collection(clusters.NAMESPACE)
+
+
+def _running() -> Object:
+    """The status of a pod that runs, as long as a kubelet writes it."""
+    moment = clusters.moment(0)
+    conditions = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    return {
+        "status": {
+            "phase": "Running",
+            "startTime": moment,
+            "hostIP": "10.0.0.1",
+            "podIP": "10.1.0.1",
+            "qosClass": "Burstable",
+            "conditions": [
+                {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": moment}
+                for kind in conditions
+            ],
+            "containerStatuses": [
+                {
+                    "name": "main",
+                    "ready": True,
+                    "started": True,
+                    "restartCount": 0,
+                    "image": "registry/app:1",
+                    "imageID": "registry/app@sha256:" + "0" * 64,
+                    "containerID": "containerd://" + "0" * 64,
+                    "state": {"running": {"startedAt": moment}},
+                }
+            ],
+        }
+    }
+
+
+async def start(ground: Ground) -> Start:
+    """Start a scheduler that finds a gang waiting."""
+    arrival = await ground.arrive()
+    watching = asyncio.create_task(ground.bound(arrival))
+    async with ground.scheduler() as scheduler:
+        ended = await asyncio.wait_for(watching, WAIT_SECONDS)
+        processor = cpu_seconds(scheduler.process.pid)
+        moments = [scheduler.began]
+        for event in ("starting", "synced", "leadership_won"):
+            await scheduler.says(event)
+            moments.append(scheduler.said_at(event) or 0.0)
+        parts = [later - earlier for earlier, later in zip(moments, [*moments[1:], ended], strict=True)]
+        return Start(*parts, total=ended - scheduler.began, processor=processor)
+
+
+async def changes(ground: Ground, number: signal.Signals, rounds: int) -> list[float]:
+    """End leaders, one after the other; return how long each time nobody bound."""
+    found = []
+    async with AsyncExitStack() as stack:
+        leader = await stack.enter_async_context(ground.scheduler())
+        await leader.says("leadership_won")
+        for _ in range(rounds):
+            standby = await stack.enter_async_context(ground.scheduler())
+            await standby.says("leader_seen")
+            await asyncio.sleep(LEASE[2])  # so that what comes of its start is behind it
+            begun = time.time()
+            await leader.end(number)
+            found.append(await ground.bound(await ground.arrive()) - begun)
+            leader = standby
+    return found
+
+
+@contextmanager
+def serving(kind: str, folder: Path) -> Iterator[Path]:
+    """Run an API server for the length of a block; give its kubeconfig."""
+    if kind == "emulator":
+        with running_emulator(folder) as (_, kubeconfig):
+            yield kubeconfig
+    else:
+        with ControlPlane(folder, flags=FLAGS) as plane:
+            yield plane.kubeconfig
+
+
+async def measure(kind: str, nodes: int, pods: int, rounds: int) -> list[str]:
+    """Ask one server all three questions; return its rows."""
+    with tempfile.TemporaryDirectory() as name, serving(kind, Path(name)) as kubeconfig:
+        cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
+        async with Client(cluster, component="benchmark", timeout=WAIT_SECONDS) as client:
+            ground = Ground(client, kubeconfig, Path(name))
+            await ground.prepare(nodes, pods)
+            starts = [await start(ground) for _ in range(rounds)]
+            told = await changes(ground, signal.SIGTERM, rounds)
+            killed = await changes(ground, signal.SIGKILL, rounds)
+    return rows(kind, f"{nodes:,} nodes, {pods:,} pods", starts, {"SIGTERM": told, "SIGKILL": killed})
+
+
+def rows(kind: str, size: str, starts: list[Start], found: Mapping[str, list[float]]) -> list[str]:
+    """Write what was found as rows of a table."""
+    parts = ", ".join(
+        f"{name} {statistics.median(getattr(each, part) for each in starts):.2f}"
+        for part, name in (
+            ("loaded", "imports"), ("listed", "lists"), ("elected", "lease"), ("decided", "first cycle and bind"),
+        )
+    )  # fmt: skip
+    processor = statistics.median(each.processor for each in starts)
+    first = f"{spread(each.total for each in starts)} s: {parts}; processor time {processor:.2f} s"
+    return [
+        f"| start to first bind | {kind}, {size} | {first} |",
+        *(
+            f"| {name} of the leader to the other's first bind | {kind}, {size} | {spread(each)} s |"
+            for name, each in found.items()
+        ),
+    ]
+
+
+def spread(values: Iterable[float]) -> str:
+    """Write the median of some values, and their range."""
+    ordered = sorted(values)
+    return f"{statistics.median(ordered):.2f} ({ordered[0]:.2f} to {ordered[-1]:.2f})"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.takeover", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("servers", nargs="*", choices=[*SERVERS, []], help="which; both where none is given")
+    parser.add_argument("--nodes", type=int, default=5000, help="nodes (default: %(default)s)")
+    parser.add_argument("--pods", type=int, default=20_000, help="pods that run (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each is asked (default: %(default)s)")
+    given = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    print(f"{describe_machine()}, plain loop {speed_now():.0f} M additions/s", "| what | where | seconds |", sep="\n\n")
+    print("|---|---|---|")
+    for kind in given.servers or SERVERS:
+        for row in uvloop.run(measure(kind, given.nodes, given.pods, given.rounds)):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
