@@ -196,14 +196,10 @@ def unready_columns(table: JobTable) -> BoolArray:
 
 def refuse_gang(session: Session, job: SessionJob) -> None:
     """Tell a job that its minimum cannot run, and why."""
-    placed = sum(
-        (place := job.last_places.get(task.id)) is not None and place.status in ALLOCATED_STATUSES
-        for task in job.in_status(TaskStatus.PENDING)
-    )
-    lacking = job.min_available - placed - job.ready_count
+    lacking, members = lacking_members(job), max(len(job.tasks), job.min_available)
     invalid = shortage_of_tasks(job)
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
-    message = f"{lacking}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+    message = f"{lacking}/{members} tasks in gang unschedulable: {job_message(job)}"
     if is_broken(job):
         message += f"; the gang is broken and holds {held_in_words(session, job)} that does no work"
     session.set_condition(job, condition(session, "Unschedulable", reason, message))
@@ -212,6 +208,18 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     job.verdict = Refusal(plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable)
     session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
     session.sample("unschedule_task_count", lacking, job_id=job.job.name)
+
+
+def lacking_members(job: SessionJob) -> int:
+    """Count the members that the minimum lacks: those beyond it are no matter, and those not made yet lack too.
+
+    Where enough found places and the minimum of a role or sub-group is missed all the same, these are the ones without.
+    """
+    waiting = list(job.in_status(TaskStatus.PENDING))
+    places = (job.last_places.get(task.id) for task in waiting)
+    placed = sum(place is not None and place.status in ALLOCATED_STATUSES for place in places)
+    missing = job.min_available - placed - job.ready_count
+    return missing if missing > 0 else max(len(waiting) - placed, 1)
 
 
 def held_in_words(session: Session, job: SessionJob) -> str:

@@ -358,6 +358,26 @@ def test_a_gang_that_does_not_fit_hears_how_many_lack_and_why() -> None:
     assert there.samples("job_retry_counts") == {"job": 1}
 
 
+def test_members_that_are_not_made_yet_lack_too() -> None:
+    """One pod of a gang of three is there: three of three lack, not three of one."""
+    there = acted(world(pod("p"), minimum=3))
+    there.close()
+    (condition,) = there.session.conditions[there.job("job").id]
+
+    assert condition.message.startswith("3/3 tasks in gang unschedulable: ")
+
+
+def test_where_a_role_has_no_place_those_without_one_lack() -> None:
+    """Both workers fit, which is enough for the minimum of two, but not for the role of the ps, which does not."""
+    members = [*(member(f"w{index}", "worker") for index in range(2)), member("z", "ps", cpu="10")]
+    there = acted(world(*members, minimum=2, min_task_member={"ps": 1, "worker": 1}))
+    there.close()
+    (condition,) = there.session.conditions[there.job("job").id]
+
+    assert bound(there) == {}
+    assert condition.message.startswith("1/3 tasks in gang unschedulable: ")
+
+
 def test_a_gang_that_runs_is_scheduled() -> None:
     """With the reason that Volcano writes."""
     there = acted(world(pod("p"), pod("q"), minimum=2))
