@@ -1,0 +1,35 @@
+"""A score that fails costs no pod its place: neither one that asks for room nor one that asks for nothing."""
+
+from typing import Any, ClassVar
+
+from framework import points
+from pyroclast import Session
+from pyroclast.testing import Scenario
+
+
+class Broken:
+    """A plugin whose only score fails."""
+
+    name: ClassVar[str] = "broken"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register it."""
+        session.register(points.NODE_ORDER, self.name, self.score)
+
+    def score(self, *_: Any) -> float:
+        """Fail."""
+        raise RuntimeError("broken")
+
+
+def test_pods_are_placed_without_the_score() -> None:
+    """By allocate and by backfill; the plugin is named."""
+    outcome = (
+        Scenario()
+        .node("n")
+        .job("heavy")
+        .job("light", cpu=None)
+        .run("enqueue", "allocate", "backfill", plugins=(("gang", "predicates", Broken()),))
+    )
+
+    assert outcome.bindings == {"heavy-0": "n", "light-0": "n"}
+    assert outcome.failed_plugins == ["broken"]
