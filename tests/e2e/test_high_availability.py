@@ -1,13 +1,16 @@
 """Two schedulers and what may befall them, with work arriving all the time: nothing is lost, nothing bound twice."""
 
+import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +18,13 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 from tests.e2e.rawhttp import Client
+from tests.e2e.wallclock import WallClock
 from tests.e2e.wire import wire_to
 
 NAME = "available"
+LEASE_SECONDS = 3.0
 LEASE = (
-    "--leader-elect-lease-duration=3s",
+    f"--leader-elect-lease-duration={LEASE_SECONDS}s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=300ms",
     f"--leader-elect-resource-namespace={NAME}",
@@ -74,10 +79,23 @@ def arriving(ground: Ground) -> Iterator[Arrivals]:
 
 
 @contextmanager
-def daemon_on(ground: Ground, cluster: Cluster, folder: Path) -> Iterator[Daemon]:
+def daemon_on(
+    ground: Ground, cluster: Cluster, folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[Daemon]:
     """Run one of the two, on the cluster as it sees it."""
-    with replace(ground, cluster=cluster).daemon(folder, *LEASE, is_alone=False) as daemon:
+    with replace(ground, cluster=cluster).daemon(folder, *LEASE, environment=environment, is_alone=False) as daemon:
         yield daemon
+
+
+def lease(ground: Ground) -> dict[str, Any]:
+    """Return what the lease says."""
+    found: dict[str, Any] = json.loads(ground.kubectl("get", "lease", "volcano", "-o", "json"))["spec"]
+    return found
+
+
+def renewed_ago(ground: Ground) -> float:
+    """Return how long ago the lease was renewed, seconds, as its holder dates it."""
+    return time.time() - datetime.fromisoformat(lease(ground)["renewTime"]).timestamp()
 
 
 def all_run(ground: Ground, names: list[str]) -> bool:
@@ -153,6 +171,36 @@ def test_a_server_that_is_away_for_longer_than_a_lease_finds_fresh_processes(gro
         second.wait_for(lambda: all_run(ground, ["before", "after"]))
         assert_bound_once(ground, ["before", "after"])
         assert second.get_json("/debug/audit") == {"differences": []}
+
+
+@pytest.mark.parametrize("ahead", [3600.0, -3600.0])
+def test_a_leader_whose_wall_clock_jumps_leads_on_and_hands_over(ground: Ground, tmp_path: Path, ahead: float) -> None:
+    """By an hour, either way: no other takes the lease, for longer than it lasts; at the end it passes on as ever."""
+    clock = WallClock(tmp_path / "clock")
+    with ExitStack() as stack:
+        leader = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path, clock.environment))
+        leader.wait_for(lambda: leader.metric("pyroclast_leader") == 1)
+        standby = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
+        before = lease(ground)
+        with arriving(ground) as arrivals:
+            standby.wait_for(lambda: len(arrivals.names) >= 2)
+            clock.jump_to(ahead)
+            jumped = time.monotonic()
+            leader.wait_for(lambda: abs(renewed_ago(ground) + ahead) < 60.0)
+            leader.wait_for(lambda: time.monotonic() > jumped + 2 * LEASE_SECONDS)
+            arrived = list(arrivals.names)
+            leader.wait_for(lambda: all_run(ground, arrived))
+            assert standby.metric("pyroclast_leader") == 0
+            assert lease(ground)["leaseTransitions"] == before["leaseTransitions"]
+            assert leader.get_json("/debug/audit") == {"differences": []}
+
+            leader.signal(signal.SIGTERM)
+            assert leader.process.exit_status() == 0
+            standby.wait_for(lambda: standby.metric("pyroclast_leader") == 1)
+
+        standby.wait_for(lambda: all_run(ground, arrivals.names))
+        assert_bound_once(ground, arrivals.names)
+        assert standby.get_json("/debug/audit") == {"differences": []}
 
 
 def test_kills_one_after_the_other_lose_nothing(ground: Ground, tmp_path: Path) -> None:
