@@ -2,10 +2,10 @@
 
 A cluster of 5,000 nodes and 20,000 pods that run. Three questions, each asked some times over:
 
-- start: a scheduler is started while a gang waits and the lease is free. From the start of the process to the first bind
-  that a watch shows; where the time went, read from its log, and its processor time until then.
-- told to end: of two schedulers the leader gets SIGTERM, and when it is gone a gang arrives. From the signal to the first
-  bind of the other.
+- start: a scheduler is started while a gang waits and the lease is free. From the start of the process to the first
+  bind that a watch shows; where the time went, read from its log, and its processor time until then.
+- told to end: of two schedulers the leader gets SIGTERM, and when it is gone a gang arrives. From the signal to the
+  first bind of the other.
 - killed: the same with SIGKILL. Nobody releases the lease, so its duration bounds the answer from below.
 
 Prints a Markdown row for each server and question: median, and the range in brackets.
@@ -112,7 +112,7 @@ class Scheduler:
     async def says(self, event: str) -> None:
         """Wait until it has said something."""
         async with asyncio.timeout(WAIT_SECONDS):
-            while self.said_at(event) is None:  # noqa: ASYNC110  # a file, which tells nobody
+            while self.said_at(event) is None:  # it stands in a file, which tells nobody
                 if self.process.returncode is not None:
                     raise RuntimeError(f"it ended:\n{self.log.read_text()[-2000:]}")
                 await asyncio.sleep(0.05)
@@ -350,7 +350,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.takeover", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("servers", nargs="*", choices=[*SERVERS, []], help="which; both where none is given")
+    parser.add_argument("servers", nargs="*", choices=SERVERS, default=SERVERS, help="which; both where none is given")
     parser.add_argument("--nodes", type=int, default=5000, help="nodes (default: %(default)s)")
     parser.add_argument("--pods", type=int, default=20_000, help="pods that run (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that each is asked (default: %(default)s)")
@@ -358,7 +358,7 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     print(f"{describe_machine()}, plain loop {speed_now():.0f} M additions/s", "| what | where | seconds |", sep="\n\n")
     print("|---|---|---|")
-    for kind in given.servers or SERVERS:
+    for kind in given.servers:
         for row in uvloop.run(measure(kind, given.nodes, given.pods, given.rounds)):
             print(row, flush=True)
 
