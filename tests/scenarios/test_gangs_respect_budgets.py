@@ -19,7 +19,7 @@ BUDGET = {
 
 
 def batch() -> Iterator[dict[str, Any]]:
-    """Four pods that fill the node, scheduled a minute ago, that cool down for an hour, with their group."""
+    """Four pods that fill the node, scheduled a minute ago, that cool down for an hour."""
     metadata = {
         "namespace": "default",
         "labels": {"app": "batch", "volcano.sh/cooldown-time": "1h"},

@@ -13,7 +13,7 @@ def test_it_is_admitted_then_runs() -> None:
     )
 
     assert outcome.bindings == {"free-0": "n", "free-1": "n"}
-    assert [each.report.phases["default/free"] for each in outcome.rounds] == ["Inqueue", "Running", "Running"]
+    assert [list(each.report.phases.values()) for each in outcome.rounds] == [["Inqueue"], ["Running"], ["Running"]]
 
 
 def test_it_is_completed_when_its_pods_have_finished() -> None:
