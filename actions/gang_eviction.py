@@ -59,11 +59,13 @@ def planner_of(
 ) -> GangPlanner:
     """Return what finds plans for gangs by an action's rule."""
 
-    def ask(task: Task, candidates: Sequence[Task], *, first_tier: bool = False) -> list[Task]:
+    def ask(
+        task: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = (), first_tier: bool = False
+    ) -> list[Task]:
         job = session.job_of(task)
         assert job is not None, "a task to be placed has a job"
         context = GangEviction(job=job, is_reclaim=is_reclaim)
-        return session.evictable(context, task, candidates, first_tier=first_tier)
+        return session.evictable(context, task, candidates, gang=gang, first_tier=first_tier)
 
     return GangPlanner(
         session,

@@ -355,13 +355,17 @@ class JobQuestions(NodeQuestions):
         """Tell whether the first of many candidates can be asked about alone; see `register`."""
         return all(each.in_turn for each in self.functions(point))
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return which candidates may give way to a task of their own queue."""
-        return self._victims(points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor)
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
+        """Return which candidates may give way to a task of their own queue; `gang` names all that would go with them."""
+        return self._victims(
+            points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor, gang=gang
+        )
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return which candidates may give way to a task of another queue."""
-        return self._victims(points.RECLAIMABLE, reclaimer, candidates, between_queues=True, subject=reclaimer)
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
+        """Return which candidates may give way to a task of another queue; `gang` as above."""
+        return self._victims(
+            points.RECLAIMABLE, reclaimer, candidates, between_queues=True, subject=reclaimer, gang=gang
+        )
 
     def not_won(
         self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
@@ -380,7 +384,13 @@ class JobQuestions(NodeQuestions):
         return ([task for task in candidates if task.id not in refused] if refused else candidates), refused
 
     def evictable(
-        self, context: Any, beneficiary: Task, candidates: Sequence[Task], *, first_tier: bool = False
+        self,
+        context: Any,
+        beneficiary: Task,
+        candidates: Sequence[Task],
+        *,
+        gang: Sequence[Task] = (),
+        first_tier: bool = False,
     ) -> list[Task]:
         """Return which candidates may give way to a whole gang.
 
@@ -388,6 +398,7 @@ class JobQuestions(NodeQuestions):
             context: A `framework.evicting.GangEviction`.
             beneficiary: A task of the gang.
             candidates: First to go first.
+            gang: Of a gang that would go whole, all its tasks; else nobody.
             first_tier: Whether to ask the first tier with an answer alone.
         """
         return self._victims(
@@ -396,6 +407,7 @@ class JobQuestions(NodeQuestions):
             candidates,
             between_queues=context.is_reclaim,
             subject=context,
+            gang=gang,
             first_tier=first_tier,
         )
 
@@ -425,13 +437,14 @@ class JobQuestions(NodeQuestions):
         *,
         between_queues: bool,
         subject: Any,
+        gang: Sequence[Task] = (),
         first_tier: bool = False,
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
         victims, vetoes = choose_victims(
             self.tiers(point)[: 1 if first_tier else None],
             candidates,
-            lambda function: function(subject, candidates),
+            lambda each: each.function(subject, gang if gang and each.together else candidates),
             failed=self.note_failure,
         )
         for victim, refusal in (won | vetoes).items():

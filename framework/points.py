@@ -168,6 +168,8 @@ class Registered(Generic[F]):
     """Of `TASK_ORDER`: whether keys mean something among tasks of one job alone."""
     in_turn: bool = False
     """Of victim points: whether an answer about a candidate depends on those before it alone."""
+    together: bool = False
+    """Of victim points: whether a gang that goes whole is judged as one; else each member as if it went first."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

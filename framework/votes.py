@@ -76,7 +76,7 @@ def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Re
 
 
 def choose_victims(
-    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Callable[..., Any]], Any], *, failed: Failed
+    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Registered[Any]], Any], *, failed: Failed
 ) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
@@ -87,19 +87,20 @@ def choose_victims(
         The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
     """
     vetoes: dict[TaskId, Refusal] = {}
+    known = {task.id for task in candidates}
     for tier in tiers:
         victims: list[Task] | None = None
         for each in tier:
             refusal: Refusal | None = None
             try:
-                chosen = _permitted(ask(each.function))
+                chosen = _permitted(ask(each))
                 allowed = set() if chosen is None else {task.id for task in chosen}
             except Exception as error:  # noqa: BLE001  # whatever a plugin raises, or answers instead of tasks
                 chosen, allowed, refusal = [], set(), failed(each.plugin, error)
             if chosen is None:
                 continue
             _note_vetoes(vetoes, refusal or _spared_by(each.plugin), candidates, allowed)
-            victims = chosen if victims is None else [task for task in victims if task.id in allowed]
+            victims = [task for task in chosen if task.id in known] if victims is None else [task for task in victims if task.id in allowed]
             if not victims:
                 break
         if victims:

@@ -36,9 +36,9 @@ class Pdb:
             return within_budgets(candidates, budgets, spent.by_budget), Vote.PERMIT
 
         session.register_ledger(self.name, spent)
-        session.register(points.PREEMPTABLE, self.name, spare, alike=True)
-        session.register(points.RECLAIMABLE, self.name, spare, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare, alike=True)
+        session.register(points.PREEMPTABLE, self.name, spare, alike=True, together=True)
+        session.register(points.RECLAIMABLE, self.name, spare, alike=True, together=True)
+        session.register(points.UNIFIED_EVICTABLE, self.name, spare, alike=True, together=True)
         session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget))
 
 

@@ -339,8 +339,9 @@ class Planner:
         if self._rule.same_queue and job.priority >= attempt.job.priority:
             # among equals shares decide, and they must allow for all that goes: else gangs would drive each other out
             return tuple(gang) if len(self._rule.ask(task, gang)) == len(gang) else None
-        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first
-        return tuple(gang) if all(self._rule.ask(task, [each]) for each in gang) else None
+        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first; but
+        # those who count how many go are told of all of it
+        return tuple(gang) if all(self._rule.ask(task, [each], gang=gang) for each in gang) else None
 
     def evict(self, attempt: Attempt, unit: Unit) -> bool:
         """Evict a unit as part of a plan, or nothing of it."""

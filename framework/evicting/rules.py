@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 from framework.jobs import SessionJob
 from model.tasks import Task, TaskStatus
@@ -18,6 +19,14 @@ class Looks(Enum):
     NAME = "name"
     LEAST_HARM = "least harm"
     """All are tried, and the one is taken whose victims matter least."""
+
+
+class Ask(Protocol):
+    """A question to plugins."""
+
+    def __call__(self, task: Task, candidates: Sequence[Task], /, *, gang: Sequence[Task] = ()) -> list[Task]:
+        """Return which candidates may give way to a task; `gang` names all that would go with them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +49,7 @@ class Rule:
     """Whether victims are of the beneficiary itself."""
     takes_gangs: bool = True
     """Whether gangs may go whole where nobody can be spared."""
-    ask: Callable[[Task, Sequence[Task]], list[Task]]
+    ask: Ask
     """Asks the plugins which of some candidates may give way to a task."""
     ask_first: Callable[[Task, Sequence[Task]], list[Task]] | None = None
     """Asks the first tier alone about the first of many candidates; None where that may change its mind later on."""

@@ -112,3 +112,27 @@ def test_evictions_of_one_cycle_share_a_budget(action: str) -> None:
     outcome = scenario.run("enqueue", "allocate", action, "backfill", plugins=plugins)
 
     assert outcome.evictions == ["v-3"]
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize(("allowed", "evicted"), [(3, []), (4, ["v-3", "v-2", "v-1", "v-0"])])
+def test_a_gang_that_goes_whole_uses_up_a_budget_for_each_member(action: str, allowed: int, evicted: list[str]) -> None:
+    """Four go, or nobody: a budget that lets three go spares all."""
+    # to gangpreempt gang permits everybody, so there it must not stand behind those who spare
+    first, second = ("gang",) * (action == "gangpreempt"), ("gang",) * (action == "preempt")
+    plugins = (("priority", "conformance", "pdb", *first), (*second, "predicates", "nodeorder"))
+    scenario = Scenario().priority_class("low", 1).priority_class("high", 9).node("n1", cpu=4)
+    scenario = scenario.running("v", on=["n1"] * 4, min_available=4, priority=1, priority_class="low", labels=LABELS)
+    scenario = scenario.add(
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "v"},
+            "spec": {"selector": {"matchLabels": LABELS}},
+            "status": {"disruptionsAllowed": allowed},
+        }
+    )
+    outcome = scenario.job("p", priority=9, priority_class="high").run(
+        "enqueue", "allocate", action, "backfill", plugins=plugins
+    )
+
+    assert outcome.evictions == evicted
