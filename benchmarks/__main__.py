@@ -1,59 +1,78 @@
-"""Measure the budgets: `python -m benchmarks [b1 …] [--runs N] [--write-case FILE]`."""
+"""Measure the budgets: `python -m benchmarks [b1 …] [--runs N] [--seed N]`, or write what they are measured on."""
 
 import argparse
-import json
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import costs, cycles, endtoend, evictions, snapshot
+import msgspec
+
+from benchmarks import costs
+from benchmarks.catalogue import BENCHMARKS, INPUTS
+from benchmarks.inputs import write_cases
 from benchmarks.results import Result, describe_machine, draw, speed_now, table
 
-BENCHMARKS = dict(sorted({**cycles.BENCHMARKS, **evictions.BENCHMARKS, "b6": snapshot.b6, "b8": endtoend.b8}.items()))
 RESULTS = Path(__file__).parent / "results"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each in a process of its own, so that none inherits another's memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which: {', '.join(BENCHMARKS)}; all where none is given")
     parser.add_argument("--runs", type=int, default=3, help="cycles to run, of which the median counts")
-    parser.add_argument("--write-case", type=Path, metavar="FILE", help="write the input as a simulate case instead")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="order, ages and names of what is measured; 0: as generated"
+    )
+    parser.add_argument(
+        "--write-case",
+        type=Path,
+        metavar="FILE",
+        help="write the inputs as cases of `pyroclast simulate --batch` instead",
+    )
+    parser.add_argument("--small", action="store_true", help="with --write-case: clusters of the same shape, but small")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    names = arguments.names or list(BENCHMARKS)
-    unknown = sorted(set(names) - set(BENCHMARKS))
-    if unknown:
+    given = parser.parse_args(arguments)
+    names = given.names or list(BENCHMARKS)
+    if unknown := sorted(set(names) - set(BENCHMARKS)):
         parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}")
-    if arguments.write_case:
-        if names[0] not in cycles.INPUTS:
-            parser.error(f"only {', '.join(cycles.INPUTS)} can be written as a case")
-        cycles.input_of(names[0], arguments.write_case)
-    elif arguments.alone:
-        before = speed_now()
-        measured = BENCHMARKS[names[0]](arguments.runs)
-        print(json.dumps(asdict(replace(measured, speed=(before + speed_now()) / 2))))
+    if given.write_case:
+        inputs = {name: each for name, each in INPUTS.items() if name.partition("-")[0] in names}
+        if not inputs:
+            parser.error(f"{', '.join(names)}: not measured on a cluster that could be a case")
+        write_cases(inputs, given.write_case, given.seed, is_small=given.small)
+    elif given.alone:
+        print(msgspec.json.encode(list(measured(names[0], given.runs, given.seed))).decode())
     else:
-        report([measured_apart(name, arguments.runs) for name in names])
-        if not arguments.names:
-            print("", *costs.table(arguments.runs), sep="\n")
+        report([result for name in names for result in measured_apart(name, given.runs, given.seed)])
+        if not given.names:
+            print("", *costs.table(given.runs, given.seed), sep="\n")
 
 
-def measured_apart(name: str, runs: int) -> Result:
-    """Measure one budget in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks", name, "--runs", str(runs), "--alone"]
+def measured(name: str, runs: int, seed: int) -> Iterator[Result]:
+    """Measure here, with the speed of the machine beside it."""
+    before = speed_now()
+    results = list(BENCHMARKS[name](runs, seed))
+    speed = (before + speed_now()) / 2
+    yield from (replace(result, speed=speed) for result in results)
+
+
+def measured_apart(name: str, runs: int, seed: int) -> list[Result]:
+    """Measure one benchmark in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks", name, "--runs", str(runs), "--seed", str(seed), "--alone"]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return Result(**json.loads(output.splitlines()[-1]))
+    return msgspec.json.decode(output.splitlines()[-1], type=list[Result])
 
 
-def report(results: list[Result]) -> None:
+def report(results: Sequence[Result]) -> None:
     """Print the table and draw the picture."""
     RESULTS.mkdir(exist_ok=True)
     print(describe_machine(), end="\n\n")
     print(table(results))
     draw(results, RESULTS / "budgets.png")
-    (RESULTS / "budgets.json").write_text(json.dumps([asdict(each) for each in results], indent=1) + "\n")
+    told = msgspec.json.encode([{**msgspec.to_builtins(each), "verdict": each.verdict} for each in results])
+    (RESULTS / "budgets.json").write_bytes(msgspec.json.format(told) + b"\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["gang", "hyper_nodes", "nodes", "pod", "pod_group", "queues", "single_jobs"]
+__all__ = [
+    "HOSTNAME",
+    "NAMESPACE",
+    "Object",
+    "gang",
+    "hyper_nodes",
+    "nodes",
+    "pod",
+    "pod_group",
+    "queues",
+    "single_jobs",
+]
 
 Object = dict[str, Any]
 

@@ -3,8 +3,10 @@
 import statistics
 from collections.abc import Iterator
 
-from benchmarks.clusters import gang, hyper_nodes, nodes, queues, single_jobs
-from benchmarks.cycles import DEFAULT, UNSUITED, Bench, Object, built_in, collector_off, entry
+from benchmarks import clusters
+from benchmarks.clusters import Object, gang
+from benchmarks.cycles import DEFAULT, UNSUITED, Bench, built_in, collector_off, entry
+from benchmarks.inputs import drawn
 from cache.objects import books_from_objects
 
 __all__ = ["table"]
@@ -12,28 +14,28 @@ __all__ = ["table"]
 NODES, PODS = 5000, 4000
 
 
-def busy_and_waiting() -> Iterator[Object]:
-    """Nodes in domains with something on each, 4,000 pods that find places, and gangs that find none."""
-    yield from queues()
-    yield from nodes(NODES)
-    yield from hyper_nodes(NODES, (25, 250, 1250))
-    for number in range(NODES):
+def busy_and_waiting(nodes: int = NODES, pods: int = PODS) -> Iterator[Object]:
+    """Nodes in domains with something on each, pods that find places, and gangs that find none."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    yield from clusters.hyper_nodes(nodes, (25, 250, 1250))
+    for number in range(nodes):
         on = [f"node-{number:05d}"] * 4
         queue = f"queue-{number % 4 + 1}"
         yield from gang(f"runs-{number}", queue, members=4, second=0, cpu=4, phase="Running", nodes_of=on)
-    for number in range(PODS // 200):
+    for number in range(pods // 200):
         yield from gang(f"gang-{number}", f"queue-{number % 4 + 1}", members=100, second=number)
-    yield from single_jobs("single", PODS // 2)
+    yield from clusters.single_jobs("single", pods // 2)
     for number in range(20):
         queue = f"queue-{number % 4 + 1}"
         yield from gang(f"large-{number}", queue, members=10, second=number, cpu=30, phase="Inqueue")
 
 
-def table(runs: int) -> Iterator[str]:
+def table(runs: int, seed: int = 0) -> Iterator[str]:
     """Yield the lines of the table; a plugin's cost is a cycle with it less one without, by turns, the median."""
     yield f"| what | a cycle at {NODES:,} nodes that places {PODS:,} pods |"
     yield "|---|---|"
-    books = books_from_objects(busy_and_waiting())
+    books = books_from_objects(drawn(busy_and_waiting(), seed))
     with collector_off():
         for name, seconds in _actions(Bench(books, _with_all_actions()), runs).items():
             yield f"| action {name} | {seconds * 1000:.0f} ms |"

@@ -4,24 +4,82 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Result", "describe_machine", "draw", "speed_now", "table"]
+__all__ = ["Budget", "Result", "at_least", "below", "describe_machine", "draw", "speed_now", "table"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What a figure is held to; made by `at_least` and `below`."""
+
+    limit: float
+    unit: str
+    digits: int
+    """Decimal places of figures."""
+    is_floor: bool
+    """Whether figures must reach the limit; else they must stay below it."""
+
+    @property
+    def text(self) -> str:
+        """The budget as the table has it."""
+        return f"{'≥' if self.is_floor else '<'} {self.limit:,.6g} {self.unit}"
+
+    def told(self, figure: float) -> str:
+        """Write a figure in the budget's unit."""
+        return f"{figure:,.{self.digits}f} {self.unit}"
+
+    def holds(self, figure: float) -> bool:
+        """Tell whether a figure keeps within the budget."""
+        return figure >= self.limit if self.is_floor else figure < self.limit
+
+
+def at_least(limit: float, unit: str, *, digits: int = 0) -> Budget:
+    """A budget that figures must reach."""
+    return Budget(limit=limit, unit=unit, digits=digits, is_floor=True)
+
+
+def below(limit: float, unit: str, *, digits: int = 0) -> Budget:
+    """A budget that figures must stay below."""
+    return Budget(limit=limit, unit=unit, digits=digits, is_floor=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """One budget, measured."""
 
     name: str
     work: str
-    measured: str
-    budget: str
-    is_met: bool
+    budget: Budget
+    figure: float | None
+    """In the unit of the budget; None where it could not be measured."""
+    fault: str = ""
+    """What was wrong with the work done: with a fault, a budget is missed however fast it was."""
     note: str = ""
     speed: float = 0.0
     """What a plain loop did beside it, million additions a second; see `speed_now`."""
+
+    @property
+    def measured(self) -> str:
+        """The figure as the table has it."""
+        return "not measured" if self.figure is None else self.budget.told(self.figure)
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the work was done, within the budget."""
+        return self.figure is not None and not self.fault and self.budget.holds(self.figure)
+
+    @property
+    def verdict(self) -> str:
+        """Met, or missed and by how much: the figure as a multiple of the budget, and what was wrong with the work."""
+        if self.is_met:
+            return "met"
+        is_over = self.figure is not None and not self.budget.holds(self.figure)
+        # Four digits: 0.9970 of a budget is not the whole of it.
+        why = [f"{(self.figure or 0) / self.budget.limit:.4g} times the budget"] if is_over else []
+        return f"missed: {', '.join([*why, self.fault] if self.fault else why)}"
 
 
 def describe_machine() -> str:
@@ -51,18 +109,17 @@ def speed_now() -> float:
     return best
 
 
-def table(results: list[Result]) -> str:
+def table(results: Sequence[Result]) -> str:
     """Return the results as a Markdown table."""
     rows = (
-        f"| {each.name} | {each.work} | {each.measured} | {each.budget} | {'met' if each.is_met else 'missed'} |"
-        for each in results
+        f"| {each.name} | {each.work} | {each.measured} | {each.budget.text} | {each.verdict} |" for each in results
     )
     lines = ["| # | work | measured | budget | |", "|---|---|---|---|---|", *rows]
     notes = [f"{each.name}: {each.note} (plain loop: {each.speed:.0f} M additions/s)" for each in results]
     return "\n".join([*lines, "", *notes])
 
 
-def draw(results: list[Result], path: Path) -> None:
+def draw(results: Sequence[Result], path: Path) -> None:
     """Draw the table as a picture, one row per budget."""
     import matplotlib as mpl  # noqa: PLC0415  # heavy, and only here
 
@@ -71,13 +128,13 @@ def draw(results: list[Result], path: Path) -> None:
 
     figure, axes = plt.subplots(figsize=(11, 0.6 + 0.45 * len(results)))
     axes.axis("off")
-    cells = [[each.name, each.work, each.measured, each.budget] for each in results]
+    cells = [[each.name, each.work, each.measured, each.budget.text] for each in results]
     drawn = axes.table(
         cells,
         colLabels=["", "work", "measured", "budget"],
         loc="center",
         cellLoc="left",
-        colWidths=[0.05, 0.6, 0.18, 0.17],
+        colWidths=[0.07, 0.58, 0.18, 0.17],
     )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(9)
