@@ -1,10 +1,11 @@
 """A whole cluster in one process: API server, hollow nodes, cache and daemon, with a clock that the test moves."""
 
 import asyncio
+import random
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from kube.configuration import ClusterOptions, connect
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from model.tasks import TaskStatus
 from scheduler.cluster import make_cache
 from scheduler.counting import Rate
 from scheduler.daemon import Daemon
@@ -30,12 +32,16 @@ from scheduler.leadership import Alone
 from scheduler.metrics import Metrics
 from scheduler.options import parse_options
 from scheduler.registry import load_registry
+from tests.laws.living.placing import misplaced
+from tests.laws.living.repeating import Beginning, Repeated, decided_in_every_way, in_other_order, miscounted, told
 
 __all__ = ["Ground", "standing"]
 
 CRDS = Path(__file__).parents[2] / "config" / "crd"
 START = 1_800_000_000.0
-"""When it all begins, seconds since 1970."""
+"""When it all begins, seconds since 1970: 8:00 in Greenwich."""
+OFTEN = 0.5
+"""Part of the cycles for which books are made in another order; not each of them decides by these."""
 
 Object = dict[str, Any]
 
@@ -56,12 +62,16 @@ class Noting:
     """The cache, with a note of each plan that it took."""
 
     cache: SchedulerCache
+    chance: random.Random
     taken: list[Plan] = field(default_factory=list)
     """Of the cycle under way."""
+    turned: Snapshot | None = None
+    """By chance, the cluster at the beginning of the cycle from books that heard of it in another order."""
 
     def snapshot(self) -> Snapshot:
         """Look."""
         self.taken = []
+        self.turned = in_other_order(self.cache.books, self.chance) if self.chance.random() < OFTEN else None
         return self.cache.snapshot()
 
     def assume(self, plan: Plan) -> bool:
@@ -88,6 +98,7 @@ class Ground:
     client: Client
     cache: SchedulerCache
     noting: Noting
+    deciding: "Deciding"
     daemon: Daemon
     time: Time
 
@@ -109,6 +120,10 @@ class Ground:
         while self.daemon._in_flight:
             await asyncio.wait(tuple(self.daemon._in_flight))
         return report
+
+    def broken_by_deciding(self) -> list[str]:
+        """Return what was wrong with the decisions of the last cycle, looked at once it was carried out."""
+        return [*self.deciding.broken, *self.deciding.miscounted(self.cache.snapshot())]
 
     def bound_by_group(self) -> dict[str, list[Object]]:
         """Return the pods that have a node and are not on their way out, by the name of their group."""
@@ -136,45 +151,62 @@ async def standing(folder: Path, configuration: Configuration) -> AsyncIterator[
         alive = asyncio.get_running_loop().create_task(kubelets.run())
         stack.callback(alive.cancel)
         await kubelets.ready.wait()
-        cache, daemon = await _start_daemon(stack, client, time, configuration)
-        yield Ground(emulator=emulator, client=client, cache=cache.cache, noting=cache, daemon=daemon, time=time)
+        noting, deciding, daemon = await _start_daemon(stack, client, time, configuration)
+        yield Ground(
+            emulator=emulator,
+            client=client,
+            cache=noting.cache,
+            noting=noting,
+            deciding=deciding,
+            daemon=daemon,
+            time=time,
+        )
 
 
 async def _start_daemon(
     stack: AsyncExitStack, client: Client, time: Time, configuration: Configuration
-) -> tuple[Noting, Daemon]:
+) -> tuple[Noting, "Deciding", Daemon]:
     options = parse_options(["--leader-elect=false"], {}).options
-    registry, metrics = load_registry(), Metrics()
+    metrics, chance = Metrics(), random.Random(0)
     cache, _hands = make_cache(client, options, metrics, Rate(), is_leader=lambda: True)
     stack.push_async_callback(cache.stop)
     assert await cache.start(patience_seconds=30.0)
     assert await cache.take_over()
-    noting = Noting(cache)
+    noting = Noting(cache, chance)
+    deciding = Deciding(load_registry(), noting, chance)
     daemon = Daemon(
         cluster=noting,
         leadership=Alone(),
         configuration=lambda: configuration,
-        decide=Deciding(registry),
+        decide=deciding,
         metrics=metrics,
         period=0.0,
         wall=time,
     )
     stack.push_async_callback(daemon.drain, 5.0)
-    return noting, daemon
+    return noting, deciding, daemon
 
 
 @dataclass
 class Deciding:
-    """A cycle, as the daemon's process binds it."""
+    """A cycle, as the daemon's process binds it, and the same cycle in every way that must come to the same."""
 
     registry: Registry
+    noting: Noting
+    chance: random.Random
     settled: Settled = field(default_factory=Settled)
+    broken: list[str] = field(default_factory=list)
+    """By the decisions of the last cycle."""
+    _repeated: Repeated | None = None
+    _report: CycleReport | None = None
+    _next: Beginning | None = None
+    """Of a cycle on the same snapshot with the memory of the last one."""
 
     def __call__(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
     ) -> tuple[CycleReport, Memory]:
-        """Decide once."""
-        return run_cycle(
+        """Decide once for the daemon, then again for the laws."""
+        report, remembered = run_cycle(
             snapshot,
             configuration,
             registry=self.registry,
@@ -183,3 +215,27 @@ class Deciding:
             observer=observer,
             settled=self.settled,
         )
+        beginning = Beginning(
+            snapshot=snapshot, configuration=configuration, registry=self.registry, now=now, memory=memory
+        )
+        self._report, self._next = report, replace(beginning, memory=remembered)
+        self._repeated = repeated = decided_in_every_way(beginning, lambda: self.noting.turned, self.chance)
+        self.broken = [*repeated.broken, *misplaced(snapshot, report, configuration.profiles[0], now)]
+        if report.plans != repeated.report.plans:
+            self.broken.append(f"what is remembered changes decisions: {told(report)}, {told(repeated.report)}")
+        return report, remembered
+
+    def miscounted(self, after: Snapshot) -> Iterator[str]:
+        """Count anew what queues have left, where all that was decided has happened."""
+        report, repeated, following = self._report, self._repeated, self._next
+        if report is None or repeated is None or following is None or repeated.headroom is None:
+            return
+        uses_capacity = any(option.plugin == "capacity" for option in following.configuration.profiles[0].plugins)
+        if uses_capacity and self._has_happened(report, after):
+            yield from miscounted(repeated.headroom, report, replace(following, snapshot=after))
+
+    def _has_happened(self, report: CycleReport, after: Snapshot) -> bool:
+        """Tell whether nobody who was to go stayed; who has gone by now holds as little as one who is going."""
+        gone = {each.task for plan in report.plans for each in plan.evictions}
+        stayed = (task for job in after.jobs.values() for task in job.tasks.values() if task.id in gone)
+        return all(task.status is TaskStatus.RELEASING for task in stayed)

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from emulator.quantities import amount
 from model.plan import Plan
+from model.report import CycleReport
 from tests.soak.ground import Ground, Object
-from tests.soak.workload import GROUP_NAME, HYPERNODES, PARENTS, Workload
+from tests.soak.workload import GROUP_NAME, HYPERNODES, PARENTS, QUOTA, Workload
 
 __all__ = ["Laws"]
 
@@ -58,16 +59,20 @@ class Laws:
         self._shaken: set[str] = set()
         """Groups that lost a part of a gang because a budget held the rest back."""
 
-    def look(self, cycle: int, plans: list[Plan]) -> None:
+    def look(self, cycle: int, report: CycleReport) -> None:
         """Check all laws after a cycle whose plans were carried out."""
+        plans = self._ground.noting.taken
         pods = self._ground.objects("pods")
         found = [
+            *self._ground.broken_by_deciding(),
+            *self._for_too_few(report),
             *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
             *self._overcommitted(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
             *self._across_topology(pods),
             *self._beyond_capability(pods),
+            *self._beyond_quota(pods),
         ]
         self.broken += [f"cycle {cycle}: {each}" for each in found]
         self.figures.cycles += 1
@@ -142,26 +147,39 @@ class Laws:
                 yield f"{group['metadata']['name']}, asking for {asks}, lies across {where}"
 
     def _beyond_capability(self, pods: list[Object]) -> Iterator[str]:
+        """No queue, and none above it, uses more than its capability says, of anything it names."""
         if not self._workload.plugins & {"capacity", "proportion"}:
             return
-        queues = {queue["metadata"]["name"]: queue for queue in self._ground.objects("queues", "scheduling.volcano.sh")}
-        queue_of = {
-            group["metadata"]["name"]: group["spec"]["queue"]
-            for group in self._ground.objects("podgroups", "scheduling.volcano.sh")
-        }
-        used: Counter[str] = Counter()
+        used: dict[str, Counter[str]] = defaultdict(Counter)
         for pod in pods:
             is_here = pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp")
             if not is_here or pod["status"].get("phase") in ENDED:
                 continue
-            queue = queue_of.get(pod["metadata"]["annotations"][GROUP_NAME], "")
+            queue = self._queue_of(pod["metadata"]["annotations"][GROUP_NAME])
             while queue:
-                used[queue] += int(_requests(pod)["cpu"])
+                used[queue].update(_requests(pod))
                 queue = PARENTS.get(queue, "") if self._workload.is_tree else ""
-        for name, queue in queues.items():
-            limit = queue["spec"].get("capability", {}).get("cpu")
-            if limit and used[name] > int(limit):
-                yield f"queue {name} uses {used[name]} of {limit} CPUs"
+        for each in self._ground.objects("queues", "scheduling.volcano.sh"):
+            name = each["metadata"]["name"]
+            for resource, limit in each["spec"].get("capability", {}).items():
+                if used[name][resource] > (amount(limit) or 0):
+                    yield f"queue {name} uses {float(used[name][resource])} of {limit} {resource}"
+
+    def _beyond_quota(self, pods: list[Object]) -> Iterator[str]:
+        """Pods that were made once their group was admitted fit into the quota of their namespace."""
+        if "resourcequota" not in self._workload.plugins:
+            return
+        used: Counter[str] = Counter()
+        for pod in pods:
+            if pod["status"].get("phase") not in ENDED:
+                used.update(_requests(pod))
+        for resource, limit in QUOTA.items():
+            if used[resource] > (amount(limit) or 0):
+                yield f"the namespace uses {float(used[resource])} of {limit} {resource}"
+
+    def _queue_of(self, group: str) -> str:
+        found = self._workload.group(group)
+        return "" if found is None else str(found["spec"]["queue"])
 
     # Evicting ---------------------------------------------------------------------------------------------------------
 
@@ -185,6 +203,19 @@ class Laws:
                     yield f"{plan.action} evicted {[each.name for each in plan.evictions]} for nobody"
                 self._note_winners(cycle, plan)
 
+    def _for_too_few(self, report: CycleReport) -> Iterator[str]:
+        """Whoever others are evicted for has places for its minimum, unless it changes one of its own for another."""
+        bound = self._ground.bound_by_group()
+        for plan in report.plans:
+            if not plan.evictions or plan.job is None or plan.action == WITHOUT_BENEFICIARY:
+                continue
+            name = _group(plan.job)
+            group = self._workload.group(name)
+            minimum = 0 if group is None else int(group["spec"]["minMember"])
+            places = len(bound.get(name, [])) + len(report.pipelined.get(plan.job, {}))
+            if places < minimum and any(each.job != plan.job for each in plan.evictions):
+                yield f"{plan.action} evicts for {name}, which has {places} of {minimum} places"
+
     def _taken_back(self, plan: Plan, eviction: Any) -> Iterator[str]:
         won = self._won.get(eviction.task)
         if won is None or won.node != eviction.node:
@@ -195,12 +226,8 @@ class Laws:
             yield f"{gainer} took back {won.name} by {plan.action}, which won its place from it in cycle {won.cycle}"
 
     def _note_winners(self, cycle: int, plan: Plan) -> None:
-        queue_of = {
-            group["metadata"]["name"]: group["spec"]["queue"]
-            for group in self._ground.objects("podgroups", "scheduling.volcano.sh")
-        }
         names = [_group(eviction.job) for eviction in plan.evictions]
-        losers = [queue_of.get(name, "") for name in names] if plan.action in BETWEEN_QUEUES else names
+        losers = [self._queue_of(name) for name in names] if plan.action in BETWEEN_QUEUES else names
         for place in plan.nominations:
             self._won[place.task] = Won(
                 job=_group(plan.job),

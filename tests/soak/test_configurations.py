@@ -76,8 +76,7 @@ async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
         await workload.begin()
         for cycle in range(CYCLES + CALM_CYCLES):
             await workload.step(cycle, is_calm=cycle >= CYCLES)
-            await ground.cycle()
-            laws.look(cycle, ground.noting.taken)
+            laws.look(cycle, await ground.cycle())
             await laws.look_at_books(cycle)
         laws.look_at_the_end()
     tell(file, laws, workload, time.monotonic() - began)

@@ -4,7 +4,9 @@ What there is beside plain gangs follows from the plugins of a configuration: a 
 behind switches, zones that may be revoked, budgets, quotas.
 """
 
+import json
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,9 +14,11 @@ from typing import Final
 from framework.configuration import Profile
 from kube.client import MediaType
 from kube.errors import ApiError
+from model.ids import NodeName
+from model.usage import NodeUsage
 from tests.soak.ground import Ground, Object
 
-__all__ = ["GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "Workload"]
+__all__ = ["GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "QUOTA", "Workload"]
 
 NAMESPACE: Final = "soak"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -22,6 +26,7 @@ GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 GPU: Final = "nvidia.com/gpu"
 PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
+QUOTAS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
 QUEUES_PATH: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 
 NODES: Final = 8
@@ -43,6 +48,12 @@ HYPERNODES: Final = {
 """Tier and members by name."""
 PRIORITIES: Final = {"low": 10, "middle": 100, "high": 1000}
 LEAVES: Final = ("red", "green", "blue")
+ZONES: Final = ("rz1", "rz2")
+"""Of the last nodes, which can be taken back."""
+QUOTA: Final = {"cpu": "40", "memory": "60Gi", "pods": "30"}
+"""Of the one namespace: less than the cluster has."""
+MEASURING: Final = 12
+"""Cycles between two measurements of what nodes use."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,6 +85,12 @@ class Job:
         """What each pod asks for."""
         amounts: Object = {"cpu": str(self.cpu), "memory": f"{self.cpu}Gi"} if self.cpu else {}
         return amounts | ({GPU: str(self.gpu)} if self.gpu else {})
+
+    @property
+    def needs(self) -> Object:
+        """What its minimum asks for."""
+        amounts = {"cpu": str(self.cpu * self.minimum), "memory": f"{self.cpu * self.minimum}Gi"}
+        return {**amounts, **({GPU: str(self.gpu * self.minimum)} if self.gpu else {}), "pods": str(self.minimum)}
 
 
 class Workload:
@@ -111,10 +128,9 @@ class Workload:
                     "/apis/topology.volcano.sh/v1alpha1/hypernodes", _hypernode(name, tier, members)
                 )
         if "resourcequota" in self.plugins:
-            hard = {"cpu": str(NODES * NODE_CPU), "pods": "500"}
+            status = {"hard": QUOTA, "used": {}}
             await self._ground.post(
-                f"/api/v1/namespaces/{NAMESPACE}/resourcequotas",
-                {"metadata": {"name": "quota"}, "spec": {"hard": hard}},
+                QUOTAS_PATH, {"metadata": {"name": "quota"}, "spec": {"hard": QUOTA}, "status": status}
             )
 
     async def step(self, cycle: int, *, is_calm: bool = False) -> None:
@@ -122,6 +138,10 @@ class Workload:
         await self._return_nodes(cycle)
         await self._end_pods(cycle)
         await self._make_missing_pods()
+        if "resourcequota" in self.plugins:
+            await self._count_quota()
+        if self.plugins & {"usage", "rescheduling"} and (cycle % MEASURING == 0 or is_calm):
+            self._measure(is_calm=is_calm)
         if is_calm:
             return
         if self._chance.random() < 0.03:
@@ -133,11 +153,11 @@ class Workload:
     # Queues and nodes -------------------------------------------------------------------------------------------------
 
     def _queues(self) -> list[Object]:
-        made = [_queue("left", deserved=40), _queue("right", deserved=24, capability=48)] if self.is_tree else []
+        made = [_queue("left", deserved=40, gpus=10), _queue("right", deserved=24, cpus=48)] if self.is_tree else []
         made += [
             _queue("red", weight=2, deserved=24, guarantee=8),
-            _queue("green", weight=1, deserved=16, capability=32),
-            _queue("blue", weight=3, deserved=24, capability=40),
+            _queue("green", weight=1, deserved=16, cpus=32, gpus=4, gib=24),
+            _queue("blue", weight=3, deserved=24, cpus=40),
         ]
         for queue in made:
             name = queue["metadata"]["name"]
@@ -158,8 +178,8 @@ class Workload:
         labels = {"emulator.pyroclast.io/hollow": "true", "kubernetes.io/hostname": f"node-{number}"}
         if "nodegroup" in self.plugins:
             labels["volcano.sh/nodegroup-name"] = f"group{number % 3}"
-        if "tdm" in self.plugins and number >= NODES - 2:
-            labels["volcano.sh/revocable-zone"] = "rz1"
+        if "tdm" in self.plugins and number >= NODES - len(ZONES):
+            labels["volcano.sh/revocable-zone"] = ZONES[number - NODES]
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
         await self._ground.post(
             "/api/v1/nodes",
@@ -193,6 +213,36 @@ class Workload:
             del self._lost_nodes[number]
             await self._add_node(number)
 
+    def _measure(self, *, is_calm: bool) -> None:
+        """As a monitoring system does: nodes are busy or idle whatever was asked for; in the calm all is idle."""
+        usage = {}
+        for node in self._ground.objects("nodes"):
+            cpu, memory = (self._chance.choice((5, 15, 40, 70, 95)) for _ in range(2))
+            usage[NodeName(node["metadata"]["name"])] = NodeUsage(
+                cpu_percent=0 if is_calm else cpu,
+                memory_percent=0 if is_calm else memory,
+                measured=self._ground.time.now,
+            )
+        self._ground.cache.books.measure(usage)
+
+    async def _count_quota(self) -> None:
+        """As the controller of quotas does: all pods that have not ended are in use."""
+        used: Counter[str] = Counter()
+        for pod in self._ground.objects("pods"):
+            if pod["status"].get("phase") not in {"Succeeded", "Failed"}:
+                job = self.jobs[_group_of(pod)]
+                used.update({"cpu": job.cpu, "memory": job.cpu, "pods": 1})
+        status = {
+            "hard": QUOTA,
+            "used": {"cpu": str(used["cpu"]), "memory": f"{used['memory']}Gi", "pods": str(used["pods"])},
+        }
+        await self._ground.client.request(
+            "PATCH",
+            f"{QUOTAS_PATH}/quota/status",
+            body=json.dumps({"status": status}).encode(),
+            media_type=MediaType.MERGE_PATCH,
+        )
+
     # Jobs -------------------------------------------------------------------------------------------------------------
 
     def _load(self) -> int:
@@ -205,7 +255,7 @@ class Workload:
             "minMember": job.minimum,
             "queue": job.queue,
             "priorityClassName": job.priority,
-            "minResources": {"cpu": str(job.cpu * job.minimum)},
+            "minResources": job.needs,
         }
         if job.topology is not None:
             spec["networkTopology"] = job.topology
@@ -277,9 +327,22 @@ class Workload:
             elif pod["status"].get("phase") != "Succeeded":
                 present[_group_of(pod)] = present.get(_group_of(pod), 0) + 1
         for job in list(self.jobs.values()):
-            for _ in range(job.tasks - job.succeeded - present.get(job.name, 0)):
-                job.made += 1
-                await self._ground.post(PODS_PATH, _pod(job, job.made))
+            for number in range(present.get(job.name, 0), job.tasks - job.succeeded):
+                if self._may_make(job, number):
+                    job.made += 1
+                    await self._ground.post(PODS_PATH, _pod(job, job.made))
+
+    def _may_make(self, job: Job, number: int) -> bool:
+        """Tell whether a job's n-th pod is made: under a quota the minimum is, once the group is admitted."""
+        if "resourcequota" not in self.plugins:
+            return True
+        group = self.group(job.name) or {}
+        return number < job.minimum and group.get("status", {}).get("phase", "Pending") != "Pending"
+
+    def group(self, name: str) -> Object | None:
+        """Return a PodGroup as the server has it; None where it is gone."""
+        found = self._ground.emulator.store.collection("scheduling.volcano.sh", "podgroups").get(NAMESPACE, name)
+        return None if found is None else found.object()
 
     async def _end_pods(self, cycle: int) -> None:
         for pod in self._ground.objects("pods"):
@@ -343,12 +406,16 @@ def _pod(job: Job, number: int) -> Object:
     }
 
 
-def _queue(name: str, *, weight: int = 1, deserved: int, guarantee: int = 0, capability: int = 0) -> Object:
+def _queue(
+    name: str, *, weight: int = 1, deserved: int, guarantee: int = 0, cpus: int = 0, gpus: int = 0, gib: int = 0
+) -> Object:
+    """Return a queue; what is 0 is not said."""
     spec: Object = {"weight": weight, "reclaimable": True, "deserved": {"cpu": str(deserved)}}
     if guarantee:
         spec["guarantee"] = {"resource": {"cpu": str(guarantee)}}
-    if capability:
-        spec["capability"] = {"cpu": str(capability)}
+    limits = {"cpu": str(cpus), GPU: str(gpus), "memory": f"{gib}Gi"}
+    if capability := {name: limit for name, limit in limits.items() if limit not in {"0", "0Gi"}}:
+        spec["capability"] = capability
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",

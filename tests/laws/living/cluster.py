@@ -1,6 +1,5 @@
 """A cluster that lives: between cycles pods end, fail and linger, servers refuse, nodes and queues change."""
 
-import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -131,13 +130,7 @@ class LivingCluster(SimulatedCluster):
         """Return the snapshot of books made anew from what is stored."""
         return self._books.rebuild().snapshot()
 
-    def in_other_order(self, chance: random.Random) -> Snapshot:
-        """Return the snapshot of books that heard of the same objects in another order."""
-        books, running = Books(BooksOptions()), self._books
-        books._assumed, books._kept = dict(running._assumed), set(running._kept)
-        books._broken_gangs = set(running._broken_gangs)
-        pairs = [(kind, each) for kind, objects in sorted(self._objects.items()) for each in objects.values()]
-        chance.shuffle(pairs)
-        for kind, each in pairs:
-            books.apply(kind, each)
-        return books.snapshot()
+    @property
+    def books(self) -> Books:
+        """The running books."""
+        return self._books

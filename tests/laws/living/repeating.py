@@ -1,0 +1,140 @@
+"""Repeating: one cycle, decided in every way that must come to the same."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from cache.books import Books
+from cache.lookups import LOOKUP_KINDS
+from framework.configuration import Configuration
+from framework.cycle import Silent, open_plugins, run_cycle
+from framework.holding import hold_promised_room
+from framework.memory import Memory, Settled
+from framework.registry import Registry
+from framework.session import Session
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from model.tasks import TaskStatus
+from tests.laws.living.configurations import with_looks
+from tests.laws.living.inspecting import Inspector, headroom_of
+
+__all__ = ["Beginning", "Repeated", "decided_in_every_way", "in_other_order", "miscounted", "told"]
+
+KINDS = ("Pod", "Node", "PodGroup", "Queue", "PriorityClass", *LOOKUP_KINDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a cycle is decided from."""
+
+    snapshot: Snapshot
+    configuration: Configuration
+    registry: Registry
+    now: float
+    memory: Memory | None
+
+    def decide(self, snapshot: Snapshot, inspector: Inspector | None = None) -> tuple[CycleReport, Memory]:
+        """Decide without a cache, on this snapshot or another one of the same cluster."""
+        known = self.configuration, self.registry
+        configuration, registry = known if inspector is None else with_looks(*known, inspector)
+        memory = None if self.memory is None else msgspec.structs.replace(self.memory, quiet_snapshot=-1)
+        return run_cycle(snapshot, configuration, registry=registry, now=self.now, memory=memory, settled=Settled())
+
+
+@dataclass(slots=True, kw_only=True)
+class Repeated:
+    """What a cycle comes to, and where repeating it came to something else."""
+
+    report: CycleReport
+    broken: list[str] = field(default_factory=list)
+    headroom: Mapping[str, list[int]] | None = None
+    """What queues have left at its end, where it was inspected."""
+
+
+def decided_in_every_way(
+    beginning: Beginning, turned: Callable[[], Snapshot | None], chance: random.Random
+) -> Repeated:
+    """Decide without a cache; then, by chance, once more, for another order of objects, or while being inspected.
+
+    A cycle that evicts is always inspected.
+
+    Args:
+        beginning: Of the cycle.
+        turned: Gives a snapshot of the same objects, heard of in another order; None where there is none.
+        chance: What is tried.
+    """
+    snapshot = beginning.snapshot
+    first = beginning.decide(snapshot)
+    report, way = first[0], chance.randrange(4)
+    repeated = Repeated(report=report)
+    if way == 0:
+        again = msgspec.json.encode(beginning.decide(snapshot))
+        repeated.broken += differs("decided twice", msgspec.json.encode(first), again)
+    if way == 1 and (other := turned()) is not None:
+        found, _ = beginning.decide(other)
+        repeated.broken += differs("objects in another order", msgspec.to_builtins(report), msgspec.to_builtins(found))
+    if way == 2 or any(plan.evictions for plan in report.plans):
+        held = {task: node for places in report.pipelined.values() for task, node in places.items()}
+        inspector = Inspector(report.plans, held, chance.randrange(2**32))
+        inspected, _ = beginning.decide(snapshot, inspector)
+        repeated.broken += [*differs("being inspected", told(report), told(inspected)), *inspector.broken]
+        repeated.headroom = inspector.headroom
+    return repeated
+
+
+def in_other_order(books: Books, chance: random.Random) -> Snapshot:
+    """Return the snapshot of books that heard of the same objects in another order."""
+    fresh = Books(books.options)
+    fresh._assumed, fresh._kept = dict(books._assumed), set(books._kept)
+    fresh._broken_gangs = set(books._broken_gangs)
+    fresh.measure(books.usage)
+    pairs = [(kind, each) for kind in KINDS for _, each in sorted(books.stored(kind).items())]
+    chance.shuffle(pairs)
+    for kind, each in pairs:
+        fresh.apply(kind, each)
+    return fresh.snapshot()
+
+
+def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following: Beginning) -> Iterator[str]:
+    """Compare what queues had left at the end of a cycle with a session that begins now and holds the same places.
+
+    Args:
+        headroom: At the end of the cycle.
+        report: Of the cycle.
+        following: With its plans assumed and its memory.
+    """
+    profile = following.configuration.profiles[0]
+    session = Session(
+        following.snapshot,
+        profile,
+        cycle=0,
+        generation=following.configuration.generation,
+        now=following.now,
+        seed=0,
+        outside={},
+        committed=lambda _: None,
+        settled=Settled(),
+    )
+    open_plugins(session, profile, following.registry, Silent())
+    hold_promised_room(session, () if following.memory is None else following.memory.promises)
+    held = {task.id for job in session.jobs() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
+    if held == {task for places in report.pipelined.values() for task in places}:
+        yield from differs("queues have left", headroom, headroom_of(session))
+
+
+def differs(what: str, one: object, other: object) -> Iterator[str]:
+    """Say so where two things differ."""
+    if one != other:
+        yield f"{what}: {one!r}, {other!r}"
+
+
+def told(report: CycleReport) -> list[str]:
+    """Return the plans of a cycle in words."""
+    return [
+        f"{plan.action} for {plan.job}: binds {[f'{each.name}@{each.node}' for each in plan.binds]}"
+        f" evicts {[f'{each.name}@{each.node}' for each in plan.evictions]}"
+        f" nominates {[f'{each.name}@{each.node}' for each in plan.nominations]}"
+        for plan in report.plans
+    ]
