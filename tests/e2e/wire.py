@@ -1,8 +1,9 @@
-"""A wire between a client and an API server that a test can cut: what a partition is to a process."""
+"""A wire between a client and servers that a test can cut: a partition to a process, a Service that turns to its pods."""
 
 import asyncio
 import threading
 import urllib.parse
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -18,11 +19,15 @@ CHUNK = 1 << 16
 
 
 class Wire:
-    """Passes bytes on, until it is cut: then what was sent is swallowed, and connections stand as if nothing was."""
+    """Passes bytes on, until it is cut: then what was sent is swallowed, and connections stand as if nothing was.
 
-    def __init__(self, host: str, port: int) -> None:
-        """Aim at a server."""
-        self._target = (host, port)
+    Each connection goes to the next of its targets in turn.
+    """
+
+    def __init__(self, *targets: tuple[str, int]) -> None:
+        """Aim at servers, by host and port."""
+        self.targets = deque(targets)
+        """Those that take new connections; a test may take one out or put one in."""
         self._whole = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -64,7 +69,12 @@ class Wire:
         self._loop.close()
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection(*self._target)
+        self.targets.rotate(-1)
+        try:
+            there_reader, there_writer = await asyncio.open_connection(*self.targets[-1])
+        except OSError:
+            writer.close()
+            return
         for source, target in ((reader, there_writer), (there_reader, writer)):
             task = self._loop.create_task(self._pass_on(source, target))
             self._tasks.add(task)
@@ -83,7 +93,7 @@ class Wire:
 def wire_to(cluster: Cluster, folder: Path) -> Iterator[tuple[Wire, Cluster]]:
     """Return a wire to a cluster, and the cluster as it is seen through it."""
     address = urllib.parse.urlsplit(cluster.url)
-    with Wire(address.hostname or "127.0.0.1", address.port or 443).open() as wire:
+    with Wire((address.hostname or "127.0.0.1", address.port or 443)).open() as wire:
         config = yaml.safe_load(cluster.kubeconfig.read_text())
         config["clusters"][0]["cluster"]["server"] = f"{address.scheme}://127.0.0.1:{wire.port}"
         kubeconfig = folder / "through-the-wire"
