@@ -128,7 +128,10 @@ class Elector:
 
     async def _acquire(self) -> None:
         while not await self._try_within(self._options.renew_deadline_seconds):
-            await self._clock.sleep(self._options.retry_seconds * (1 + _JITTER * self._chance.random()))
+            wait = self._options.retry_seconds * (1 + _JITTER * self._chance.random())
+            # Not past the end of a lease that nobody renews: all that time no one leads.
+            left = self._seen_at + self._lasts() - self._clock.monotonic()
+            await self._clock.sleep(min(wait, left) if left > 0 else wait)
 
     async def _lead(self, work: "asyncio.Future[None]") -> None:
         """Renew until the deadline passes without success, or the work ends."""
@@ -208,8 +211,10 @@ class Elector:
     def _is_free(self) -> bool:
         if self._holder() in {"", self._options.identity}:
             return True
-        lasts = float(self._spec().get("leaseDurationSeconds") or self._options.lease_seconds)
-        return self._clock.monotonic() >= self._seen_at + lasts
+        return self._clock.monotonic() >= self._seen_at + self._lasts()
+
+    def _lasts(self) -> float:
+        return float(self._spec().get("leaseDurationSeconds") or self._options.lease_seconds)
 
     def _observe(self, lease: dict[str, Any]) -> None:
         """Note the lease, and by our own clock since when it is as it is."""

@@ -1,4 +1,4 @@
-"""A wire between a client and servers that a test can cut: a partition to a process, a Service that turns to its pods."""
+"""A wire between a client and servers that a test can cut: what a partition is to a process, a Service to pods."""
 
 import asyncio
 import threading

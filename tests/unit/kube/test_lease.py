@@ -102,6 +102,30 @@ async def test_the_second_waits_and_takes_over_when_the_lease_expires(world: Wor
     assert (await lease(world))["leaseTransitions"] == 1
 
 
+async def test_a_lease_that_nobody_renews_is_taken_the_moment_it_expires(world: World) -> None:
+    """And not at the next try of a row: meanwhile nobody would lead."""
+    held = elector(world, "one", StoppedClock())
+    first = Work()
+    task = world.start(held.run(first))
+    await asyncio.wait_for(first.started.wait(), 5)
+    clock, work = StoppedClock(), Work()
+    candidate = elector(world, "two", clock)
+    world.start(candidate.run(work))
+    await world.soon(lambda: candidate.leader == "one")
+    world.faults.add(effect="error", resource="leases", verb="update", code=503)
+    task.cancel()  # nor can it be released
+    await asyncio.wait((task,))
+    world.faults.clear()
+
+    clock.now += 14.9
+    await asyncio.sleep(0.05)
+    assert not work.started.is_set()
+    clock.now += 0.1
+    await asyncio.wait_for(work.started.wait(), 5)
+
+    assert candidate.is_leader
+
+
 async def test_leadership_ends_by_the_clock_alone(world: World) -> None:
     """Even when nothing runs on the loop, `is_leader` turns false at the deadline."""
     clock, work = StoppedClock(), Work()
