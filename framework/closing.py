@@ -8,9 +8,10 @@ from typing import Final
 
 from framework.claims_by_queue import claimed_by_queue
 from framework.jobs import SessionJob
-from framework.memory import Settled
-from framework.messages import READY, job_message, task_verdict
+from framework.memory import Settled, Standing
+from framework.messages import READY, job_message, task_verdict, with_evictions
 from framework.session import Session
+from model.api.names import ALLOCATED_HYPER_NODE
 from model.ids import JobId, NodeName
 from model.jobs import JobPhase
 from model.quantity import QuantityError, millis
@@ -20,8 +21,6 @@ from model.tasks import Task, TaskStatus
 
 __all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
 
-ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
-"""Annotation of a PodGroup: the innermost domain around its placed tasks; written, never read to place anything."""
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
 
@@ -73,14 +72,7 @@ class Closing:
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
             if job.touched or not session.is_passed_over(job):  # else what it was told stands, and why
-                settled.remember(
-                    job.job,
-                    table,
-                    job.all_refusals,
-                    job.task_refusals,
-                    misfit=job.misfit,
-                    by_queue=job.misfits_queue,
-                )
+                settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())
@@ -157,6 +149,7 @@ class Closing:
             if not text:
                 pending = job.counts[TaskStatus.PENDING]
                 text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+                text = with_evictions(job, text)
             self._session.group_event(job, "Warning", UNSCHEDULABLE, text)
         elif job.is_ready and job.tasks:
             self._session.group_event(job, "Normal", SCHEDULED, READY)
@@ -171,7 +164,7 @@ class Closing:
                 continue
             reason, message, place = task_verdict(job, task)
             if not message:
-                fallback = fallback or job_message(job)
+                fallback = fallback or with_evictions(job, job_message(job))
                 message = fallback
             nominated = place if task.id in self._session.nominated else _none_any_more(task)
             if differs(task, reason, message, nominated):
@@ -224,6 +217,18 @@ class Closing:
             amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
             if queue.object is not None and amounts != _written(queue):
                 yield QueueStatus(queue=name, allocated=amounts)
+
+
+def _standing(job: SessionJob, revision: int) -> Standing:
+    return Standing(
+        revision,
+        tuple(job.refusals),
+        job.verdict,
+        dict(job.eviction_refusals),
+        dict(job.task_refusals),
+        job.misfit,
+        job.misfits_queue,
+    )
 
 
 def _none_any_more(task: Task) -> NodeName | None:

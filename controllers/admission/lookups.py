@@ -1,11 +1,21 @@
 """What rules must know of other objects: queues, their tree, and namespaces."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
+from controllers.operating.store import Store
 from model.api.scheduling import Queue
 
-__all__ = ["Lookups", "QueuesByName"]
+__all__ = ["QUEUE_PARENT", "Lookups", "QueuesByName", "StoredQueues", "parent_index"]
+
+QUEUE_PARENT: Final = "parent-of-queue"
+"""Index of queues by their parent."""
+
+
+def parent_index(queue: Queue) -> tuple[str, ...]:
+    """Find queues by their parent."""
+    return (queue.spec.parent,) if queue.spec.parent else ()
 
 
 class Lookups(Protocol):
@@ -32,6 +42,9 @@ class QueuesByName:
         self._queues: Mapping[str, Queue] = {
             queue.metadata.name: queue for queue in sorted(queues, key=lambda queue: queue.metadata.name)
         }
+        self._by_parent: defaultdict[str, list[Queue]] = defaultdict(list)
+        for queue in self._queues.values():
+            self._by_parent[queue.spec.parent].append(queue)
 
     def queue(self, name: str) -> Queue | None:
         """Return a queue, None where there is none."""
@@ -39,8 +52,28 @@ class QueuesByName:
 
     def children(self, name: str) -> Sequence[Queue]:
         """Return the queues whose parent is `name`."""
-        return [queue for queue in self._queues.values() if queue.spec.parent == name]
+        return self._by_parent.get(name, ())
 
     def queues(self) -> Sequence[Queue]:
         """Return all queues."""
         return list(self._queues.values())
+
+
+class StoredQueues:
+    """Lookups of a store that has the index `QUEUE_PARENT`."""
+
+    def __init__(self, store: Store[Queue]) -> None:
+        """Take the store."""
+        self._store = store
+
+    def queue(self, name: str) -> Queue | None:
+        """Return a queue, None where there is none."""
+        return self._store.get("", name)
+
+    def children(self, name: str) -> Sequence[Queue]:
+        """Return the queues whose parent is `name`."""
+        return self._store.by(QUEUE_PARENT, name)
+
+    def queues(self) -> Sequence[Queue]:
+        """Return all queues."""
+        return self._store.values()

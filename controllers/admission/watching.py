@@ -5,12 +5,12 @@ seen yet, so before anything is refused the queues are listed once more; who ask
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
 
-from controllers.admission.lookups import Lookups, QueuesByName
+from controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
 from controllers.kinds import QUEUES
 from controllers.operating.store import Store
 from kube.client import Client
@@ -29,32 +29,13 @@ _ASK_SECONDS: Final = 2.0
 _log = structlog.get_logger(__name__)
 
 
-class _Followed:
-    """Lookups of a store, by index."""
-
-    def __init__(self, store: Store[Queue]) -> None:
-        self._store = store
-
-    def queue(self, name: str) -> Queue | None:
-        """Return a queue, None where there is none."""
-        return self._store.get("", name)
-
-    def children(self, name: str) -> Sequence[Queue]:
-        """Return the queues whose parent is `name`."""
-        return self._store.by("parent", name)
-
-    def queues(self) -> Sequence[Queue]:
-        """Return all queues."""
-        return self._store.values()
-
-
 class Cluster:
     """Queues and namespaces."""
 
     def __init__(self, client: Client) -> None:
         """Prepare to follow; `run` does."""
         self._client = client
-        self._queues: Store[Queue] = Store({"parent": lambda queue: (queue.spec.parent,)})
+        self._queues: Store[Queue] = Store({QUEUE_PARENT: parent_index})
         self._namespaces: Store[Namespace] = Store()
         self._queue_reflector = Reflector(client, QUEUES, (self._queues,))
         self._namespace_reflector = Reflector(client, NAMESPACES, (self._namespaces,))
@@ -73,7 +54,7 @@ class Cluster:
 
     async def lookups(self) -> Lookups | None:
         """Return the queues as followed; before they were listed, as `fresh` does."""
-        return _Followed(self._queues) if self._queue_reflector.synced.is_set() else await self.fresh()
+        return StoredQueues(self._queues) if self._queue_reflector.synced.is_set() else await self.fresh()
 
     async def fresh(self) -> Lookups | None:
         """List the queues now; None when the API server does not answer."""

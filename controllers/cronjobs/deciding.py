@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from controllers.admission.faults import told
+from controllers.admission.rules.cronjobs import faults_of
 from controllers.cronjobs.observing import Note, beyond_history, observed, served_until, without_jobs
 from controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
 from controllers.kinds import CRON_JOBS
+from controllers.operating.complaints import INVALID
 from controllers.operating.writing import owner_reference
 from model.api import names
 from model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
@@ -62,6 +65,11 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
     if "TZ" in cron_job.spec.schedule:
         message = f"TZ in the schedule {cron_job.spec.schedule!r} is not supported officially; timeZone is ignored"
         base = _noted(base, Note(reason="UnsupportedSchedule", message=message))
+    # A zone in the schedule was told in the words that users of CronJobs know, and is followed as theirs are.
+    has_zone = "TZ" in cron_job.spec.schedule
+    faults = tuple(fault for fault in faults_of(cron_job) if not (has_zone and fault.field == "spec.schedule"))
+    if faults:
+        return _noted(base, Note(reason=INVALID, message=told(faults)))
     return _timed(cron_job, jobs, base, schedule=schedule, zone=zone, now=now)
 
 

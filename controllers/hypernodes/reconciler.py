@@ -5,12 +5,14 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from controllers.admission.faults import told
 from controllers.admission.rules.hypernodes import faults_of
 from controllers.hypernodes.counting import depends_on_nodes, member_names
 from controllers.hypernodes.labelled import SOURCE, discovered
 from controllers.hypernodes.nodes import NODES, Node
 from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from controllers.kinds import HYPER_NODES
+from controllers.operating.complaints import Complaints, renewed_conditions
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
@@ -46,8 +48,7 @@ class NodeCounts:
         self._operator = operator
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
-        self._judged: dict[Key, tuple[str, int]] = {}
-        """UID and generation of what was looked at for faults: they are told once."""
+        self._complaints = Complaints(operator, HYPER_NODES)
         operator.reconciler(
             self,
             watches=[
@@ -58,29 +59,28 @@ class NodeCounts:
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count the members of a HyperNode.
+        """Count the members of a HyperNode, and tell what admission would refuse: what cannot be read selects nothing.
 
         Raises:
             ApiError: The server refused.
         """
         hyper_node = self._hyper_nodes.get(*key)
         if hyper_node is None or hyper_node.metadata.deletion_timestamp:
-            self._judged.pop(key, None)
+            self._complaints.forget(key)
             return None
-        self._judge(key, hyper_node)
+        complaint = told(faults_of(hyper_node))
+        self._complaints.tell(hyper_node, complaint)
+        status: dict[str, Any] = {}
         count = len(member_names(hyper_node, self._nodes.values()))
         if count != hyper_node.status.node_count:
-            change = {"status": {"nodeCount": count}}
+            status["nodeCount"] = count
+        conditions = renewed_conditions(hyper_node.status.conditions, complaint, self._operator.clock.wall())
+        if conditions is not None:
+            status["conditions"] = conditions
+        if status:
+            change = {"status": status}
             await self._operator.writer.merge(HYPER_NODES, hyper_node.metadata, change, subresource="status")
         return None
-
-    def _judge(self, key: Key, hyper_node: HyperNode) -> None:
-        """Tell what admission would refuse: what cannot be read selects nothing."""
-        state = (hyper_node.metadata.uid, hyper_node.metadata.generation)
-        if self._judged.get(key) != state:
-            self._judged[key] = state
-            for fault in faults_of(hyper_node):
-                self._operator.record(HYPER_NODES, hyper_node, "Warning", "InvalidHyperNode", str(fault))
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
         """A node concerns the HyperNodes that look for nodes, unless it only beats its heart."""

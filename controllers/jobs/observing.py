@@ -6,7 +6,7 @@ from typing import TypedDict
 import msgspec
 
 from controllers.admission.faults import told
-from controllers.admission.lookups import QueuesByName
+from controllers.admission.lookups import StoredQueues
 from controllers.admission.rules.jobs import defaulted, faults_of
 from controllers.jobs.claims import without_made_names
 from controllers.jobs.defaults import filled_in
@@ -14,12 +14,12 @@ from controllers.jobs.observed import Observed, is_new, members_of
 from controllers.jobs.plugins.registry import plugin_faults
 from controllers.jobs.pods import pod_group_name
 from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
-from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, QUEUE_PARENT, Stores, place_of
+from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
 from controllers.operating.store import Key, key_of
 from model.api.batch import Job, JobSpec
 from model.api.scheduling import PodGroup
 
-__all__ = ["Observer"]
+__all__ = ["Observer", "change_refusal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +108,7 @@ class Observer:
 
     def _queue_refusal(self, job: Job) -> str:
         """Say why a new Job is not taken, by its queue or for itself."""
-        queue = self._stores.queues.get("", job.spec.queue)
-        children = self._stores.queues.by(QUEUE_PARENT, job.spec.queue)
-        lookups = QueuesByName([*([queue] if queue is not None else ()), *children])
-        return told(faults_of(without_made_names(job), lookups=lookups))
+        return told(faults_of(without_made_names(job), lookups=StoredQueues(self._stores.queues)))
 
     def _group(self, job: Job) -> PodGroup | None:
         """Return the pod group of a Job; that of a Job from before Volcano 1.5 has its name alone."""
@@ -127,3 +124,8 @@ class Observer:
         wanted = {(task.template.get("spec") or {}).get("priorityClassName") for task in spec.tasks}
         found = ((name, self._stores.priority_classes.get("", name)) for name in sorted(filter(None, wanted)))
         return {name: known.value for name, known in found if known is not None}
+
+
+def change_refusal(old: Job, new: Job) -> str:
+    """Say why admission would have refused a change of a Job that has begun; others are judged as new ones."""
+    return "" if is_new(old) else told(faults_of(without_made_names(new), without_made_names(old)))

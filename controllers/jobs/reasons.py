@@ -1,6 +1,8 @@
-"""Reasons of the events that the Job controller records; all but `INVALID` are Volcano's."""
+"""Reasons of the events that the Job controller records; all but `INVALID`, also a reason of states, are Volcano's."""
 
 from typing import Final
+
+from controllers.operating.complaints import INVALID
 
 __all__ = [
     "COMMAND_ISSUED",
@@ -19,8 +21,6 @@ COMMAND_ISSUED: Final = "CommandIssued"
 EXECUTE_ACTION: Final = "ExecuteAction"
 FAILED_CREATE: Final = "FailedCreate"
 FAILED_DELETE: Final = "FailedDelete"
-INVALID: Final = "Invalid"
-"""The Job would not have passed admission; also the reason in its state."""
 JOB_STATUS_ERROR: Final = "JobStatusError"
 PLUGIN_ERROR: Final = "PluginError"
 POD_GROUP_ERROR: Final = "PodGroupError"

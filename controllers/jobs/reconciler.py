@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final, Protocol
 
 import msgspec
@@ -14,7 +14,7 @@ from controllers.jobs.decide import decide
 from controllers.jobs.decision import Decision, Told
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
-from controllers.jobs.observing import Observer
+from controllers.jobs.observing import Observer, change_refusal
 from controllers.jobs.patches import difference
 from controllers.jobs.plugin_objects import PluginObjects, check_owner
 from controllers.jobs.plugins.registry import plugins_of
@@ -22,6 +22,7 @@ from controllers.jobs.pods import build_pod
 from controllers.jobs.reasons import (
     FAILED_CREATE,
     FAILED_DELETE,
+    INVALID,
     JOB_STATUS_ERROR,
     PLUGIN_ERROR,
     POD_GROUP_ERROR,
@@ -35,6 +36,7 @@ from controllers.operating.expectations import Expectations
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.pods import PODS, Pod
+from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key
 from controllers.operating.writing import Writer, controlled_by, means_another
 from kube.clock import Clock
@@ -100,6 +102,14 @@ class JobReconciler:
         self._objects = PluginObjects(writer)
         self._paused_until: dict[Key, float] = {}
         self._told: OrderedDict[tuple[str, Told], None] = OrderedDict()
+
+    def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
+        """Tell of a change that admission would have refused; once it is made, nothing shows it any more."""
+        if old is not None and new is not None and old.metadata.generation != new.metadata.generation:
+            refusal = change_refusal(old, new)
+            if refusal:
+                self._tell(new, Told(reason=INVALID, message=refusal, is_warning=True))
+        return ()
 
     async def reconcile(self, key: Key) -> float | None:
         """Take the next step of a Job."""
@@ -335,7 +345,8 @@ def build(operator: Operator, options: ControllerOptions) -> None:
         clock=operator.clock,
         scheduler_name=options.scheduler_names[0],
     )
-    operator.reconciler(reconciler, watches=watches_of(stores), workers=options.workers_of(reconciler.name))
+    watches = (*watches_of(stores), Watch(resource=JOBS, keys=reconciler.judge_change))
+    operator.reconciler(reconciler, watches=watches, workers=options.workers_of(reconciler.name))
 
 
 def _complete_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:

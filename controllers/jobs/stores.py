@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from controllers.operating.operator import Operator
 from controllers.operating.pods import PODS, Pod
@@ -19,7 +20,6 @@ __all__ = [
     "JOB_CLAIM",
     "JOB_QUEUE",
     "POD_OWNER",
-    "QUEUE_PARENT",
     "Stores",
     "job_of_command",
     "place_of",
@@ -27,8 +27,6 @@ __all__ = [
 
 POD_OWNER: Final = "job-uid"
 """Index of pods by the Job that controls them."""
-QUEUE_PARENT: Final = "parent-of-queue"
-"""Index of queues by their parent."""
 JOB_QUEUE: Final = "queue-of-job"
 """Index of Jobs by their queue."""
 JOB_CLAIM: Final = "claim-of-job"
@@ -103,14 +101,9 @@ def _claims_index(job: Job) -> tuple[str, ...]:
     )
 
 
-def _parent_index(queue: Queue) -> tuple[str, ...]:
-    """Find queues by their parent."""
-    return (queue.spec.parent,) if queue.spec.parent else ()
-
-
 INDEXES: Final[dict[str, dict[str, Any]]] = {
     "jobs": {JOB_QUEUE: _queue_index, JOB_CLAIM: _claims_index},
     "pods": {POD_OWNER: _owner_index},
-    "queues": {QUEUE_PARENT: _parent_index},
+    "queues": {QUEUE_PARENT: parent_index},
     "commands": {COMMAND_JOB: _command_index},
 }

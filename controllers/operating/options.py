@@ -22,6 +22,10 @@ class ControllerOptions:
     """Replica sets and stateful sets keep their pod groups as they change (gate WorkLoadSupport)."""
     obeys_queue_commands: bool = True
     """Commands open and close queues (gate QueueCommandSync)."""
+    max_queue_depth: int = 5
+    """Most queues from one below the root down to the deepest."""
+    protects_root_queue: bool = True
+    """The amounts of the root queue may not be changed."""
     discovery_config_map: tuple[str, str] = ("volcano-system", "volcano-controller-configmap")
     """Namespace and name of the settings by which HyperNodes are discovered."""
     workers: Mapping[str, int] = field(default_factory=dict)

@@ -4,9 +4,10 @@ The tables stand in docs/controllers/podgroup.md.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from controllers.admission.rules.pods import BUDGETS, budget_faults
 from controllers.operating.pods import Pod
 from model.api import names
 from model.api.meta import ObjectMeta, OwnerReference
@@ -22,7 +23,7 @@ from model.quantity import QuantityError, parse
 from model.quota_usage import add_usages, quota_usage, usage_text
 from model.wire.base import ResourceList
 
-__all__ = ["build_group", "differs", "generated_name", "is_alive", "needs_group", "owner_uid"]
+__all__ = ["build_group", "changed_metadata", "differs", "generated_name", "is_alive", "needs_group", "owner_uid"]
 
 PREFIX: Final = "podgroup-"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
@@ -31,8 +32,6 @@ _LARGEST: Final = 2**31 - 1
 
 COPIED_ANNOTATIONS: Final = (names.PREEMPTABLE, names.COOLDOWN_TIME, names.REVOCABLE_ZONE)
 COPIED_LABELS: Final = (names.PREEMPTABLE, names.COOLDOWN_TIME)
-BUDGETS: Final = (names.MIN_AVAILABLE, names.MAX_UNAVAILABLE)
-"""The first that a pod has is copied, since a group may have one alone."""
 
 
 def owner_uid(pod: Pod) -> str:
@@ -83,7 +82,7 @@ def build_group(
             annotations={
                 **{key: value for key, value in sorted(inherited.items()) if key.startswith(names.INHERITED_PREFIX)},
                 **_copied(annotations, COPIED_ANNOTATIONS),
-                **dict(list(_copied(annotations, BUDGETS).items())[:1]),
+                **_budget(annotations),
             },
             labels=_copied(pod.metadata.labels, COPIED_LABELS),
         ),
@@ -118,16 +117,36 @@ def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | No
     )
 
 
-def differs(wanted: PodGroup, there: PodGroup) -> bool:
+def differs(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> bool:
     """Tell whether a group that is there must be changed to be as wanted; keys that others added do not count."""
-    removable = {*COPIED_ANNOTATIONS, *BUDGETS} - wanted.metadata.annotations.keys()
-    return (
-        not _is_same_spec(wanted.spec, there.spec)
-        or not wanted.metadata.annotations.items() <= there.metadata.annotations.items()
-        or not wanted.metadata.labels.items() <= there.metadata.labels.items()
-        or any(key in there.metadata.annotations for key in removable)
-        or any(key in there.metadata.labels for key in set(COPIED_LABELS) - wanted.metadata.labels.keys())
+    return not _is_same_spec(wanted.spec, there.spec) or any(
+        changed_metadata(wanted, there, inherits=inherits).values()
     )
+
+
+def changed_metadata(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> dict[str, dict[str, str | None]]:
+    """Return the merge patch of annotations and labels: what is wanted, and without those of ours that are not.
+
+    Args:
+        wanted: The group as it is built now.
+        there: The group as it is.
+        inherits: Whether owners' annotations count; what an owner has no more goes from the group.
+    """
+    annotations = {*COPIED_ANNOTATIONS, *BUDGETS}
+    if inherits:
+        annotations |= {key for key in there.metadata.annotations if key.startswith(names.INHERITED_PREFIX)}
+        annotations -= {names.ALLOCATED_HYPER_NODE}  # the scheduler's own
+    return {
+        "annotations": _change(there.metadata.annotations, wanted.metadata.annotations, annotations),
+        "labels": _change(there.metadata.labels, wanted.metadata.labels, COPIED_LABELS),
+    }
+
+
+def _change(there: Mapping[str, str], wanted: Mapping[str, str], ours: Iterable[str]) -> dict[str, str | None]:
+    return {
+        **{key: None for key in sorted(ours) if key in there and key not in wanted},
+        **{key: value for key, value in wanted.items() if there.get(key) != value},
+    }
 
 
 def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
@@ -144,6 +163,12 @@ def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
             block_owner_deletion=True,
         ),
     )
+
+
+def _budget(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Return the first budget that a pod has and that can be read, since a group may have one alone."""
+    sound = [key for key in BUDGETS if key in annotations and not any(budget_faults({key: annotations[key]}))]
+    return _copied(annotations, sound[:1])
 
 
 def _copied(values: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:

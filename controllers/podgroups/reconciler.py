@@ -11,7 +11,10 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from controllers.admission.faults import told
+from controllers.admission.rules.pods import budget_faults
 from controllers.kinds import POD_GROUPS
+from controllers.operating.complaints import Complaints
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.pods import PODS, Pod
@@ -19,15 +22,14 @@ from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key, Store, key_of
 from controllers.operating.writing import means_another
 from controllers.podgroups.building import (
-    BUDGETS,
-    COPIED_ANNOTATIONS,
-    COPIED_LABELS,
     PREFIX,
     build_group,
+    changed_metadata,
     differs,
     generated_name,
     needs_group,
 )
+from controllers.podgroups.judging import GroupJudge
 from controllers.podgroups.owners import read_owners
 from kube.errors import ApiError
 from kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
@@ -47,6 +49,7 @@ Workload = wire.ReplicaSet | wire.StatefulSet
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
     GroupMaker(operator, options)
+    GroupJudge(operator, options)
     if options.follows_workloads:
         GroupCleaner(operator, options)
 
@@ -59,6 +62,8 @@ class GroupMaker:
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow pods, groups and namespaces."""
         self._operator, self._options = operator, options
+        self._inherits = options.inherits_owner_annotations
+        self._complaints = Complaints(operator, PODS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
         self._namespaces: Store[wire.Namespace] = operator.store(NAMESPACES)
@@ -85,7 +90,9 @@ class GroupMaker:
         """
         pod = self._pods.get(*key)
         if pod is None or not needs_group(pod, self._options.scheduler_names):
+            self._complaints.forget(key)
             return None
+        self._complaints.tell(pod, told(tuple(budget_faults(pod.metadata.annotations))))
         is_grouped = bool(_group_of(pod))
         there = self._groups.get(pod.metadata.namespace, generated_name(pod))
         # Groups and pods come by two watches: a group that is gone may be the first we see of its pods' end.
@@ -110,11 +117,11 @@ class GroupMaker:
             pod,
             owner_annotations=owners.annotations,
             namespace_queue=self._queue_of_namespace(pod.metadata.namespace),
-            inherits=self._options.inherits_owner_annotations,
+            inherits=self._inherits,
         )
         if there is None:
             await self._operator.writer.create(POD_GROUPS, wanted.as_json())
-        elif self._follows(pod) and not owners.is_of_old_revision and differs(wanted, there):
+        elif self._follows(pod) and not owners.is_of_old_revision and differs(wanted, there, inherits=self._inherits):
             await self._renew(wanted, there)
         return True
 
@@ -122,10 +129,7 @@ class GroupMaker:
         """Bring the group of a workload up to date with its newest pod."""
         operations = [{"op": "add", "path": "/spec", "value": msgspec.to_builtins(wanted.spec)}]
         await self._operator.writer.edit(POD_GROUPS, there.metadata, operations)
-        metadata = {
-            "annotations": _changed(wanted.metadata.annotations, (*COPIED_ANNOTATIONS, *BUDGETS)),
-            "labels": _changed(wanted.metadata.labels, COPIED_LABELS),
-        }
+        metadata = changed_metadata(wanted, there, inherits=self._inherits)
         await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
 
     async def _lives(self, pod: Pod) -> bool:
@@ -245,8 +249,3 @@ def _own_key(_: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
 
 def _key_of_workload(_: Workload | None, new: Workload | None) -> Iterable[Key]:
     return ((new.metadata.namespace, PREFIX + new.metadata.uid),) if new is not None else ()
-
-
-def _changed(wanted: Any, ours: Iterable[str]) -> dict[str, str | None]:
-    """Return a merge patch of labels or annotations: what is wanted, and without those of ours that are not."""
-    return {**dict.fromkeys(ours), **wanted}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
+from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
@@ -17,6 +18,7 @@ from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key, Store, key_of
 from controllers.operating.writing import means_another
 from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from controllers.queues.judging import QueueJudge
 from controllers.queues.showing import forget_queue, show_counts
 from kube.errors import ApiConflictError, ApiError
 from model.api import names
@@ -28,7 +30,6 @@ __all__ = ["QueueKeeper", "build"]
 
 _BY_QUEUE: Final = "queues:queue"
 _BY_PHASE: Final = "queues:phase"
-_BY_PARENT: Final = "queues:parent"
 _BY_TARGET: Final = "queues:target"
 _OBEYED: Final = frozenset({Action.OPEN_QUEUE.value, Action.CLOSE_QUEUE.value})
 _COUNTS_SECONDS: Final = 1.0
@@ -38,6 +39,7 @@ _COUNTS_SECONDS: Final = 1.0
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
     QueueKeeper(operator, options)
+    QueueJudge(operator, options)
 
 
 class QueueKeeper:
@@ -48,7 +50,7 @@ class QueueKeeper:
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow queues, groups, and commands where they are obeyed."""
         self._operator, self._options = operator, options
-        self._queues: Store[Queue] = operator.store(QUEUES, {_BY_PARENT: _parent_of})
+        self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._groups: Store[PodGroup] = operator.store(
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
         )
@@ -192,7 +194,7 @@ class QueueKeeper:
         assert queue is not None
         yield key_of(queue)
         if old is None or new is None or old.status.state != new.status.state:
-            for child in self._queues.by(_BY_PARENT, queue.metadata.name):
+            for child in self._queues.by(QUEUE_PARENT, queue.metadata.name):
                 yield key_of(child)
 
     def _keys_of_group(self, old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
@@ -218,10 +220,6 @@ def _facts(queue: Queue) -> object:
         [getattr(status, field) for field in COUNTED],
         queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""),
     )
-
-
-def _parent_of(queue: Queue) -> tuple[str, ...]:
-    return (queue.spec.parent,) if queue.spec.parent else ()
 
 
 def _target_of(command: Command) -> tuple[str, ...]:

@@ -88,6 +88,8 @@ NETWORK_TOPOLOGY_HIGHEST_TIER: Final = "volcano.sh/network-topology-highest-tier
 """Annotation of a pod: highest tier of the network topology of the pod group made for it."""
 INHERITED_PREFIX: Final = "volcano.sh/"
 """Annotations of a workload with this prefix pass to the pod group made for it."""
+ALLOCATED_HYPER_NODE: Final = "volcano.sh/job-allocated-hypernode"
+"""Annotation of a pod group, the scheduler's: the innermost domain around its placed tasks; placing never reads it."""
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 

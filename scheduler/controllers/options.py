@@ -102,6 +102,8 @@ class Options(ProcessOptions):
             inherits_owner_annotations=self.inherit_owner_annotations,
             follows_workloads=self.features.enabled("WorkLoadSupport"),
             obeys_queue_commands=self.features.enabled("QueueCommandSync"),
+            max_queue_depth=self.max_queue_depth,
+            protects_root_queue=self.enable_root_queue_protection,
             discovery_config_map=(namespace, name),
             workers={
                 "job": self.worker_threads,

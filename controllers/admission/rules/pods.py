@@ -16,9 +16,9 @@ from controllers.admission.rules.shape import member, read
 from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
 from model.wire.base import ObjectMeta, Wire
 
-__all__ = ["defaulted", "faults_of"]
+__all__ = ["BUDGETS", "budget_faults", "defaulted", "faults_of"]
 
-_BUDGETS: Final = (MIN_AVAILABLE, MAX_UNAVAILABLE)
+BUDGETS: Final = (MIN_AVAILABLE, MAX_UNAVAILABLE)
 _COUNT = re.compile(r"[+-]?[0-9]{1,9}")
 _PERCENTAGE = re.compile(r"[+-]?[0-9]{1,9}%")
 
@@ -80,9 +80,14 @@ def _faults(value: Mapping[str, Any]) -> Iterator[Fault]:
     if isinstance(pod, Fault):
         yield pod
         return
-    given = [key for key in _BUDGETS if key in pod.metadata.annotations]
+    yield from budget_faults(pod.metadata.annotations)
+
+
+def budget_faults(annotations: Mapping[str, str]) -> Iterator[Fault]:
+    """Find what is wrong with the disruption budget that annotations give to a gang."""
+    given = [key for key in BUDGETS if key in annotations]
     for key in given:
-        yield from _budget_faults(key, pod.metadata.annotations[key])
+        yield from _amount_faults(key, annotations[key])
     if len(given) > 1:
         yield Fault(
             field="metadata.annotations",
@@ -92,7 +97,7 @@ def _faults(value: Mapping[str, Any]) -> Iterator[Fault]:
         )
 
 
-def _budget_faults(key: str, value: str) -> Iterator[Fault]:
+def _amount_faults(key: str, value: str) -> Iterator[Fault]:
     field = f"metadata.annotations[{key}]"
     if _COUNT.fullmatch(value):
         if int(value) <= 0:

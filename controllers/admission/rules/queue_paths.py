@@ -1,10 +1,9 @@
 """Paths of queues in the tree of hierarchical drf: two annotations, names and weights, of equal length."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from controllers.admission.faults import Fault
-from controllers.admission.lookups import Lookups
 from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
 from model.api.scheduling import Queue
 
@@ -16,12 +15,12 @@ def rooted(path: str) -> bool:
     return path.partition("/")[0] == ROOT_QUEUE
 
 
-def path_faults(queue: Queue, lookups: Lookups | None) -> Iterator[Fault]:
+def path_faults(queue: Queue, others: Iterable[Queue]) -> Iterator[Fault]:
     """Find what is wrong with a queue's path.
 
     Args:
         queue: The queue.
-        lookups: The other queues; without them nothing is said about their paths.
+        others: Queues that were there before it; the queue itself does not count.
     """
     path, weights = (queue.metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS))
     if not path and not weights:
@@ -37,7 +36,7 @@ def path_faults(queue: Queue, lookups: Lookups | None) -> Iterator[Fault]:
         )
         return
     yield from _weight_faults(weights, weights_field)
-    for other in lookups.queues() if lookups is not None else ():
+    for other in others:
         longer = other.metadata.annotations.get(HIERARCHY, "")
         if other.metadata.name != queue.metadata.name and longer.startswith(f"{path}/"):
             yield Fault(

@@ -3,7 +3,7 @@
 The rules are Volcano's, its words are in the messages; docs/admission.md lists them. Amounts are compared exactly.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,10 +17,12 @@ from controllers.admission.rules.templates.resources import amount_faults, amoun
 from model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
 from model.api.scheduling import Queue, QueueSpec, QueueState
 
-__all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of"]
+__all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_faults", "standing_faults"]
 
 _STATES: Final = ("", QueueState.OPEN, QueueState.CLOSED)
 """States that users may write; the others are the controller's."""
+_KEPT_STATES: Final = (*_STATES, QueueState.CLOSING)
+"""States that the controller knows what to do with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,31 @@ def faults_of(
     return the_first(_faults(queue, old, lookups, limits))
 
 
+def standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> tuple[Fault, ...]:
+    """Find what is wrong with a queue that is there, whoever let it in.
+
+    Args:
+        queue: The queue.
+        lookups: All queues.
+        max_depth: As in `QueueLimits`.
+    """
+    return the_first(_standing_faults(queue, lookups, max_depth))
+
+
+def root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
+    """Find amounts of the root queue that are not what they were."""
+    if queue.metadata.name != ROOT_QUEUE:
+        return
+    before, after = _amounts(old.spec), _amounts(queue.spec)
+    for name in before:
+        if before[name] != after[name]:
+            yield Fault(
+                field=f"spec.{name}",
+                expected="what it was",
+                rule="root queue's resource attributes (capability, deserved, guarantee) cannot be modified",
+            )
+
+
 def deletion_faults(name: str, lookups: Lookups, limits: QueueLimits = QueueLimits()) -> tuple[Fault, ...]:
     """Find why a queue must stay.
 
@@ -96,10 +123,11 @@ def _faults(
     if before is not None and (queue.metadata.deletion_timestamp or _is_unchanged(before, queue)):
         return
     yield from _amount_faults(queue.spec)
-    yield from _state_faults(queue, before)
-    yield from path_faults(queue, lookups)
+    if before is None or before.status.state != queue.status.state:
+        yield from _state_faults(queue, _STATES)
+    yield from path_faults(queue, lookups.queues() if lookups is not None else ())
     if before is not None and limits.protects_root:
-        yield from _root_faults(before, queue)
+        yield from root_faults(before, queue)
     if lookups is None:
         return
     is_moved = before is None or before.spec.parent != queue.spec.parent
@@ -111,6 +139,18 @@ def _faults(
     if queue.metadata.name == ROOT_QUEUE:
         return
     if is_moved or (before is not None and _amounts(before.spec) != _amounts(queue.spec)):
+        yield from tree_amount_faults(queue, lookups)
+
+
+def _standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator[Fault]:
+    yield from _amount_faults(queue.spec)
+    yield from _state_faults(queue, _KEPT_STATES)
+    made = queue.metadata.creation_timestamp
+    # A path that goes on from one which is there is allowed: who came first is not at fault.
+    yield from path_faults(queue, (each for each in lookups.queues() if each.metadata.creation_timestamp < made))
+    misplaced = tuple(parent_faults(queue, lookups, max_depth))
+    yield from misplaced
+    if not misplaced and queue.metadata.name != ROOT_QUEUE:
         yield from tree_amount_faults(queue, lookups)
 
 
@@ -158,25 +198,12 @@ def _amount_faults(spec: QueueSpec) -> Iterator[Fault]:
             )
 
 
-def _state_faults(queue: Queue, old: Queue | None) -> Iterator[Fault]:
+def _state_faults(queue: Queue, allowed: Sequence[str]) -> Iterator[Fault]:
     state = queue.status.state
-    if state not in _STATES and (old is None or old.status.state != state):
+    if state not in allowed:
         yield Fault(
             field="status.state", value=state, expected="Open or Closed", rule="queue state must be in [Open Closed]"
         )
-
-
-def _root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
-    if queue.metadata.name != ROOT_QUEUE:
-        return
-    before, after = _amounts(old.spec), _amounts(queue.spec)
-    for name in before:
-        if before[name] != after[name]:
-            yield Fault(
-                field=f"spec.{name}",
-                expected="what it was",
-                rule="root queue's resource attributes (capability, deserved, guarantee) cannot be modified",
-            )
 
 
 def _amounts(spec: QueueSpec) -> dict[str, dict[str, object]]:

@@ -99,7 +99,7 @@ async def test_a_pattern_that_is_none_is_told_once(ground: Ground) -> None:
         await operator.queues["hypernode"].idle()
         await operator.events.drain()
 
-    assert await told() == [("InvalidHyperNode", 1)]
+    assert await told() == [("Invalid", 1)]
 
 
 async def test_domains_follow_the_labels(ground: Ground) -> None:
