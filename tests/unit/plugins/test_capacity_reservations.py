@@ -82,6 +82,18 @@ def test_a_placed_pod_takes_its_own_room() -> None:
     assert [fits(there, name) for name in ("a", "b", "c")] == [True, True, False]
 
 
+def test_an_evicted_pod_reserves_nothing() -> None:
+    """Of 2 CPU it had one: who leaves needs no room, so a pod of 2 may be placed."""
+    had_gate = pod("gone", job="early", on="n", annotations={GATE: "true"})
+    there = world(had_gate, pod("large", job="late", cpu="2"))
+    statement = there.session.statement()
+    assert not fits(there, "large")
+
+    there.evict(statement, "gone")
+
+    assert fits(there, "large")
+
+
 def gated(name: str, job: str, *gates: str, opted_in: bool = True) -> wire.Pod:
     """A pending pod of 1 CPU behind gates."""
     names = tuple(wire.PodSchedulingGate(name=each) for each in gates or (GATE,))
