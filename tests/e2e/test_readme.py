@@ -5,21 +5,22 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.controlplane import ControlPlane
 from tests.e2e.processes import ServerProcess, wait_until
 
 ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 KUBECONFIG = "/tmp/pyroclast.kubeconfig"
 PATIENCE = 90.0
 
 
 def commands(heading: str) -> list[str]:
     """Return the lines of the shell blocks under a heading, continued ones joined."""
-    part = (ROOT / "README.md").read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    part = README.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     blocks = re.findall(r"```sh\n(.*?)```", part, re.DOTALL)
     return [line for block in blocks for line in block.replace("\\\n", " ").splitlines() if line]
 
@@ -27,22 +28,24 @@ def commands(heading: str) -> list[str]:
 class Terminal:
     """A user's terminals: servers stay in theirs, everything else is typed in one."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, kubeconfig: Path) -> None:
+        self._folder, self._kubeconfig = folder, kubeconfig
         self._servers: list[ServerProcess] = []
-        self._kubeconfig = folder / "kubeconfig"
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = {"PATH": path, "KUBECONFIG": str(self._kubeconfig)}
+        self._environment = {"PATH": path, "KUBECONFIG": str(kubeconfig)}
 
     def serve(self, command: str) -> None:
         """Start a server and wait until it can be used."""
         words = command.replace(KUBECONFIG, str(self._kubeconfig)).split()
-        program = [str(Path(sys.executable).with_name(words[0])), *words[1:]]
-        log = self._folder / f"{words[1]}.log"
-        server = ServerProcess(program, log=log)
-        self._servers.append(server)
+        server = self.run_beside(words[1], str(Path(sys.executable).with_name(words[0])), *words[1:])
         said = "serving" if words[1] == "emulator" else "synced"
-        wait_until(lambda: said in log.read_text(), of=server, seconds=PATIENCE)
+        wait_until(lambda: said in server.log.read_text(), of=server, seconds=PATIENCE)
+
+    def run_beside(self, name: str, *command: str) -> ServerProcess:
+        """Run a program until the terminal is closed."""
+        server = ServerProcess(command, log=self._folder / f"{name}.log")
+        self._servers.append(server)
+        return server
 
     def type(self, command: str) -> str:
         """Run a command to its end."""
@@ -74,24 +77,46 @@ class Terminal:
             server.stop()
 
 
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    """A terminal, closed at the end."""
-    with ExitStack() as stack:
-        made = Terminal(tmp_path)
-        stack.callback(made.close)
-        yield made
+@pytest.fixture(params=["emulator", pytest.param("realserver", marks=pytest.mark.realserver)])
+def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal, closed at the end, with a cluster of three nodes: the README's, or "a cluster of yours".
+
+    The README's scheduler places pods on all nodes there are, so the cluster is nobody else's.
+    """
+    if request.param == "emulator":
+        made = Terminal(tmp_path, tmp_path / "kubeconfig")
+        try:
+            made.serve(five_minutes()[0])
+            yield made
+        finally:
+            made.close()
+        return
+    with ControlPlane(tmp_path, assets=request.getfixturevalue("assets")) as plane:
+        made = Terminal(tmp_path, plane.kubeconfig)
+        try:
+            (definitions,) = re.findall(r"`(kubectl apply -f config/crd)`, and the rest", README.read_text())
+            made.type(definitions)
+            hollow = ("-m", "emulator.hollow", f"--kubeconfig={plane.kubeconfig}", "--nodes=3")
+            made.run_beside("hollow", sys.executable, *hollow)
+            made.wait_until_shown("kubectl get nodes -o name | wc -l", "^3$")
+            yield made
+        finally:
+            made.close()
+
+
+def five_minutes() -> list[str]:
+    """Return what a new user types: two servers, then an apply, a get and a describe."""
+    return [line for line in commands("Five minutes: a gang of your own") if not line.startswith(("make ", "export "))]
 
 
 def test_a_new_user_has_a_gang_bound_with_kubectl(terminal: Terminal) -> None:
-    """The five minutes: emulator, scheduler, a gang that runs and one that says why it waits."""
-    typed = [line for line in commands("Five minutes: a gang of your own") if not line.startswith(("make ", "export "))]
-    servers = [line for line in typed if line.startswith("pyroclast ")]
-    assert [line.split()[1] for line in servers] == ["emulator", "scheduler"]
-    for line in servers:
-        terminal.serve(line)
-
-    apply, get, describe = (line for line in typed if line not in servers)
+    """The five minutes: a scheduler, a gang that runs and one that says why it waits."""
+    emulator, scheduler, apply, get, describe = five_minutes()
+    assert [line.split()[:2] for line in (emulator, scheduler)] == [
+        ["pyroclast", "emulator"],
+        ["pyroclast", "scheduler"],
+    ]
+    terminal.serve(scheduler)
     terminal.type(apply)
 
     for number in range(4):
