@@ -64,12 +64,14 @@ class DomainSearch:
 
     def _first_of(self, level: list[int]) -> bool:
         """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
-        sheet = self._sheets[0]
+        sheet, root = self._sheets[0], self._session.domains.topology.root
         if self._for_part is None:
-            root = self._session.domains.topology.root
             levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
             self._for_part = frozenset(number for inner in levels for number in inner)
-        return self._place_sheet(sheet, [number for number in level if number in self._for_part]) is not None
+        # The root, which is also the answer where nobody is asked, stands for every domain inside it.
+        is_anywhere = root in self._for_part
+        fit = [number for number in level if is_anywhere or number in self._for_part]
+        return self._place_sheet(sheet, fit) is not None
 
     def _place_sheet(self, sheet: Worksheet, level: Sequence[int]) -> float | None:
         """Place tasks of a sub-job in the best of some domains that takes them; its score, or None where none does."""

@@ -84,6 +84,61 @@ def test_sub_job_order() -> None:
     assert sorted([*first, *other]) == ["a-0", "a-1"]
 
 
+RICH = (
+    Scenario()
+    .queue("red")
+    .queue("blue")
+    .queue("mine")
+    .node("n1", cpu=4)
+    .running("r", on=["n1"] * 2, queue="red")
+    .running("b", on=["n1"] * 2, queue="blue")
+    .job("a", queue="mine", phase="Inqueue")
+)
+"""Two queues fill a node, a third one waits."""
+
+
+@pytest.mark.parametrize(("first", "evicted"), [("red", ["r-1"]), ("blue", ["b-1"])])
+def test_victim_queue_order(first: str, evicted: list[str]) -> None:
+    """Of two queues the one that it puts first gives way; it is told for whom."""
+    told: set[str] = set()
+
+    def compare(left: Queue, right: Queue, preemptor: Queue) -> int:
+        told.add(preemptor.name)
+        return (right.name == first) - (left.name == first)
+
+    giving = Saying("giving", {points.RECLAIMABLE: lambda _, candidates: candidates})
+    plugins = ("gang", giving, saying(points.VICTIM_QUEUE_ORDER, compare))
+
+    assert RICH.run("reclaim", plugins=plugins).evictions == evicted
+    assert told == {"mine"}
+
+
+def test_victim_queue_order_the_first_that_tells_queues_apart_decides() -> None:
+    """Zero passes the question on."""
+    giving = Saying("giving", {points.RECLAIMABLE: lambda _, candidates: candidates})
+    alike = saying(points.VICTIM_QUEUE_ORDER, always(0), name="alike")
+
+    def before(name: str) -> Saying:
+        return saying(
+            points.VICTIM_QUEUE_ORDER,
+            lambda left, right, _: (right.name == name) - (left.name == name),
+            name=f"{name}-first",
+        )
+
+    for names, evicted in ((("red", "blue"), ["r-1"]), (("blue", "red"), ["b-1"])):
+        outcome = RICH.run("reclaim", plugins=("gang", giving, alike, *map(before, names)))
+        assert outcome.evictions == evicted
+
+
+@pytest.mark.parametrize("point", [points.CLUSTER_ORDER, points.TARGET_JOB, points.RESERVED_NODES])
+def test_reserved_points_are_never_asked(point: Any) -> None:
+    """They can be registered, as Volcano's can, and a function that fails is not missed."""
+    outcome = TWO_JOBS.run("allocate", plugins=(saying(point, failing),))
+
+    assert bound(outcome) == ["a-0"]
+    assert outcome.failed_plugins == []
+
+
 # Gates ----------------------------------------------------------------------------------------------------------------
 
 
