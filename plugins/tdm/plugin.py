@@ -77,7 +77,7 @@ class Tdm:
                 points.PREDICATE, self.name, zones.verdicts, locality=Locality.FACTS, reasons=zones.reasons
             )
             session.register(points.NODE_ORDER, self.name, zones.scores, locality=Locality.FACTS)
-        session.register(points.PREEMPTABLE, self.name, zones.preemptable)
+        session.register(points.PREEMPTABLE, self.name, zones.preemptable, together=True)
         session.register(points.JOB_ORDER, self.name, is_preemptable)
         session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
         session.register(points.JOB_STARVING, self.name, is_starving)

@@ -163,6 +163,21 @@ def test_whoever_cannot_go_elsewhere_may_preempt() -> None:
     ]
 
 
+@pytest.mark.parametrize(("unavailable", "evicted"), [("1", []), ("2", ["a-1", "a-0"])])
+def test_a_gang_goes_whole_only_where_its_budget_lets_all_of_it_go(unavailable: str, evicted: list[str]) -> None:
+    """Two go, or nobody: each alone would be within a budget of one."""
+    annotations = {"volcano.sh/preemptable": "true", "volcano.sh/jdb-max-unavailable": unavailable}
+    scenario = Scenario().node("stays", cpu=2).running("a", on=["stays"] * 2, min_available=2, annotations=annotations)
+    scenario = scenario.priority_class("high", 9)
+    scenario = scenario.job(
+        "b", phase="Inqueue", priority_class="high", annotations={"volcano.sh/preemptable": "false"}
+    )
+
+    outcome = scenario.run("preempt", plugins=(("tdm",), ("gang", "predicates")), now=at(23), arguments={"tdm": NIGHT})
+
+    assert outcome.evictions == evicted
+
+
 def test_budgets_of_which_both_are_given() -> None:
     """The least available counts, also where it leaves the default."""
     both = {"volcano.sh/jdb-min-available": "4", "volcano.sh/jdb-max-unavailable": "3"}
