@@ -38,7 +38,7 @@ REASONS: Final = (
     Reason("node group label not found", resolvable=False),
     Reason("node group affinity not specified", resolvable=False),
     Reason("node does not satisfy the node group affinity", resolvable=False),
-    Reason("node group resource limit exceeded", resolvable=False),
+    Reason("node group resource limit exceeded"),  # by pods of the queue itself, which it may evict
 )
 INVALID_LIMITS, NO_LABEL, NO_AFFINITY, NOT_ALLOWED, OVER_LIMIT = range(1, 6)
 

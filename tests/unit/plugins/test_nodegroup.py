@@ -1,12 +1,14 @@
 """Node groups: the worked example of docs/plugins/nodegroup.md."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from framework import points
 from model import wire
+from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, node, opened, pod, queue
 
 GROUPS = ("group1", "group2", "group3", "group4")
@@ -131,6 +133,25 @@ def test_a_queue_inherits_affinity_where_hierarchy_is_on() -> None:
     assert refusals(world(*queues, pod("p")))["group1"] == "node group affinity not specified"
 
 
-def test_no_refusal_is_helped_by_eviction() -> None:
-    """All of them are final for preempt and reclaim."""
-    assert not any(reason.resolvable for reason in world(pod("p")).function(points.PREDICATE).reasons)
+def test_evicting_helps_against_a_limit_alone() -> None:
+    """The other refusals are final for preempt and reclaim."""
+    reasons = world(pod("p")).function(points.PREDICATE).reasons
+
+    assert [reason.text for reason in reasons if reason.resolvable] == ["node group resource limit exceeded"]
+
+
+def test_a_queue_at_its_limit_preempts_its_own() -> None:
+    """The victim's share of the limit is free for the more important task, as with the limits of queues."""
+    scenario = Scenario().priority_class("low", 1).priority_class("high", 9)
+    scenario = scenario.node("n1", cpu=8, labels={"volcano.sh/nodegroup-name": "group1"})
+    scenario = scenario.queue("q", annotations={"volcano.sh/nodegroup-resource-limits": '{"group1": {"cpu": "2"}}'})
+    terms = {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["group1"]}}
+    *others, made = scenario.objects
+    scenario = replace(scenario, objects=(*others, {**made, "spec": {**made["spec"], "affinity": terms}}))
+    scenario = scenario.running("low", on=["n1"] * 2, min_available=0, queue="q", priority_class="low")
+    scenario = scenario.job("high", queue="q", priority_class="high", phase="Inqueue")
+
+    outcome = scenario.run("allocate", "preempt", plugins=("priority", "gang", "predicates", "nodegroup"))
+
+    assert outcome.evictions == ["low-1"]
+    assert outcome.pipelined == {"high-0": "n1"}
