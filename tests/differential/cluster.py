@@ -54,6 +54,8 @@ class Pod:
     """Whether it may be evicted at all."""
     started: float
     """When it started, seconds since 1970; one that has not, last of all."""
+    object: Mapping[str, Any]
+    """As it was read."""
 
     @property
     def best_effort(self) -> bool:
@@ -75,6 +77,8 @@ class Node:
     taints: list[Mapping[str, str]]
     unschedulable: bool
     offers: Amounts
+    object: Mapping[str, Any]
+    """As it was read."""
 
 
 @dataclass(eq=False)
@@ -93,6 +97,8 @@ class Group:
     policies: list[Mapping[str, Any]]
     preemptable: bool
     """Whether its owner lets whole gangs take its room."""
+    object: Mapping[str, Any]
+    """As it was read."""
     pods: list[Pod] = field(default_factory=list)
     nowhere: set[str] = field(default_factory=set)
     """Best-effort pods that no node takes."""
@@ -136,6 +142,8 @@ class Queue:
     guarantee: Amounts
     deserved: Amounts
     reclaimable: bool
+    object: Mapping[str, Any]
+    """As it was read."""
 
 
 class Cluster:
@@ -146,9 +154,11 @@ class Cluster:
         self.pods: list[Pod] = []
         self.groups: dict[str, Group] = {}
         self.queues: dict[str, Queue] = {}
+        self.objects = list(objects)
+        """All of them, as they were read."""
         readers = {"Node": self._node, "Pod": self._pod, "PodGroup": self._group, "Queue": self._queue}
-        classes = {each["metadata"]["name"]: each["value"] for each in objects if each["kind"] == "PriorityClass"}
-        for each in objects:
+        classes = {each["metadata"]["name"]: each["value"] for each in self.of_kind("PriorityClass")}
+        for each in self.objects:
             if each["kind"] in readers:
                 readers[each["kind"]](each)
         self.nodes.sort(key=lambda node: node.name)
@@ -167,11 +177,17 @@ class Cluster:
             for name, number in node.offers.items():
                 self.total[name] = self.total.get(name, 0) + number
 
+    def of_kind(self, kind: str) -> list[Mapping[str, Any]]:
+        """List the objects of a kind."""
+        return [each for each in self.objects if each["kind"] == kind]
+
     def _node(self, each: Mapping[str, Any]) -> None:
         metadata, spec = each["metadata"], each["spec"]
         offers = amounts(each["status"]["allocatable"])
         self.nodes.append(
-            Node(metadata["name"], metadata["labels"], spec["taints"], spec["unschedulable"], {"pods": 0} | offers)
+            Node(
+                metadata["name"], metadata["labels"], spec["taints"], spec["unschedulable"], {"pods": 0} | offers, each
+            )
         )
 
     def _pod(self, each: Mapping[str, Any]) -> None:
@@ -206,6 +222,7 @@ class Cluster:
                 created=metadata["creationTimestamp"],
                 preemptable=annotations.get("volcano.sh/preemptable") != "false",
                 started=datetime.fromisoformat(started).timestamp() if started else math.inf,
+                object=each,
             )
         )
 
@@ -225,6 +242,7 @@ class Cluster:
             waits=None if waits is None else float(waits.removesuffix("s")),
             policies=spec.get("subGroupPolicy", []),
             preemptable=metadata["annotations"].get("volcano.sh/preemptable") != "false",
+            object=each,
         )
 
     def _queue(self, each: Mapping[str, Any]) -> None:
@@ -239,6 +257,7 @@ class Cluster:
             guarantee=amounts(spec.get("guarantee", {}).get("resource")),
             deserved=amounts(spec["deserved"]),
             reclaimable=spec["reclaimable"],
+            object=each,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
 from tests.differential.plain import Part
-from tests.differential.scores import SCORES
+from tests.differential.policy import Policy
 from tests.differential.vetoes import ACTIVE, Vetoes
 
 Unit = list[Pod]
@@ -45,10 +45,9 @@ class Draft:
 class Evicting(Vetoes):
     """One cycle with actions that evict."""
 
-    def __init__(self, *arguments: Any, least_harm: bool = False, whole: bool = True) -> None:
-        super().__init__(*arguments)
-        self.least_harm = least_harm
-        self.modes = (False, True) if whole else (False,)
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.least_harm = self.arguments.get("preempt", {}).get("enableTopologyAwarePreemption", False)
         self.evicting: list[dict[str, Any]] = []
         """Plans that evict: whom, and where pods wait for the room."""
         self.began_waiting = {group.key for group in self.cluster.groups.values() if group.count("Pending")}
@@ -177,7 +176,8 @@ class Evicting(Vetoes):
     def plan_for_gang(self, group: Group, who: Who) -> None:
         """Evict over all nodes until the minimum has its places, or change nothing."""
         pods = self.worth_placing(group)
-        for whole in self.modes if pods else ():
+        modes = (False, True) if self.arguments.get(who.action, {}).get("allowWholeBundle", True) else (False,)
+        for whole in modes if pods else ():
             before = self.picture()
             draft = Draft(group, who, whole)
             if self.make_room(draft, pods):
@@ -251,6 +251,38 @@ class Evicting(Vetoes):
             self.put_back(before)
             del draft.places[places:]
 
+    # For nobody's sake
+
+    def shuffle(self, _: Sequence[str]) -> None:
+        """Let those go whom the plugins of the first tier that names anybody name."""
+        running = [pod for group in self.cluster.groups.values() for pod in group.pods if pod.status == "Running"]
+        first_to_go = [pod for key in reversed(self.cluster.groups) for pod in self.last_first(key, running)]
+        left = self.arguments.get("shuffle", {}).get("maxEvictions") or len(running)
+        for policy, named in self.named(first_to_go):
+            evicted: list[Pod] = []
+            for pod in named:
+                if len(evicted) < left and (policy.breaks_gangs or self.can_spare(self.group_of(pod), pod)):
+                    self.evict([pod])
+                    evicted.append(pod)
+            left -= len(evicted)
+            if evicted:
+                self.evicting.append({"evicted": [pod.key for pod in evicted], "for": []})
+
+    def last_first(self, key: str, pods: Sequence[Pod]) -> list[Pod]:
+        """The pods of a group, last ones first."""
+        return sorted((pod for pod in pods if pod.group == key), key=self.pod_key, reverse=True)
+
+    def named(self, pods: Sequence[Pod]) -> list[tuple[Policy, list[Pod]]]:
+        """Who names whom."""
+        for tier in self.tiers:
+            found = [(self.policies[name], self.policies[name].names(pods)) for name in tier if name in self.policies]
+            if any(named for _, named in found):
+                may_move = [pod for _, named in found for pod in named]
+                for policy in self.policies.values():
+                    may_move = policy.may_move(may_move)
+                return [(policy, [pod for pod in named if pod in may_move]) for policy, named in found]
+        return []
+
     # Plans
 
     def waiting_groups(self) -> list[Group]:
@@ -264,9 +296,10 @@ class Evicting(Vetoes):
     def starving(self, group: Group) -> bool:
         """Whether evictions may be made for a job: all plugins of the first tier that has a say agree."""
         placed = group.ready + group.count("Pipelined")
-        says = {"priority": placed < len(group.pods), "gang": placed < group.minimum}
+        says: dict[str, bool | None] = {plugin: policy.starves(group) for plugin, policy in self.policies.items()}
+        says |= {"priority": placed < len(group.pods), "gang": placed < group.minimum}
         for tier in self.tiers:
-            answers = [says[plugin] for plugin in tier if plugin in says]
+            answers = [says[plugin] for plugin in tier if says.get(plugin) is not None]
             if answers:
                 return all(answers)
         return False
@@ -331,23 +364,23 @@ class Evicting(Vetoes):
         if draft.who.by_harm:
             return self.least_harm_first(draft, pod)
         if not draft.who.by_score:
-            return self.cluster.nodes
+            return [node for node in self.cluster.nodes if self.helps(pod, node)]
         nodes = [node for node in self.cluster.nodes if self.always_permits(pod, node)]
-        total = dict.fromkeys((node.name for node in nodes), 0.0)
-        for plugin, scores in SCORES.items():
-            if self.has(plugin):
-                for name, score in scores(self.filters, pod, nodes).items():
-                    total[name] += score
+        total = self.scores(pod, nodes)
         return sorted(nodes, key=lambda node: -total[node.name])
 
     def always_permits(self, pod: Pod, node: Node) -> bool:
         """Whether nothing about a node but pods on it keeps a pod away."""
-        return not self.has("predicates") or self.filters.permit_by_facts(pod, node)
+        return self.helps(pod, node) and (not self.has("predicates") or self.filters.permit_by_facts(pod, node))
+
+    def helps(self, pod: Pod, node: Node) -> bool:
+        """Whether evicting from a node can help."""
+        return all(policy.could_permit(pod, node) for policy in self.policies.values())
 
     def least_harm_first(self, draft: Draft, pod: Pod) -> list[Node]:
         """Try all nodes, and rank them by their victims."""
         tried = []
-        for number, node in enumerate(self.cluster.nodes):
+        for number, node in enumerate(each for each in self.cluster.nodes if self.helps(pod, each)):
             before = self.picture()
             trial = Draft(draft.group, draft.who, draft.whole)
             if self.evict_on(trial, pod, node):
@@ -415,7 +448,7 @@ class Evicting(Vetoes):
         point = draft.who.point
         if draft.who.same_queue and group.priority >= draft.group.priority:
             return gang if len(self.permitted(point, pod, gang)) == len(gang) else None
-        return gang if all(self.permitted(point, pod, [each]) for each in gang) else None
+        return gang if all(self.permitted(point, pod, [each], gang) for each in gang) else None
 
     def evict(self, unit: Unit) -> None:
         """Let pods leave."""

@@ -12,10 +12,12 @@ from typing import Any
 
 from tests.differential.cluster import READY, Cluster, Group, Node, Pod
 from tests.differential.filters import Filters, selects
+from tests.differential.policies import POLICIES
+from tests.differential.policy import Key, Policy
 from tests.differential.scores import SCORES, used
 from tests.differential.shares import NEVER, Shares
 
-Key = tuple[Any, ...]
+Arguments = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(eq=False)
@@ -43,10 +45,25 @@ class Part:
 class Plain:
     """One cycle."""
 
-    def __init__(self, objects: Iterable[Mapping[str, Any]], tiers: Sequence[Sequence[str]], now: float) -> None:
+    def __init__(
+        self,
+        objects: Iterable[Mapping[str, Any]],
+        tiers: Sequence[Sequence[str]],
+        now: float,
+        arguments: Arguments | None = None,
+        runs: Mapping[str, float] | None = None,
+    ) -> None:
         self.cluster = Cluster(list(objects))
         self.tiers = tiers
         self.now = now
+        self.arguments = arguments or {}
+        self.policies: dict[str, Policy] = {
+            plugin: POLICIES[plugin](self.cluster, now, self.arguments.get(plugin, {}), (runs or {}).get(plugin))
+            for tier in tiers
+            for plugin in tier
+            if plugin in POLICIES
+        }
+        """Plugins that say what they have to say in a file of their own, in the order of the tiers."""
         self.filters = Filters(self.cluster)
         self.shares = Shares(self.cluster)
         self.plans: list[list[tuple[str, str]]] = []
@@ -77,13 +94,25 @@ class Plain:
                 keys.append(self.shares.job_share(group))
             elif plugin == "sla":
                 keys.append(self.deadline(group))
+            elif plugin in self.policies:
+                keys += self.policies[plugin].job_key(group)
         return (*keys, group.created, group.key)
 
     def pod_key(self, pod: Pod) -> Key:
         """Pods of a job: by priority, then the index in the name, then age."""
         pieces = pod.name.split("-")
         index = int(pieces[-1]) if len(pieces) > 2 else 0
-        return (-pod.priority if self.has("priority") else 0, index, pod.created)
+        return (*self.pod_rank(pod), index, pod.created)
+
+    def pod_rank(self, pod: Pod) -> Key:
+        """Pods of a job: by the plugins in their order."""
+        keys: list[Any] = []
+        for plugin in (plugin for tier in self.tiers for plugin in tier):
+            if plugin == "priority":
+                keys.append(-pod.priority)
+            elif plugin in self.policies:
+                keys += self.policies[plugin].pod_key(pod)
+        return tuple(keys)
 
     def queue_key(self, name: str) -> Key:
         """Queues: by priority and share, then age."""
@@ -176,7 +205,8 @@ class Plain:
             enough = group.ready + group.light + group.count("Pipelined") >= group.minimum
             return 1 if enough and self.roles(group, "Pipelined") and self.enough_parts(group, "Pipelined") else -1
 
-        return self.vote({"gang": gang, "sla": self.patience}, group)
+        votes = {plugin: policy.holds for plugin, policy in self.policies.items()}
+        return self.vote({**votes, "gang": gang, "sla": self.patience}, group)
 
     def part_pipelined(self, part: Part) -> bool:
         """Whether the places of a part may be held."""
@@ -195,7 +225,8 @@ class Plain:
 
     def enqueue(self, _: Sequence[str]) -> None:
         """Let jobs pass the gates of their queues, queues in turn."""
-        votes = {"sla": self.patience, "overcommit": self.shares.cluster_takes, "proportion": self.shares.queue_takes}
+        votes = {plugin: policy.opens_gate for plugin, policy in self.policies.items()}
+        votes |= {"sla": self.patience, "overcommit": self.shares.cluster_takes, "proportion": self.shares.queue_takes}
         work = self.by_queue(group for group in self.cluster.groups.values() if group.phase in ("", "Pending"))
         while work:
             name = min(work, key=self.queue_key)
@@ -206,6 +237,8 @@ class Plain:
             if group.reserves is None or self.vote(votes, group):
                 group.phase = "Inqueue"
                 self.shares.admit(group)
+                for policy in self.policies.values():
+                    policy.passed(group)
 
     def by_queue(self, groups: Iterable[Group]) -> dict[str, list[tuple[Key, Group]]]:
         """Sort jobs by queue, best first."""
@@ -357,6 +390,8 @@ class Plain:
 
     def permits(self, pod: Pod, node: Node) -> bool:
         """Ask the filters."""
+        if not all(policy.permits(pod, node) for policy in self.policies.values()):
+            return False
         return not self.has("predicates") or self.filters.permit(pod, node)
 
     def fits(self, pod: Pod, node: Node, *, later: bool) -> bool:
@@ -381,12 +416,21 @@ class Plain:
 
     def best(self, pod: Pod, nodes: Sequence[Node]) -> Node:
         """Take the highest score, the lowest name among equals."""
-        total = dict.fromkeys((node.name for node in nodes), 0.0)
-        for plugin, scores in SCORES.items():
-            if self.has(plugin):
-                for name, score in scores(self.filters, pod, nodes).items():
-                    total[name] += score
+        total = self.scores(pod, nodes)
         return max(nodes, key=lambda node: (total[node.name], _reversed(node.name)))
+
+    def scores(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, float]:
+        """Add up the scores of all plugins."""
+        total = dict.fromkeys((node.name for node in nodes), 0.0)
+        for plugin in (plugin for tier in self.tiers for plugin in tier):
+            scores: Mapping[str, float] = {}
+            if plugin in SCORES:
+                scores = SCORES[plugin](self.filters, pod, nodes)
+            elif plugin in self.policies:
+                scores = self.policies[plugin].scores(pod, nodes)
+            for name, score in scores.items():
+                total[name] += score
+        return total
 
     def put(self, pod: Pod, node: Node, status: str) -> None:
         """Put a pod on a node."""

@@ -18,7 +18,7 @@ SEEDS = st.integers(0, 2**32)
 def plainly(each: Crowded) -> dict[str, Any]:
     """Decide as the rules are written."""
     objects = each.scenario.objects
-    plain = Evicting(objects, each.tiers, moment_after(objects), least_harm=each.least_harm, whole=each.whole)
+    plain = Evicting(objects, each.tiers, moment_after(objects), each.arguments)
     plain.run(each.actions)
     return {"plans": plain.plans, "evicting": plain.evicting, "held": plain.held}
 

@@ -1,19 +1,18 @@
 """Who may be evicted for whom: each plugin's rule, victim by victim, and how the tiers' answers combine."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.differential.capacity import NAMES, Declared, PlainPod, PlainQueue
 from tests.differential.cluster import READY, Amounts, Group, Pod
-from tests.differential.plain import Key, Part, Plain
+from tests.differential.plain import Part, Plain
+from tests.differential.policy import Key, Rule
 
 ACTIVE = ("Running", "Bound", "Binding", "Allocated")
 SYSTEM = ("system-cluster-critical", "system-node-critical")
 CLOSE = 0.000001
 """Dominant shares that differ by less are equal."""
 SPELLED = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu", "pods": "pods"}
-
-Rule = Callable[[Pod, list[Pod]], list[Pod]]
 
 
 class Vetoes(Plain):
@@ -220,6 +219,7 @@ class Vetoes(Plain):
     def rules(self, point: str) -> dict[str, Rule]:
         """Who has a say at a point."""
         common: dict[str, Rule] = {"conformance": self.by_conformance}
+        common |= {name: rule for name, policy in self.policies.items() if (rule := policy.rules(point)) is not None}
         if point == "preemptable":
             return common | {"priority": self.by_priority, "gang": self.by_gang, "drf": self.by_drf}
         if point == "reclaimable":
@@ -229,14 +229,15 @@ class Vetoes(Plain):
             return common | {"priority": self.by_priority, "capacity": lambda _, candidates: candidates}
         return common | {"priority": lambda _, candidates: candidates, "capacity": self.by_capacity_for_gang}
 
-    def permitted(self, point: str, pod: Pod, candidates: list[Pod]) -> list[Pod]:
-        """Who may go: all of the first tier that leaves anybody agree."""
+    def permitted(self, point: str, pod: Pod, candidates: list[Pod], gang: list[Pod] | None = None) -> list[Pod]:
+        """Who may go: all of the first tier that leaves anybody agree; `gang` names all that go with a candidate."""
         rules = self.rules(point)
         for tier in self.tiers:
-            asked = [rules[plugin] for plugin in tier if plugin in rules]
+            asked = [plugin for plugin in tier if plugin in rules]
             left: list[Pod] = candidates if asked else []
-            for rule in asked:
-                allowed = rule(pod, candidates)
+            for plugin in asked:
+                together = plugin in self.policies and self.policies[plugin].together
+                allowed = rules[plugin](pod, gang if gang and together else candidates)
                 left = [each for each in left if each in allowed]
             if left:
                 return left
@@ -263,8 +264,7 @@ class Vetoes(Plain):
         """Pods of several jobs: by priority, those with an index in the name, the index, age."""
         pieces = pod.name.split("-")
         indexed = len(pieces) > 2 and pieces[-1].isdecimal()
-        priority = -pod.priority if self.has("priority") else 0
-        return (priority, not indexed, int(pieces[-1]) if indexed else 0, pod.created)
+        return (*self.pod_rank(pod), not indexed, int(pieces[-1]) if indexed else 0, pod.created)
 
 
 def renamed(amounts: Amounts) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""What a plugin of the plain scheduler can say; where it does not say otherwise, nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from tests.differential.cluster import Cluster, Group, Node, Pod
+
+Key = tuple[Any, ...]
+Rule = Callable[[Pod, list[Pod]], list[Pod]]
+
+
+class Policy:
+    """One plugin in one cycle."""
+
+    name: ClassVar[str]
+
+    def __init__(self, cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> None:
+        self.cluster = cluster
+        self.now = now
+        self.arguments = arguments
+        self.last = last
+        """When it last acted, where it acts from time to time; None for never."""
+
+    # Places
+
+    def permits(self, _pod: Pod, _node: Node) -> bool:
+        """Whether a node may take a pod now."""
+        return True
+
+    def could_permit(self, pod: Pod, node: Node) -> bool:
+        """Whether a node might take a pod if others were evicted."""
+        return self.permits(pod, node)
+
+    def scores(self, _pod: Pod, _nodes: Sequence[Node]) -> Mapping[str, float]:
+        """How good nodes are for a pod."""
+        return {}
+
+    # Orders
+
+    def job_key(self, _group: Group) -> Key:
+        """Which jobs go first."""
+        return ()
+
+    def pod_key(self, _pod: Pod) -> Key:
+        """Which pods of a job go first."""
+        return ()
+
+    # Jobs
+
+    def opens_gate(self, _group: Group) -> int:
+        """Vote on a job that wants to pass the gate."""
+        return 0
+
+    def passed(self, _group: Group) -> None:
+        """Take note of a job that has passed."""
+
+    def holds(self, _group: Group) -> int:
+        """Vote on holding places of a job that is not ready."""
+        return 0
+
+    def starves(self, _group: Group) -> bool | None:
+        """Whether others may be evicted for a job; None for no say."""
+        return None
+
+    # Victims
+
+    together: ClassVar[bool] = False
+    """Whether a gang that goes whole is judged as one, for it counts how many go; else each as if it went first."""
+
+    def rules(self, _point: str) -> Rule | None:
+        """Who may go, by those who ask; None for no say."""
+        return None
+
+    breaks_gangs: ClassVar[bool] = False
+    """Whether those it names go although their gangs need them."""
+
+    def names(self, _pods: Sequence[Pod]) -> list[Pod]:
+        """Which pods should go for nobody's sake."""
+        return []
+
+    def may_move(self, pods: list[Pod]) -> list[Pod]:
+        """Which of those that should go may."""
+        return pods

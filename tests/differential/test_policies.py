@@ -1,0 +1,76 @@
+"""The product and a plain scheduler decide alike where one more plugin has its say, on clusters by chance."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from framework.cycle import run_cycle
+from framework.memory import Memory
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+from tests.differential.evicting import Evicting
+from tests.differential.varied import VARIATIONS, Varied, varied
+from tests.laws.test_settled import Taking
+
+ALIKE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SEEDS = st.integers(0, 2**32)
+PLUGINS = sorted(VARIATIONS)
+
+
+def plainly(each: Varied) -> dict[str, Any]:
+    """Decide as the rules are written."""
+    plain = Evicting(each.scenario.objects, each.tiers, each.now, each.arguments, each.runs)
+    plain.run(each.actions)
+    return {"plans": plain.plans, "evicting": plain.evicting, "held": plain.held, "phases": plain.phases}
+
+
+def by_the_product(each: Varied) -> dict[str, Any]:
+    """Decide as the product does."""
+    warnings: list[str] = []
+    parsed, registry = configured(each.actions, each.tiers, each.arguments)
+    cluster = cluster_of(each.scenario.objects, shard_mode="none", shard="volcano", warnings=warnings)
+    report, _ = run_cycle(
+        cluster.snapshot(),
+        parsed.configuration,
+        registry=registry,
+        now=each.now,
+        memory=Memory(runs=each.runs),
+        observer=Taking(cluster, each.now),
+    )
+    assert [*parsed.warnings, *warnings] == []
+    assert not [sample for sample in report.samples if sample.metric == "plugin_failures_total"]
+    names = cluster.pod_names()
+    return {
+        "plans": [[(names[bind.task], bind.node) for bind in plan.binds] for plan in report.plans if plan.binds],
+        "evicting": [
+            {
+                "evicted": [names[eviction.task] for eviction in plan.evictions],
+                "for": [(names[place.task], place.node) for place in plan.nominations],
+            }
+            for plan in report.plans
+            if plan.evictions
+        ],
+        "held": {names[task]: node for places in report.pipelined.values() for task, node in places.items()},
+        "phases": {job: phase.value for job, phase in report.phases.items()},
+    }
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+@ALIKE
+@given(SEEDS)
+def test_same_decisions(plugin: str, seed: int) -> None:
+    """Whom each plan binds and evicts, in order, where whose pods wait, and how jobs stand."""
+    each = varied(plugin, Random(seed))
+
+    assert by_the_product(each) == plainly(each)
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_plugin_matters(plugin: str) -> None:
+    """Of forty clusters at least a quarter are decided otherwise without it."""
+    cases = [varied(plugin, Random(seed)) for seed in range(40)]
+
+    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 4

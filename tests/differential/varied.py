@@ -1,0 +1,416 @@
+"""Clusters by chance in which one more plugin matters: what it looks at is written on clusters of the other kinds."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from pyroclast.testing import Scenario
+from scheduler.simulate.case import moment_after
+from tests.differential.crowded import crowded
+from tests.differential.evicting import Evicting
+from tests.differential.generated import case
+
+TRIES = 4
+"""Full clusters looked at for one in which somebody is evicted."""
+YEAR_SECONDS = 365 * 24 * 3600
+NAMESPACE = "default"
+APPS = ("web", "db", "train")
+GPU = "nvidia.com/gpu"
+Object = Mapping[str, Any]
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Varied:
+    """A cluster, a configuration that names the plugin, and the moment."""
+
+    scenario: Scenario
+    tiers: tuple[tuple[Any, ...], ...]
+    actions: tuple[str, ...]
+    arguments: Mapping[str, Mapping[str, Any]]
+    """By plugin and by action."""
+    now: float
+    runs: Mapping[str, float]
+    """When plugins that act from time to time last did."""
+
+    def without(self, plugin: str) -> "Varied":
+        """Return the same where a plugin is not configured."""
+        return replace(self, tiers=tuple(tuple(each for each in tier if each != plugin) for tier in self.tiers))
+
+
+def varied(plugin: str, chance: Random) -> Varied:
+    """Make a case for a plugin."""
+    variation = VARIATIONS[plugin]
+    base: Varied = chance.choice(variation.bases)(chance)
+    objects, arguments = variation.write(base.scenario.objects, base.now, chance)
+    tiers = [list(tier) for tier in base.tiers]
+    at = chance.choice([0, 0, chance.randrange(len(tiers))])
+    tiers[at].insert(chance.randint(0, len(tiers[at])), plugin)
+    return replace(
+        base,
+        scenario=replace(base.scenario, objects=objects),
+        tiers=tuple(tuple(tier) for tier in tiers),
+        arguments={**base.arguments, plugin: arguments},
+    )
+
+
+# What is varied
+
+
+def roomy(chance: Random) -> Varied:
+    """Make a cluster that takes work: nobody is evicted."""
+    each = case(chance, divided=chance.random() < 0.2)
+    now = moment_after(each.scenario.objects) - YEAR_SECONDS
+    return Varied(each.scenario, each.tiers, each.actions, {}, now, {})
+
+
+def full(chance: Random) -> Varied:
+    """Make a cluster that is full, if possible one in which somebody is evicted."""
+    for _ in range(TRIES):
+        each = crowded(chance)
+        now = moment_after(each.scenario.objects)
+        plain = Evicting(each.scenario.objects, each.tiers, now, each.arguments)
+        plain.run(each.actions)
+        if plain.evicting:
+            break
+    return Varied(each.scenario, each.tiers, each.actions, each.arguments, now, {})
+
+
+def preempting(chance: Random) -> Varied:
+    """Make a cluster that is full, in which the more important evict others of their queue."""
+    each = full(chance)
+    return replace(each, actions=("allocate", "preempt"))
+
+
+def shuffling(chance: Random) -> Varied:
+    """Make a cluster that is full, from which pods go for nobody's sake."""
+    each = full(chance)
+    plugins = {"rescheduling": each.now - chance.choice([30, 299, 300, 301, 900])}
+    arguments = {**each.arguments, "shuffle": {"maxEvictions": chance.choice([0, 0, 1, 2])}}
+    return replace(each, actions=("allocate", "shuffle"), arguments=arguments, runs=plugins)
+
+
+def edited(objects: tuple[Object, ...], kind: str, edit: Callable[[Any], Object]) -> tuple[Object, ...]:
+    """Change the objects of a kind."""
+    return tuple(edit(each) if each["kind"] == kind else each for each in objects)
+
+
+def noted(each: Object, side: str, more: Mapping[str, str]) -> Object:
+    """Add labels or annotations to an object."""
+    metadata = each["metadata"]
+    return {**each, "metadata": {**metadata, side: {**metadata[side], **more}}}
+
+
+def moment(seconds: float) -> str:
+    """Write a moment as Kubernetes does."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# What is written
+
+
+def with_budgets(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Disruption budgets: some overlap, some are of other namespaces or select nobody, some count pods already."""
+    names = [each["metadata"]["name"] for each in objects if each["kind"] == "Pod"]
+    budgets = [
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": f"b{number}", "namespace": chance.choice([NAMESPACE] * 5 + ["elsewhere"])},
+            "spec": {
+                "selector": chance.choice(
+                    [{"matchLabels": {"app": app}} for app in APPS]
+                    + [
+                        {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+                        {"matchExpressions": [{"key": "part", "operator": "NotIn", "values": ["0"]}]},
+                        {},
+                        None,
+                    ]
+                )
+            },
+            "status": {
+                "disruptionsAllowed": chance.choice([0, 0, 1, 1, 2, 3]),
+                "disruptedPods": {chance.choice(names): moment(0)} if names and chance.random() < 0.2 else {},
+            },
+        }
+        for number in range(chance.randint(1, 3))
+    ]
+
+    def unlabelled(each: Any) -> Object:
+        metadata = each["metadata"]
+        return {**each, "metadata": {**metadata, "labels": {}}} if chance.random() < 0.1 else each
+
+    return (*edited(objects, "Pod", unlabelled), *budgets), {}
+
+
+def with_cooldown(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Pods that were scheduled at different moments and want to be spared for different times."""
+
+    def write(each: Any) -> Object:
+        texts = ["600s", "10m", "60s", "600abcde", ""]
+        for side in ("annotations", "labels"):
+            if chance.random() < 0.4:
+                each = noted(each, side, {"volcano.sh/cooldown-time": chance.choice(texts)})
+        if not each["spec"]["nodeName"]:
+            return dict(each)
+        conditions = [{"type": "Initialized", "status": "True", "lastTransitionTime": moment(now)}]
+        for _ in range(chance.choice([0, 1, 1, 1, 2])):
+            at = moment(now - chance.choice([5, 59, 60, 61, 599, 600, 601, 3000]))
+            status = chance.choice(["True", "True", "True", "False"])
+            conditions.append({"type": "PodScheduled", "status": status, "lastTransitionTime": at})
+        return {**each, "status": {**each["status"], "conditions": conditions}}
+
+    return edited(objects, "Pod", write), {}
+
+
+def with_zones(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Revocable nodes of zones with open, closed and no windows, budgets of jobs, pods that may be there."""
+    zones = ("day", "night", "never")
+    arguments: Arguments = {
+        f"tdm.revocable-zone.{zone}": _window(now, chance) for zone in zones[:2] if chance.random() < 0.9
+    }
+    if chance.random() < 0.5:
+        arguments["tdm.evict.period"] = chance.choice(["10s", "5m"])
+
+    def node(each: Any) -> Object:
+        zone = chance.choice(["", "", "day", "day", "night", "never"])
+        return noted(each, "labels", {"volcano.sh/revocable-zone": zone}) if zone else each
+
+    def pod(each: Any) -> Object:
+        for key, texts in (("revocable-zone", ["*", "*", "day"]), ("preemptable", ["true", "false", "false"])):
+            if chance.random() < 0.35:
+                each = noted(each, "annotations", {f"volcano.sh/{key}": chance.choice(texts)})
+        return dict(each)
+
+    def group(each: Any) -> Object:
+        for key, texts in (
+            ("preemptable", ["true", "false"]),
+            ("jdb-min-available", ["1", "2", "30%", "50%"]),
+            ("jdb-max-unavailable", ["0", "1", "2", "50%", "99%"]),
+        ):
+            if chance.random() < 0.25:
+                each = noted(each, "annotations", {f"volcano.sh/{key}": chance.choice(texts)})
+        return dict(each)
+
+    return edited(edited(edited(objects, "Node", node), "Pod", pod), "PodGroup", group), arguments
+
+
+def _window(now: float, chance: Random) -> str:
+    """Write a window that begins or ends near now, or at another hour."""
+    here = datetime.fromtimestamp(int(now), UTC)
+    minutes = here.hour * 60 + here.minute
+
+    def clock() -> str:
+        hour, minute = divmod((minutes + chance.choice([-600, -60, -1, 0, 1, 60, 600])) % (24 * 60), 60)
+        return f"{hour}:{minute:02d}"
+
+    return f"{clock()}-{clock()}"
+
+
+def with_quotas(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Quotas of the namespace, of names that minimums have and others."""
+
+    def amounts() -> dict[str, Any]:
+        names = [name for name in ("cpu", "memory", GPU, "requests.cpu", "pods") if chance.random() < 0.5]
+        return {name: f"{chance.randint(0, 8)}Gi" if name == "memory" else chance.randint(0, 6) for name in names}
+
+    quotas = []
+    for number in range(chance.randint(1, 2)):
+        hard = amounts()
+        used = {name: _part(amount, chance) for name, amount in hard.items() if chance.random() < 0.8}
+        quotas.append(
+            {
+                "kind": "ResourceQuota",
+                "metadata": {"name": f"q{number}", "namespace": chance.choice([NAMESPACE] * 4 + ["elsewhere"])},
+                "spec": {"hard": hard},
+                "status": {"hard": hard, "used": used},
+            }
+        )
+    return (*objects, *quotas), {}
+
+
+def _part(amount: Any, chance: Random) -> Any:
+    return "1Gi" if isinstance(amount, str) else chance.randint(0, max(amount - 1, 0))
+
+
+def with_load(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Measurements, fresh and old, pods that have just begun, capacity beyond what nodes offer, limits."""
+    nodes = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    loads = [(chance.uniform(0, 100), chance.uniform(0, 100)) for _ in range(3)]
+    measured = []
+    for name in nodes:
+        if chance.random() < 0.85:
+            cpu, memory = chance.choice(loads)
+            at = now - chance.choice([0, 0, 0, 0, 300, 301])
+            measured.append(_measured(name, cpu, memory, at))
+    arguments: Arguments = {}
+    for key, choices in (("usage.weight", [1, 20]), ("cpu.weight", [0, 3]), ("memory.weight", [0, 2])):
+        if chance.random() < 0.3:
+            arguments[key] = chance.choice(choices)
+    if chance.random() < 0.6:
+        arguments["thresholds"] = {"cpu": chance.choice([30, 60, 100]), "mem": chance.choice([30, 60, 100])}
+    if chance.random() < 0.5:
+        arguments["estimator"] = {
+            "request_ratio": chance.choice([0.0, 0.5, 1.0]),
+            "burst_ratio": chance.choice([0.0, 0.2, 1.0]),
+            "risk_threshold": chance.choice([0.2, 0.5, 0.9]),
+            "risk_factor": chance.choice([1, 1.5, 3.0]),
+        }
+
+    def node(each: Any) -> Object:
+        capacity = {**each["status"]["capacity"], "cpu": chance.choice([8, 16]), "memory": "16Gi"}
+        return {**each, "status": {**each["status"], "capacity": capacity}}
+
+    def pod(each: Any) -> Object:
+        if each["status"]["phase"] != "Running" or chance.random() < 0.3:
+            return dict(each)
+        started = moment(now - chance.choice([5, 29, 30, 31, 500]))
+        return {**each, "status": {**each["status"], "startTime": started}}
+
+    changed = edited(edited(edited(objects, "Node", node), "Pod", pod), "Pod", lambda each: _limited(each, chance))
+    return (*changed, *measured), arguments
+
+
+def _measured(node: str, cpu: float, memory: float, at: float) -> Object:
+    return {
+        "kind": "NodeUsage",
+        "metadata": {"name": node},
+        "cpuPercent": cpu,
+        "memoryPercent": memory,
+        "measured": at,
+    }
+
+
+def _limited(each: Any, chance: Random) -> Object:
+    """Let some pods say how much they use at most."""
+    [container] = each["spec"]["containers"]
+    requests = container["resources"]["requests"]
+    kind = chance.choice(["", "", "as much", "more"])
+    if not kind or not requests:
+        return dict(each)
+    limits = {name: requests[name] for name in requests if name in ("cpu", "memory")}
+    if kind == "more":
+        limits["cpu"] = 8
+    resources = {**container["resources"], "limits": limits}
+    return {**each, "spec": {**each["spec"], "containers": [{**container, "resources": resources}]}}
+
+
+def with_marks(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Measurements that leave some nodes idle and others busy, and the marks."""
+    nodes = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    measured = [
+        _measured(name, *chance.choice([(10, 20), (29.5, 5), (30, 10), (60, 60), (95, 40), (61, 90), (75.5, 62)]), at)
+        for name in nodes
+        if chance.random() < 0.9
+        for at in [now - chance.choice([0, 0, 0, 0, 0, 0, 300, 301])]
+    ]
+    marks: dict[str, Any] = {"thresholds": {"cpu": 30, "memory": 30}, "targetThresholds": {"cpu": 60, "memory": 60}}
+    if chance.random() < 0.2:
+        marks["targetThresholds"] = {"cpu": 70}
+    arguments = {
+        "interval": chance.choice(["10s", "300s"]),
+        "metricsPeriod": "10m",
+        "strategies": [{"name": "lowNodeUtilization", "params": marks}],
+    }
+    changed = edited(objects, "Pod", lambda each: _limited(each, chance))
+    return (*changed, *measured), arguments
+
+
+def with_node_groups(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Nodes in groups, queues with terms and limits, below a queue that may have terms of its own."""
+    names = ("a", "b", "c")
+
+    def terms() -> Object:
+        def some() -> list[str]:
+            return chance.choices(names, k=chance.choice([0, 0, 1, 2]))
+
+        return {
+            side: {
+                "requiredDuringSchedulingIgnoredDuringExecution": some() if side == "nodeGroupAffinity" else some()[:1],
+                "preferredDuringSchedulingIgnoredDuringExecution": some(),
+            }
+            for side in ("nodeGroupAffinity", "nodeGroupAntiAffinity")
+        }
+
+    def queue(each: Any) -> Object:
+        if chance.random() < 0.4:
+            limits = {
+                name: {"cpu": str(chance.randint(1, 6))} if chance.random() < 0.7 else {"memory": "4Gi"}
+                for name in names
+                if chance.random() < 0.5
+            }
+            text = json.dumps(limits) if chance.random() < 0.95 else "{broken"
+            each = noted(each, "annotations", {"volcano.sh/nodegroup-resource-limits": text})
+        if chance.random() < 0.75:
+            each = {**each, "spec": {**each["spec"], "affinity": terms()}}
+        return dict(each)
+
+    def node(each: Any) -> Object:
+        name = chance.choice(["", *names, *names])
+        return noted(each, "labels", {"volcano.sh/nodegroup-name": name}) if name else each
+
+    arguments = {"strict": chance.random() < 0.5, "enablePreferredOrder": chance.random() < 0.5}
+    return edited(edited(objects, "Node", node), "Queue", queue), arguments
+
+
+def with_devices(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """More nodes with GPUs, pods with strategies of their own, and arguments of every kind."""
+
+    def strategy() -> Arguments:
+        return {"type": chance.choice(["LeastAllocated", "MostAllocated"]), "weight": chance.randint(1, 3)}
+
+    def node(each: Any) -> Object:
+        if chance.random() < 0.5:
+            return dict(each)
+        amounts = {**each["status"]["allocatable"], GPU: chance.choice([0, 1, 2, 4])}
+        return {**each, "status": {**each["status"], "allocatable": amounts, "capacity": amounts}}
+
+    def pod(each: Any) -> Object:
+        if chance.random() < 0.2:
+            kind = chance.choice(["LeastAllocated", "MostAllocated", "Unknown"])
+            each = noted(each, "annotations", {"volcano.sh/resource-strategy-scoring-type": kind})
+        if chance.random() < 0.2:
+            text = chance.choice(['{"cpu": 1, "memory": 2}', '{"cpu": 2}', "{broken"])
+            each = noted(each, "annotations", {"volcano.sh/resource-strategy-weight": text})
+        return dict(each)
+
+    arguments: Arguments = {"resourceStrategyFitWeight": chance.choice([1, 10])}
+    if chance.random() < 0.6:
+        names = [name for name in ("cpu", "memory", "nvidia.com/*", GPU, "pods") if chance.random() < 0.6]
+        arguments["resources"] = {name: strategy() for name in names}
+    if chance.random() < 0.5:
+        arguments["sra"] = {
+            "enable": chance.random() < 0.9,
+            "resources": f"{GPU}, example.com/none",
+            "weight": chance.choice([1, 5]),
+            "resourceWeight": {GPU: chance.choice([1, 3])},
+        }
+    if chance.random() < 0.5:
+        arguments["proportional"] = {
+            "enable": chance.random() < 0.9,
+            "resources": GPU,
+            "resourceProportion": {f"{GPU}.cpu": chance.choice([0.5, 1, 1.2]), f"{GPU}.memory": 0.7},
+        }
+    return edited(edited(objects, "Node", node), "Pod", pod), arguments
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What is varied, and how."""
+
+    bases: tuple[Callable[[Random], Varied], ...]
+    write: Callable[[tuple[Object, ...], float, Random], tuple[tuple[Object, ...], Arguments]]
+
+
+VARIATIONS = {
+    "cdp": Variation((full,), with_cooldown),
+    "nodegroup": Variation((roomy, full), with_node_groups),
+    "pdb": Variation((full,), with_budgets),
+    "rescheduling": Variation((shuffling,), with_marks),
+    "resource-strategy-fit": Variation((roomy, full), with_devices),
+    "resourcequota": Variation((roomy,), with_quotas),
+    "tdm": Variation((roomy, preempting, full, shuffling), with_zones),
+    "usage": Variation((roomy, full), with_load),
+}
