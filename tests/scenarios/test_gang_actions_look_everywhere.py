@@ -1,0 +1,56 @@
+"""Gang actions look for places in domains without victims too, on room that nobody waits for, and for the minimum."""
+
+from typing import Any
+
+from pyroclast.testing import Outcome, Scenario
+
+TIERS = (("gang", "priority"), ("predicates", "network-topology-aware"))
+
+
+def rack(name: str, *nodes: str) -> dict[str, Any]:
+    """A HyperNode of the lowest tier."""
+    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes]
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": {"name": name},
+        "spec": {"tier": 1, "members": members},
+    }
+
+
+def evict(scenario: Scenario) -> Outcome:
+    """Run gangpreempt alone."""
+    return scenario.run("gangpreempt", plugins=TIERS)
+
+
+BASE = Scenario().priority_class("high", 9)
+
+
+def test_a_domain_without_victims_counts() -> None:
+    """Rack a is empty: the gang goes there, though all that can be evicted runs in rack b."""
+    scenario = BASE.node("a1", cpu=2).node("b1", cpu=2).add(rack("a", "a1"), rack("b", "b1"))
+    scenario = scenario.running("low", on=["b1", "b1"], min_available=0)
+    topology = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+    outcome = evict(scenario.job("gang", tasks=2, priority_class="high", phase="Inqueue", group=topology))
+
+    assert outcome.evictions == []
+    assert outcome.pipelined == {"gang-0": "a1", "gang-1": "a1"}
+
+
+def test_room_that_others_wait_for_is_not_given_out_twice() -> None:
+    """Two gangs of two, two CPU being released: the first waits for them, the second needs victims of its own."""
+    scenario = BASE.node("n", cpu=4).running("low", on=["n"] * 4, min_available=0)
+    for name in ("first", "second"):
+        scenario = scenario.job(name, tasks=2, priority_class="high", phase="Inqueue")
+    outcome = evict(scenario)
+
+    assert sorted(outcome.evictions) == ["low-0", "low-1", "low-2", "low-3"]
+    assert len(outcome.pipelined) == 4
+
+
+def test_members_above_the_minimum_cause_no_evictions() -> None:
+    """Of four pods two are needed: two victims."""
+    scenario = BASE.node("n", cpu=4).running("low", on=["n"] * 4, min_available=0)
+    outcome = evict(scenario.job("gang", tasks=4, min_available=2, priority_class="high", phase="Inqueue"))
+
+    assert outcome.evictions == ["low-3", "low-2"]
