@@ -220,6 +220,28 @@ def test_what_was_admitted_is_reserved() -> None:
     assert answer.message == "queue resource quota insufficient: insufficient dra-resource-exceeded"
 
 
+def test_a_quota_of_no_devices_limits_nothing() -> None:
+    """As in Volcano, where other resources of which there may be 0 are forbidden."""
+    there = world(limited(gpu="0"), claim("c"), group("a", queue="q"), using("a", "c"))
+
+    assert refused(there, "a") == ""
+
+
+def test_what_earlier_cycles_admitted_reserves_no_devices() -> None:
+    """Only what this one has: a job that waits for its pods since before leaves the device to others."""
+    there = world(
+        limited(gpu="1"),
+        claim("c"),
+        claim("d"),
+        group("early", queue="q", phase="Inqueue", min_resources={}),
+        using("early", "c"),
+        group("late", queue="q", phase="Pending", min_resources={}),
+        using("late", "d"),
+    )
+
+    assert holding(there).enqueueable(there.job("late")) is Vote.PERMIT
+
+
 def test_what_a_quota_is() -> None:
     """Counts are whole; a dimension may have a prefix of its own; other names are no quota."""
     capability = {
