@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from controllers.admission.rules.pods import BUDGETS, budget_faults
 from controllers.operating.pods import Pod
 from model.api import names
@@ -150,9 +152,13 @@ def _change(there: Mapping[str, str], wanted: Mapping[str, str], ours: Iterable[
 
 
 def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
-    """Return the pod's own owners when one of them manages it, else the pod."""
+    """Return the pod's own owners when one of them manages it, else the pod.
+
+    The pod's owners wait for the pod, not for its group: that would take a right on owners of any kind where the server
+    guards them (OwnerReferencesPermissionEnforcement).
+    """
     if pod.metadata.controller is not None:
-        return pod.metadata.owner_references
+        return tuple(replace(each, block_owner_deletion=False) for each in pod.metadata.owner_references)
     return (
         OwnerReference(
             api_version="v1",

@@ -141,6 +141,8 @@ class ControlPlane:
             "--authorization-mode=RBAC",
             # Without a controller manager no service account is ever made, and no taint of a new node is taken off.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            # Some clusters have it on: who names an owner that must wait for its own needs a right on that owner.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             *self._flags,
         )
         tls = ssl.create_default_context(cafile=files.authority)

@@ -213,6 +213,78 @@ def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Pat
         ground.kubectl("delete", "cronvcjob,jobflow,jobtemplate,vcjob", "--all")
 
 
+WORKLOADS = (
+    ("apps/v1", "replicasets", "ReplicaSet"),
+    ("apps/v1", "statefulsets", "StatefulSet"),
+    ("apps/v1", "daemonsets", "DaemonSet"),
+    ("batch/v1", "jobs", "Job"),
+    ("flow.volcano.sh/v1alpha1", "jobtemplates", "JobTemplate"),
+)
+"""Owners of pods; the last stands for kinds that the chart knows nothing of."""
+
+
+def own(ground: Ground, version: str, plural: str, kind: str) -> None:
+    """Create a workload, and a pod of it as its controller would."""
+    labels = {"app": plural}
+    pod = {**template()["tasks"][0]["template"]["spec"], "schedulerName": NAME}
+    pod["restartPolicy"] = "Never" if kind == "Job" else "Always"
+    body = {"metadata": {"labels": labels}, "spec": pod}
+    spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "template": body}
+    match kind:
+        case "Job":
+            spec = {"template": body, "managedBy": "pyroclast.test/nobody"}
+        case "StatefulSet":
+            spec |= {"serviceName": plural}
+        case "JobTemplate":
+            spec = template()
+    path = f"/apis/{version}/namespaces/{NAME}/{plural}"
+    made = ground.create(path, {"apiVersion": version, "kind": kind, "metadata": {"name": plural}, "spec": spec})
+    owner = {"apiVersion": version, "kind": kind, "name": plural, "uid": made["metadata"]["uid"]}
+    metadata = {"name": f"of-{plural}", "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}]}
+    ground.create(
+        f"/api/v1/namespaces/{NAME}/pods",
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod},
+    )
+
+
+def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path) -> None:
+    """The server asks for a right on each owner that is to wait; pods of any owner, and all of a Job's, are made."""
+    job = template(
+        plugins={"env": [], "svc": [], "ssh": []},
+        volumes=[
+            {
+                "mountPath": "/data",
+                "volumeClaim": {
+                    "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": "1Gi"}},
+                },
+            }
+        ],
+    )
+    names = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "whole"}}
+    with installed(ground), controlling(ground, tmp_path) as running:
+        ground.pod("alone")
+        for each in WORKLOADS:
+            own(ground, *each)
+        ground.kubectl("apply", "-f", "-", input=json.dumps({**names, "spec": job}))
+
+        pods = ["alone", *(f"of-{plural}" for _, plural, _ in WORKLOADS)]
+        group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
+        for pod in pods:
+            running.wait_for(lambda pod=pod: bool(ground.kubectl("get", "pod", pod, "-o", group)))
+        made = "configmaps,secrets,services,networkpolicies,persistentvolumeclaims,podgroups"
+        owned = 'jsonpath={range .items[?(@.metadata.ownerReferences[0].name=="whole")]}{.kind} {end}'
+        running.wait_for(
+            lambda: (
+                set(ground.kubectl("get", made, "-o", owned).split())
+                == {"ConfigMap", "Secret", "Service", "NetworkPolicy", "PersistentVolumeClaim", "PodGroup"}
+            )
+        )
+        assert refused(running.metrics()) == []
+        ground.kubectl("delete", "vcjob,jobtemplate,replicasets,statefulsets,daemonsets,jobs", "--all")
+        ground.kubectl("delete", "persistentvolumeclaims", "--all", "--wait=false")
+
+
 def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground) -> None:
     """Nothing of the release stays; what users made does."""
     with installed(ground):

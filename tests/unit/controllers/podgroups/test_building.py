@@ -42,14 +42,14 @@ def test_a_bare_pod_has_a_group_of_its_own() -> None:
 
 
 def test_pods_of_one_controller_share_a_group_of_the_size_it_asks_for() -> None:
-    """Vector 2: the size is an annotation of the owner, and the owners are the pod's."""
+    """Vector 2: the size is an annotation of the owner, and the owners are the pod's, which do not wait for it."""
     reference = owner(uid="r-uid")
     made = group(pod(reference), {names.GROUP_MIN_MEMBER: "3"})
 
     assert made.metadata.name == "podgroup-r-uid"
     assert made.spec.min_member == 3
     assert made.spec.min_resources == {"cpu": "3", "requests.cpu": "3", "pods": "3", "count/pods": "3"}
-    assert made.metadata.owner_references == (reference,)
+    assert made.metadata.owner_references == (msgspec.structs.replace(reference, block_owner_deletion=False),)
 
 
 @pytest.mark.parametrize(
