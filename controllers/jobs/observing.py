@@ -8,6 +8,8 @@ import msgspec
 from controllers.admission.faults import told
 from controllers.admission.lookups import StoredQueues
 from controllers.admission.rules.jobs import defaulted, faults_of
+from controllers.admission.rules.shape import member
+from controllers.admission.rules.templates import unreadable
 from controllers.jobs.claims import without_made_names
 from controllers.jobs.defaults import filled_in
 from controllers.jobs.observed import Observed, is_new, members_of
@@ -90,12 +92,14 @@ class Observer:
         spec = msgspec.convert(filled_in(plain, patches)["spec"], JobSpec) if patches else job.spec
         whole = msgspec.structs.replace(job, spec=spec)
         faults = plugin_faults(whole)
+        fields = ((task, f"spec.tasks[{number}].template") for number, task in enumerate(spec.tasks))
+        unread = [str(fault) for task, field in fields if (fault := unreadable(task.template, field)) is not None]
         return _Read(
             uid=job.metadata.uid,
             generation=job.metadata.generation,
             spec=spec,
             faults=told(faults_of(without_made_names(whole))),
-            obstacle="; ".join(fault.message for fault in faults if fault.is_fatal),
+            obstacle="; ".join([*unread, *(fault.message for fault in faults if fault.is_fatal)]),
             cautions=tuple((PLUGIN_ERROR, fault.message) for fault in faults if not fault.is_fatal),
         )
 
@@ -121,8 +125,9 @@ class Observer:
         return legacy if owner is not None and owner.uid == job.metadata.uid else None
 
     def _priorities(self, spec: JobSpec) -> dict[str, int]:
-        wanted = {(task.template.get("spec") or {}).get("priorityClassName") for task in spec.tasks}
-        found = ((name, self._stores.priority_classes.get("", name)) for name in sorted(filter(None, wanted)))
+        wanted = {member(task.template, "spec", "priorityClassName") for task in spec.tasks}
+        named = sorted(name for name in wanted if isinstance(name, str) and name)
+        found = ((name, self._stores.priority_classes.get("", name)) for name in named)
         return {name: known.value for name, known in found if known is not None}
 
 

@@ -23,10 +23,10 @@ from controllers.operating.writing import Writer
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
-from kube.events import EventRecorder, regarding
+from kube.events import EventRecorder, Regarding, regarding
 from kube.reflector import HasMetadata, Reflector
 from kube.resources import Discovery, Resource
-from model.errors import CacheError
+from model.errors import CacheError, ObjectError
 
 __all__ = ["Operator"]
 
@@ -263,10 +263,20 @@ class Operator:
                 self.client,
                 followed.resource,
                 [followed.store, *followed.watches],
+                on_broken=lambda error: self._tell_broken(followed.resource, error),
                 clock=self.clock,
                 chance=self.chance,
             )
         return followed.reflector
+
+    def _tell_broken(self, resource: Resource[Any], error: ObjectError) -> None:
+        """Say on an object that it cannot be read; its controller never sees it."""
+        if self._is_working:
+            namespace, _, name = error.name.rpartition("/")
+            about = Regarding(
+                api_version=resource.api_version, kind=resource.kind, namespace=namespace, name=name, uid=""
+            )
+            self.events.record(about, "Warning", "Invalid", f"{error.path}: {error.message}")
 
     def _version(self, place: tuple[str, str]) -> str:
         reflector = self._followed[place].reflector

@@ -147,7 +147,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator
     yield from _state_faults(queue, _KEPT_STATES)
     made = queue.metadata.creation_timestamp
     # A path that goes on from one which is there is allowed: who came first is not at fault.
-    yield from path_faults(queue, (each for each in lookups.queues() if each.metadata.creation_timestamp < made))
+    yield from path_faults(queue, (each for each in lookups.queues() if each.metadata.creation_timestamp <= made))
     misplaced = tuple(parent_faults(queue, lookups, max_depth))
     yield from misplaced
     if not misplaced and queue.metadata.name != ROOT_QUEUE:

@@ -20,7 +20,7 @@ from controllers.admission.rules.templates.placement import placement_faults
 from controllers.admission.rules.templates.structs import Template, TemplateMeta, TemplateSpec
 from controllers.admission.rules.templates.volumes import volume_faults
 
-__all__ = ["label_faults", "template_faults"]
+__all__ = ["label_faults", "template_faults", "unreadable"]
 
 _ANNOTATION_BYTES: Final = 256 * 1024
 _LONGEST_DEADLINE: Final = 2**31 - 1
@@ -42,6 +42,17 @@ def template_faults(template: Mapping[str, Any], field: str) -> Iterator[Fault]:
         return
     yield from _metadata_faults(read_template.metadata, f"{field}.metadata")
     yield from _spec_faults(read_template.spec, f"{field}.spec")
+
+
+def unreadable(template: Mapping[str, Any], field: str) -> Fault | None:
+    """Return what keeps a template from being read at all, None for nothing; schemas let anything stand there.
+
+    Args:
+        template: As for `template_faults`.
+        field: As for `template_faults`.
+    """
+    found = read(Template, template, field)
+    return found if isinstance(found, Fault) else None
 
 
 def label_faults(labels: Mapping[str, str], field: str) -> Iterator[Fault]:
