@@ -82,3 +82,12 @@ def test_no_table_of_differences_is_passed_over() -> None:
 
     assert {heads[0] for heads in others} == {"what", "Case"}
     assert len({heads for heads in others if heads[0] == "what"}) == 1
+
+
+def test_the_number_of_exceptions_is_said_right() -> None:
+    """Who adds or removes a case changes the sentence above the table."""
+    section = TEXT.split("## Conformance exceptions\n", 1)[1]
+    cases = re.findall(r"`([^`]+)`", "".join(cells(line)[0] for line in section.splitlines() if line.startswith("| `")))
+
+    (said,) = re.findall(r"and (\d+) have a row", section)
+    assert (len(set(cases)), len(cases)) == (int(said), int(said))
