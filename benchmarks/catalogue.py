@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from benchmarks import cycles, endtoend, evictions, snapshot
+from benchmarks import cycles, emulator, endtoend, evictions, snapshot
 from benchmarks.inputs import Input
 from benchmarks.results import Result
 
 __all__ = ["BENCHMARKS", "INPUTS"]
 
-_MODULES: Final = (cycles, evictions, snapshot, endtoend)
+_ON_CLUSTERS: Final = (cycles, evictions, snapshot, endtoend)
 
 BENCHMARKS: Final[Mapping[str, Callable[[int, int], Iterator[Result]]]] = {
-    name: measure for module in _MODULES for name, measure in sorted(module.BENCHMARKS.items())
+    name: measure for module in (*_ON_CLUSTERS, emulator) for name, measure in sorted(module.BENCHMARKS.items())
 }
 """By name: functions of a number of runs, of which the median counts, and a seed for their inputs."""
-INPUTS: Final[Mapping[str, Input]] = {name: each for module in _MODULES for name, each in sorted(module.INPUTS.items())}
+INPUTS: Final[Mapping[str, Input]] = {
+    name: each for module in _ON_CLUSTERS for name, each in sorted(module.INPUTS.items())
+}
 """By name of the benchmark, with a part behind it where one is measured on two clusters."""

@@ -27,6 +27,7 @@ from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
 from benchmarks.inputs import Input
+from benchmarks.processes import cpu_seconds
 from benchmarks.results import Result, at_least
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
@@ -74,13 +75,6 @@ class _Spent:
             (cpu_seconds(pid) - before) * 1000 / POD_COUNT for pid, before in zip(self._pids, self._before, strict=True)
         )
         return client, server
-
-
-def cpu_seconds(pid: int) -> float:
-    """Read how much processor time a process has had."""
-    # The name of the process, in brackets, may hold anything; what is wanted is the 14th and 15th field of proc(5).
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _api_server() -> int:

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Budget", "Result", "at_least", "below", "describe_machine", "draw", "speed_now", "table"]
+__all__ = ["Budget", "Result", "at_least", "below", "describe_machine", "draw", "speed_now", "stated", "table"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a figure is held to; made by `at_least` and `below`."""
+    """What a figure is held to; made by `at_least`, `below` and `stated`."""
 
-    limit: float
+    limit: float | None
+    """None where a figure is told and held to nothing."""
     unit: str
     digits: int
     """Decimal places of figures."""
@@ -25,7 +26,7 @@ class Budget:
     @property
     def text(self) -> str:
         """The budget as the table has it."""
-        return f"{'≥' if self.is_floor else '<'} {self.limit:,.6g} {self.unit}"
+        return "stated" if self.limit is None else f"{'≥' if self.is_floor else '<'} {self.limit:,.6g} {self.unit}"
 
     def told(self, figure: float) -> str:
         """Write a figure in the budget's unit."""
@@ -33,12 +34,19 @@ class Budget:
 
     def holds(self, figure: float) -> bool:
         """Tell whether a figure keeps within the budget."""
+        if self.limit is None:
+            return True
         return figure >= self.limit if self.is_floor else figure < self.limit
 
 
 def at_least(limit: float, unit: str, *, digits: int = 0) -> Budget:
     """A budget that figures must reach."""
     return Budget(limit=limit, unit=unit, digits=digits, is_floor=True)
+
+
+def stated(unit: str, *, digits: int = 0) -> Budget:
+    """No budget: the figure is told."""
+    return Budget(limit=None, unit=unit, digits=digits, is_floor=False)
 
 
 def below(limit: float, unit: str, *, digits: int = 0) -> Budget:
@@ -75,11 +83,12 @@ class Result:
     def verdict(self) -> str:
         """Met, or missed and by how much: the figure as a multiple of the budget, and what was wrong with the work."""
         if self.is_met:
-            return "met"
-        is_over = self.figure is not None and not self.budget.holds(self.figure)
-        # Four digits: 0.9970 of a budget is not the whole of it.
-        why = [f"{(self.figure or 0) / self.budget.limit:.4g} times the budget"] if is_over else []
-        return f"missed: {', '.join([*why, self.fault] if self.fault else why)}"
+            return "met" if self.budget.limit else "-"
+        why = [self.fault] if self.fault else []
+        if self.figure is not None and self.budget.limit and not self.budget.holds(self.figure):
+            # Four digits: 0.9970 of a budget is not the whole of it.
+            why.insert(0, f"{self.figure / self.budget.limit:.4g} times the budget")
+        return f"missed: {', '.join(why)}"
 
 
 def describe_machine() -> str:

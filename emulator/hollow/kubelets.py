@@ -13,7 +13,7 @@ import enum
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -69,7 +69,8 @@ class _Life:
     pod: Any
     stage: Stage
     timer: asyncio.TimerHandle | None = None
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: Backoff | None = None
+    """Since the first failure; most lives know none, and a source of chance is dear to seed."""
 
 
 class _Nodes:
@@ -285,6 +286,7 @@ class Kubelets:
             await job(life)
         except ApiError as error:
             if error.is_temporary and life.stage == stage:
+                life.backoff = life.backoff or Backoff()
                 wait = life.backoff.next_wait(error.retry_after)
                 life.timer = asyncio.get_running_loop().call_later(wait, self._enqueue, uid, job)
             elif not error.is_temporary and error.status not in {404, 409}:

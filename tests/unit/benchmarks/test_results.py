@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from benchmarks.results import Budget, Result, at_least, below, table
+from benchmarks.results import Budget, Result, at_least, below, stated, table
 
 
 def result(figure: float | None, budget: Budget, fault: str = "") -> Result:
@@ -42,6 +42,13 @@ def test_what_could_not_be_measured_is_missed() -> None:
     absent = result(None, at_least(75, "%"), fault="no etcd")
 
     assert (absent.measured, absent.verdict) == ("not measured", "missed: no etcd")
+
+
+def test_what_is_only_stated_is_neither_met_nor_missed() -> None:
+    """There is no budget to hold it to."""
+    memory = result(292.0, stated("MB"))
+
+    assert (memory.measured, memory.budget.text, memory.verdict) == ("292 MB", "stated", "-")
 
 
 def test_the_table_has_a_row_and_a_note_for_each() -> None:
