@@ -1,4 +1,4 @@
-"""Gang permits everybody to gangreclaim, so capacity is heard in gang's tier alone: behind it queues may lose their due."""
+"""Gang permits everybody to gangreclaim, so capacity is heard in gang's tier alone; behind it a due is lost."""
 
 from typing import Any
 
