@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controllers.operating.pods import Pod, PodStatus
-from controllers.podgroups.building import build_group, differs, generated_name, needs_group
+from controllers.podgroups.building import build_group, changed_metadata, differs, generated_name, needs_group
 from model.api import names
 from model.api.meta import OwnerReference
 from model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
@@ -180,3 +180,23 @@ def test_what_differs_is_seen_both_ways(other: PodGroup) -> None:
 
     assert differs(other, plain)
     assert differs(plain, other)
+
+
+def test_what_an_owner_has_no_more_goes() -> None:
+    """Of what it may pass on; what the scheduler and others wrote stays."""
+    others = {names.ALLOCATED_HYPER_NODE: "s1", "example.com/note": "mine"}
+    plain, there = group(pod(owner())), group(pod(owner()), {"volcano.sh/sla-waiting-time": "1h"})
+    annotations = {**there.metadata.annotations, **others}
+    there = msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, annotations=annotations))
+
+    assert differs(plain, there)
+    assert changed_metadata(plain, there) == {"annotations": {"volcano.sh/sla-waiting-time": None}, "labels": {}}
+    assert not differs(plain, there, inherits=False)
+
+
+def test_a_budget_that_cannot_be_read_is_left_out() -> None:
+    """The other one counts, if it can be."""
+    both = {names.MIN_AVAILABLE: "half", names.MAX_UNAVAILABLE: "50%"}
+
+    assert group(pod(annotations=both)).metadata.annotations == {names.MAX_UNAVAILABLE: "50%"}
+    assert group(pod(annotations={names.MIN_AVAILABLE: "0"})).metadata.annotations == {}
