@@ -1,0 +1,43 @@
+"""The example of docs/actions/shuffle.md."""
+
+from typing import ClassVar
+
+from framework import points
+from framework.session import Session
+from pyroclast.testing import Scenario
+from tests.unit.examples.page import assert_tells
+
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "budget", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "a"}}},
+    "status": {"disruptionsAllowed": 2},
+}
+
+
+class NamesAll:
+    """A strategy that names every task it is asked about."""
+
+    name: ClassVar[str] = "names-all"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks)
+
+
+def gone(most: int) -> list[str]:
+    """Which of three pods leave."""
+    scenario = Scenario().node("n").running("a", on=["n"] * 3, labels={"app": "a"}).add(BUDGET)
+    arguments = {"shuffle": {"maxEvictions": most}}
+    return scenario.run("shuffle", plugins=("pdb", NamesAll()), arguments=arguments).evictions
+
+
+def test_the_page() -> None:
+    """The budget allows two, the argument one."""
+    assert (gone(0), gone(1)) == (["a-0", "a-1"], ["a-0"])
+    assert_tells(
+        "actions/shuffle",
+        "Three pods that may run alone, all named by a strategy, under a disruption budget that allows two: "
+        "the first two go; with `maxEvictions: 1` the first.",
+    )

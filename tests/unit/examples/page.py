@@ -1,0 +1,32 @@
+"""The worked example of a page, compared with what was computed: what is said is there, and no number is left over."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def example(page: str) -> str:
+    """Return the text under `## Example`, on one line; `page` is as `actions/preempt`."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8").split("\n## Example\n", 1)[1].split("\n## ", 1)[0]
+    return " ".join(text.split())
+
+
+def assert_tells(page: str, *said: str) -> None:
+    """Compare an example with sentences, or parts of them, into which computed values were put.
+
+    Each must stand there as it is, line breaks apart, and together they must cover every digit: a number that nobody
+    computed is one that nobody notices when it is wrong.
+    """
+    rest = example(page)
+    for each in said:
+        assert each in rest, f"{page}.md does not say: {each}"
+        rest = rest.replace(each, " ", 1)
+    assert re.findall(r"\S*\d\S*", rest) == [], f"numbers of {page}.md that are not checked"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Write names as a sentence has them: `` `a`, `b` and `c` ``."""
+    *first, last = [f"`{name}`" for name in names]
+    return f"{', '.join(first)} and {last}" if first else last
