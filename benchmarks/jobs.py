@@ -22,6 +22,7 @@ import msgspec
 import structlog
 import uvloop
 
+from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine
 from controllers.jobs.reconciler import build
 from controllers.kinds import JOBS
@@ -71,7 +72,7 @@ async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> st
     try:
         await operator.synced()
         store = operator.store(JOBS)
-        before = resident_megabytes()
+        before = resident_megabytes(os.getpid())
         begun, spent = time.perf_counter(), time.process_time()
         await create(client, jobs, pods, seconds)
         created = time.perf_counter() - begun
@@ -88,7 +89,7 @@ async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> st
         f"{jobs} Jobs of {pods} pods: created in {created:.1f} s, all completed after {took:.1f} s "
         f"({jobs / took:.1f} Jobs/s, {jobs * pods / took:.0f} pods/s); {looks} looks, {looks / took:.0f}/s, "
         f"{used / looks * 1000:.2f} ms of processor each; controller {used:.1f} s of a core; memory {before:.0f} MB "
-        f"before, {resident_megabytes():.0f} MB after; {queue.depth} keys left"
+        f"before, {resident_megabytes(os.getpid()):.0f} MB after; {queue.depth} keys left"
     )
 
 
@@ -141,12 +142,6 @@ def reconciles() -> int:
     from controllers.operating.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
 
     return int(sum(RECONCILES.labels("job", result)._value.get() for result in ("done", "failed")))  # noqa: SLF001
-
-
-def resident_megabytes() -> float:
-    """Return the memory of this process."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 if __name__ == "__main__":

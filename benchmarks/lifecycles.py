@@ -8,7 +8,6 @@ series that the scheduler serves. What grows after the first part of the run is 
 
 import argparse
 import asyncio
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import msgspec
 import numpy as np
 import uvloop
 
+from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine
 from controllers.kinds import JOBS
 from emulator.hollow.kubelets import DURATION
@@ -155,12 +155,6 @@ def look(pods: int, pids: Sequence[int], metrics: str) -> Sample:
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(metrics, timeout=30.0) as answer:
         series = sum(not line.startswith(b"#") for line in answer.read().splitlines())
     return Sample(pods=pods, megabytes=tuple(resident_megabytes(pid) for pid in pids), series=series)
-
-
-def resident_megabytes(pid: int) -> float:
-    """Return the resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def priority_class() -> dict[str, Any]:

@@ -34,7 +34,7 @@ import uvloop
 
 from benchmarks import clusters
 from benchmarks.cycles import DEFAULT
-from benchmarks.endtoend import cpu_seconds
+from benchmarks.processes import cpu_seconds
 from benchmarks.results import describe_machine, speed_now
 from kube.client import Client, MediaType
 from kube.configuration import ClusterOptions, connect
