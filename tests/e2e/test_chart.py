@@ -5,7 +5,10 @@ server and runs the scheduler with their flags, their files, and the rights of t
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -211,6 +214,42 @@ def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Pat
         assert refused(scheduler.get("/metrics")) == []
         assert refused(running.metrics()) == []
         ground.kubectl("delete", "cronvcjob,jobflow,jobtemplate,vcjob", "--all")
+
+
+def try_it(ground: Ground, seconds: int, *, is_good: bool) -> str:
+    """Run `helm test`; return what it said."""
+    words = ("test", NAME, "--namespace", NAME, f"--timeout={seconds}s")
+    return helm(*words, kubeconfig=ground.cluster.kubeconfig, is_good=is_good)
+
+
+def test_helm_test_passes_where_controllers_and_scheduler_work(ground: Ground, tmp_path: Path) -> None:
+    """Its pod is grouped and placed, its command ends well; with one of the two gone it waits, and the test fails."""
+    hook = f"{NAME}-pyroclast-test"
+    node = ("get", "pod", hook, "--ignore-not-found", "-o", "jsonpath={.spec.nodeName}")
+    with installed(ground), scheduling(ground, tmp_path) as scheduler:
+        with controlling(ground, tmp_path), ThreadPoolExecutor() as threads:
+            trying = threads.submit(try_it, ground, 100, is_good=True)
+            scheduler.wait_for(lambda: bool(ground.kubectl(*node)))
+            (container,) = read(ground, "pod", hook)["spec"]["containers"]
+            done = subprocess.run([sys.executable, "-m", "scheduler", *container["args"]], check=True)
+            ended = {"status": {"phase": "Succeeded" if done.returncode == 0 else "Failed"}}
+            ground.kubectl("patch", "pod", hook, "--subresource=status", "--type=merge", "-p", json.dumps(ended))
+            assert "Succeeded" in trying.result()
+
+        assert "timed out" in try_it(ground, 10, is_good=False)
+        assert ground.kubectl(*node) == ""
+        ground.kubectl("delete", "pod", hook)
+
+
+def test_helm_test_fails_without_a_scheduler(ground: Ground, tmp_path: Path) -> None:
+    """The controllers alone place nothing."""
+    hook = f"{NAME}-pyroclast-test"
+    with installed(ground), controlling(ground, tmp_path):
+        assert "timed out" in try_it(ground, 10, is_good=False)
+        group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
+        assert ground.kubectl("get", "pod", hook, "-o", group).startswith("podgroup-")
+        assert read(ground, "pod", hook)["spec"].get("nodeName") is None
+        ground.kubectl("delete", "pod", hook)
 
 
 WORKLOADS = (
