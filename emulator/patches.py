@@ -80,7 +80,8 @@ def strategic_merge_patch(obj: Json, patch: Json, kind: str) -> Json:
 
     The directives `$patch: delete|replace|merge`, `$retainKeys`, `$deleteFromPrimitiveList/…` and
     `$setElementOrder/…` are obeyed. An unknown kind is merged with lists replaced, metadata by its own rules. An object
-    without apiVersion, such as a part of one, is taken for the built-in kind of that name.
+    without apiVersion, such as a part of one, is taken for the built-in kind of that name. The object stays as it is, and
+    the result shares with it what the patch does not touch.
 
     Raises:
         PatchError: The patch is not an object, a directive is unknown or misplaced, or a merge key is missing.
@@ -110,7 +111,7 @@ def _merge_object(target: Json, patch: Json, shape: Shape | None) -> Json:
         return {}
     if directive not in (None, "merge"):
         raise PatchError(f"unknown patch type: {_go_text(directive)} in map: {_go_text(patch)}")
-    merged: Json = copy_tree(target)
+    merged = dict(target)  # what stands in it is replaced where the patch speaks of it, never changed
     _drop_unretained(merged, patch)
     for key, value in patch.items():
         if key.startswith(_DELETE_PRIMITIVES):
