@@ -1,6 +1,7 @@
 """Helm, as tests call it: the one of `make helm`, or one on the PATH."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ __all__ = ["CHART", "by_kind", "chart_tool", "helm", "rendered"]
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "pyroclast"
+BUILD = ROOT / "tools" / "helm" / "build.mk"
 SECONDS = 120.0
 
 Object = dict[str, Any]
@@ -21,17 +23,19 @@ Object = dict[str, Any]
 def chart_tool(name: str) -> str:
     """Return the path of `helm` or `promtool`; a test that needs one which is not there is skipped.
 
-    PYROCLAST_REQUIRE_HELM=1 makes that a failure for Helm, so that a machine which must prove it cannot forget to.
+    PYROCLAST_REQUIRE_CHART_TOOLS=1 makes that a failure, so that a machine which must prove it cannot forget to.
     """
     cache = Path(os.environ.get("PYROCLAST_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache if os.environ.get("PYROCLAST_CACHE") else cache / "pyroclast"
-    for built in sorted((folder / "helm").glob(f"*/{name}"), reverse=True):
+    version = re.search(rf"^{name.upper()}_VERSION := (\S+)", BUILD.read_text(), re.MULTILINE)
+    assert version is not None, name
+    built = folder / name / version[1] / name
+    if built.exists():
         return str(built)
-    found = shutil.which(name)
-    if found:
+    if found := shutil.which(name):
         return found
-    if name == "helm" and os.environ.get("PYROCLAST_REQUIRE_HELM") == "1":
-        pytest.fail("no helm: run `make helm`", pytrace=False)
+    if os.environ.get("PYROCLAST_REQUIRE_CHART_TOOLS") == "1":
+        pytest.fail(f"no {name}: run `make {name}`", pytrace=False)
     pytest.skip(f"no {name}: run `make {name}`")
 
 
