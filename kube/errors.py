@@ -50,6 +50,11 @@ class ApiError(PyroclastError):
         return self.status == 404
 
     @property
+    def is_forbidden(self) -> bool:
+        """Rights, quotas or other checks of the server stand in the way; somebody may clear it."""
+        return self.status == 403
+
+    @property
     def is_gone(self) -> bool:
         """The resource version or continue token is too old."""
         return self.status == 410

@@ -26,7 +26,6 @@ from model.api.batch import CronJob, CronJobStatus, Job
 __all__ = ["CronJobs", "build"]
 
 _BY_CRON_JOB: Final = "cronjob"
-_TERMINATING: Final = "NamespaceTerminating"
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
@@ -88,9 +87,7 @@ class CronJobs:
         try:
             made = await self._operator.writer.create(JOBS, manifest)
         except ApiError as error:
-            is_ending = any(cause.reason == _TERMINATING for cause in error.causes)
-            reason = _TERMINATING if is_ending else "FailedCreate"
-            self._record(cron_job, "Warning", reason, f"Failed to create job: {error.message}")
+            self._record(cron_job, "Warning", "FailedCreate", f"Failed to create job: {error.message}")
             raise
         name = manifest["metadata"]["name"]
         if not controlled_by(made.object, cron_job.metadata.uid):

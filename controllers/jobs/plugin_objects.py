@@ -12,19 +12,14 @@ from controllers.jobs.patches import difference
 from controllers.jobs.plugins.plugin import Owned, OwnedKey
 from controllers.jobs.plugins.registry import plugins_of
 from controllers.operating.store import Key, key_of
-from controllers.operating.writing import Writer, controlled_by
+from controllers.operating.writing import NameTakenError, Writer, controlled_by
 from kube.errors import ApiError
 from kube.resources import Resource
 from model.api.batch import Job
 from model.api.meta import ObjectMeta
-from model.errors import PyroclastError
 from model.wire.base import Wire
 
-__all__ = ["NameTakenError", "PluginObjects", "check_owner"]
-
-
-class NameTakenError(PyroclastError):
-    """An object that a Job needs cannot be made, since another has its name; remedy: delete or rename that one."""
+__all__ = ["PluginObjects", "check_owner"]
 
 
 class _Any(Wire, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ from controllers.operating.options import ControllerOptions
 from controllers.operating.pods import PODS, Pod
 from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key
-from controllers.operating.writing import Writer, controlled_by, means_another
+from controllers.operating.writing import NamespaceEndingError, Writer, controlled_by, means_another
 from kube.clock import Clock
 from kube.errors import ApiConflictError, ApiError
 from kube.events import Regarding, regarding
@@ -292,21 +292,28 @@ class JobReconciler:
         return True
 
     async def _all(self, job: Job, reason: str, work: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> None:
-        """Do the same to many, some at a time; when any fails, all others are tried before it is told."""
+        """Do the same to many, some at a time; when any fails, others are tried before it is told.
+
+        The first is done alone: where a quota is used up, or a class missing, one answer says so for all.
+        """
         room = asyncio.Semaphore(_AT_A_TIME)
+        errors: list[PyroclastError] = []
 
-        async def one(item: Any) -> PyroclastError | None:
+        async def one(item: Any) -> None:
             async with room:
-                try:
-                    await work(item)
-                except PyroclastError as error:
-                    return error
-            return None
+                if not any(map(_holds_for_all, errors)):
+                    try:
+                        await work(item)
+                    except PyroclastError as error:
+                        errors.append(error)
 
-        errors = [error for error in await asyncio.gather(*map(one, items)) if error is not None]
-        if errors:
+        for item in items[:1]:
+            await one(item)
+        await asyncio.gather(*map(one, items[1:]))
+        if errors and not isinstance(errors[0], NamespaceEndingError):
             message = f"{len(errors)} of {len(items)} pods: {errors[0]}"
             self._tell(job, Told(reason=reason, message=message, is_warning=True))
+        if errors:
             raise errors[0]
 
     # --- telling -----------------------------------------------------------------------------------------------------
@@ -315,7 +322,7 @@ class JobReconciler:
         """Tell the Job's owner when something fails, then fail."""
         try:
             await work
-        except ApiConflictError:
+        except (ApiConflictError, NamespaceEndingError):
             raise
         except PyroclastError as error:
             self._tell(job, Told(reason=reason, message=str(error), is_warning=True))
@@ -354,6 +361,11 @@ def _complete_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
     for plugin in plugins_of(job):
         plugin.on_pod(job, task, index, pod)
     return pod
+
+
+def _holds_for_all(error: PyroclastError) -> bool:
+    """Tell whether what happened to one pod would happen to the others."""
+    return isinstance(error, NamespaceEndingError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 
 def _note_phase(job: Job, status: JobStatus) -> None:

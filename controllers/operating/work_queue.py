@@ -2,8 +2,8 @@
 
     add ──▶ waiting ──worker──▶ working ──done──▶ (out, or delayed when it asked for another time)
                ▲                   │ │
-               │                   │ └─ failed ──▶ delayed: 5 ms, doubled with each retry that fails, up to 5 minutes
-               └── added meanwhile ┘               │
+               │                   │ └─ failed ──▶ delayed: 5 ms, doubled with each retry that fails, up to 5 minutes,
+               └── added meanwhile ┘               │            10 s where others stand in the way
                ▲                                   │
                └────────────── its time ───────────┘
 
@@ -20,6 +20,7 @@ import structlog
 
 from controllers.operating import metrics
 from controllers.operating.store import Key
+from controllers.operating.writing import NamespaceEndingError, NameTakenError
 from kube.backoff import Backoff
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
@@ -29,6 +30,8 @@ __all__ = ["WorkQueue"]
 
 FIRST_WAIT: Final = 0.005
 LONGEST_WAIT: Final = 300.0
+LONGEST_WAIT_FOR_OTHERS: Final = 10.0
+"""The same where others stand in the way: when a quota is raised or a priority class made, nothing tells us."""
 _SHORTEST_REST: Final = 0.0005
 _SPARE_ENTRIES: Final = 64
 """Outdated times that are kept before the heap is made anew."""
@@ -179,6 +182,11 @@ class WorkQueue:
             self.add_after(key, max(again_in, FIRST_WAIT))
 
     def _fail(self, key: Key, error: Exception) -> None:
+        if isinstance(error, NamespaceEndingError):
+            # What asked for it goes as well, and its end is on its way to us.
+            _log.debug("namespace_ending", controller=self.name, namespace=key[0], name=key[1])
+            self.add_after(key, LONGEST_WAIT_FOR_OTHERS)
+            return
         metrics.RECONCILES.labels(self.name, "failed").inc()
         backoff = self._backoffs.get(key)
         if backoff is not None and key in self._due:
@@ -190,6 +198,7 @@ class WorkQueue:
             backoff = self._backoffs[key] = Backoff(
                 first_seconds=FIRST_WAIT, cap_seconds=LONGEST_WAIT, jitter=0.2, chance=self._chance
             )
+        backoff.cap_seconds = LONGEST_WAIT_FOR_OTHERS if _waits_for_others(error) else LONGEST_WAIT
         wait = backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
         metrics.WORK_RETRIES.labels(self.name).inc()
         _tell_failure(self.name, key, error, failures=backoff.failures, wait=wait)
@@ -219,6 +228,11 @@ class WorkQueue:
         finally:
             for wait in waits:
                 wait.cancel()
+
+
+def _waits_for_others(error: Exception) -> bool:
+    """Tell whether a failure ends by what somebody does to an object that nobody here follows."""
+    return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 
 def _tell_failure(name: str, key: Key, error: Exception, *, failures: int, wait: float) -> None:

@@ -14,11 +14,21 @@ from kube.resources import Resource
 from model.errors import PyroclastError
 from model.wire import ObjectMeta
 
-__all__ = ["Made", "NotLeadingError", "Propagation", "Writer", "controlled_by", "means_another", "owner_reference"]
+__all__ = [
+    "Made",
+    "NamespaceEndingError",
+    "NotLeadingError",
+    "Propagation",
+    "Writer",
+    "controlled_by",
+    "means_another",
+    "owner_reference",
+]
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 _ALREADY_EXISTS: Final = "AlreadyExists"
+_TERMINATING: Final = "NamespaceTerminating"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +41,16 @@ class Made:
     """We made it just now; otherwise somebody had, maybe ourselves before we were killed: ask `controlled_by`."""
 
 
+class NameTakenError(PyroclastError):
+    """An object that another needs cannot be made, since a third has its name; remedy: delete or rename that one."""
+
+
 class NotLeadingError(PyroclastError):
     """Nothing may be written any more: somebody else may lead; remedy: a fresh process."""
+
+
+class NamespaceEndingError(PyroclastError):
+    """Nothing can be made in a namespace that is being deleted; remedy: none needed, all that is in it goes."""
 
 
 class Writer:
@@ -50,6 +68,7 @@ class Writer:
             body: The object; `metadata` names it.
 
         Raises:
+            NamespaceEndingError: The namespace is being deleted.
             ApiError: The server refused for another reason than that the name is taken.
         """
         metadata = body["metadata"]
@@ -58,6 +77,8 @@ class Writer:
         try:
             made = await self._send("POST", resource.collection(namespace), body=whole)
         except ApiError as error:
+            if any(cause.reason == _TERMINATING for cause in error.causes):
+                raise NamespaceEndingError(error.message) from error
             # Without a name of our choice there is nothing to look for: the server picked one that was taken.
             if error.reason != _ALREADY_EXISTS or not metadata.get("name"):
                 raise

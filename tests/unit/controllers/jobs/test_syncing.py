@@ -1,8 +1,10 @@
 """What a Job makes, and what keeps it from making anything."""
 
+import asyncio
+
 import pytest
 
-from controllers.jobs.plugin_objects import NameTakenError
+from controllers.operating.writing import NameTakenError
 from kube.errors import ApiError
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 
@@ -191,6 +193,18 @@ def test_a_server_that_refuses_pods_is_asked_again() -> None:
     world.refusals.clear()
     world.run()
     assert len(world.pods()) == 2
+
+
+def test_one_answer_tells_for_all_pods_that_they_are_forbidden() -> None:
+    """A Job of many pods does not press a quota that is used up with each of them."""
+    world = World()
+    world.job("job", task(replicas=50, minAvailable=50))
+    world.refusals["pods"] = ApiError(403, "Forbidden", "exceeded quota")
+    world.run()
+    before = world.writes
+    with pytest.raises(ApiError, match="exceeded quota"):
+        asyncio.run(world.step())
+    assert world.writes == before + 1
 
 
 def test_a_queue_of_other_clusters_marks_the_job() -> None:

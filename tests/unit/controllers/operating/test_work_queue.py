@@ -8,9 +8,11 @@ from itertools import pairwise
 
 import pytest
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from controllers.operating.store import Key
 from controllers.operating.work_queue import WorkQueue
+from controllers.operating.writing import NamespaceEndingError, NameTakenError
 from kube.errors import ApiError
 from tests.unit.controllers.moving import MovedClock, settled
 
@@ -334,3 +336,33 @@ async def test_who_runs_for_long_is_seen(clock: MovedClock) -> None:
 
         assert queue.longest_running_seconds == 90
         assert REGISTRY.get_sample_value("workqueue_longest_running_processor_seconds", {"name": "slow"}) == 90
+
+
+@pytest.mark.parametrize(
+    "error", [ApiError(403, "Forbidden", "exceeded quota"), NameTakenError("Pod p is there already")]
+)
+async def test_what_others_can_clear_is_tried_every_ten_seconds(clock: MovedClock, error: Exception) -> None:
+    """A quota that is raised tells nobody; other failures wait for longer and longer."""
+    calls = Calls(clock, *[error] * 40)
+    async with running(calls, clock) as queue:
+        queue.add(A)
+        await clock.move(200)
+        assert max(calls.waits[1:]) <= 10.0
+        assert min(calls.waits[-5:]) >= 8.0
+
+
+async def test_the_end_of_a_namespace_is_no_failure(clock: MovedClock) -> None:
+    """It is looked at again, quietly, until its objects are gone."""
+
+    def failed() -> float:
+        return REGISTRY.get_sample_value("pyroclast_reconciles_total", {"name": "ending", "result": "failed"}) or 0.0
+
+    calls = Calls(clock, *[NamespaceEndingError("namespace team is being terminated")] * 3)
+    with capture_logs() as logs:
+        async with running(calls, clock, name="ending") as queue:
+            queue.add(A)
+            await clock.move(60)
+
+    assert calls.made == [("a", 0.0), ("a", 10.0), ("a", 20.0), ("a", 30.0)]
+    assert failed() == 0
+    assert {each["log_level"] for each in logs} <= {"debug"}

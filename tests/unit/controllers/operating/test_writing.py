@@ -6,7 +6,14 @@ import pytest
 
 from controllers.kinds import POD_GROUPS, QUEUES
 from controllers.operating.pods import PODS, Pod
-from controllers.operating.writing import NotLeadingError, Writer, controlled_by, means_another, owner_reference
+from controllers.operating.writing import (
+    NamespaceEndingError,
+    NotLeadingError,
+    Writer,
+    controlled_by,
+    means_another,
+    owner_reference,
+)
 from kube.errors import ApiConflictError, ApiError
 from model.wire import ObjectMeta
 from tests.unit.controllers.ground import Ground
@@ -174,3 +181,14 @@ async def test_pods_are_read_with_what_controllers_need(ground: Ground) -> None:
     (status,) = pod.status.container_statuses
     assert status.state.terminated is not None
     assert (pod.status.phase, status.restart_count, status.state.terminated.exit_code) == ("Failed", 2, 137)
+
+
+async def test_nothing_is_made_where_a_namespace_ends(ground: Ground) -> None:
+    """That is a cause of its own, whatever was to be made."""
+    await ground.post("/api/v1/namespaces", {"metadata": {"name": "doomed"}})
+    held = {"name": "held", "namespace": "doomed", "finalizers": ["example.com/held"]}
+    await ground.writer.create(POD_GROUPS, {"metadata": held, "spec": {"minMember": 1}})
+    await ground.delete("/api/v1/namespaces/doomed")
+
+    with pytest.raises(NamespaceEndingError, match="being terminated"):
+        await ground.writer.create(POD_GROUPS, {"metadata": {"name": "g", "namespace": "doomed"}, "spec": {}})
