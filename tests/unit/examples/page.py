@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 DOCS = Path(__file__).parents[3] / "docs"
+SIGNS = str.maketrans({"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-"})
+"""How code writes what pages print."""
 
 
 def example(page: str) -> str:
-    """Return the text under `## Example`, on one line; `page` is as `actions/preempt`."""
+    """Return the text under `## Example`, on one line and with signs as in code; `page` is as `actions/preempt`."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8").split("\n## Example\n", 1)[1].split("\n## ", 1)[0]
-    return " ".join(text.split())
+    return " ".join(text.translate(SIGNS).split())
 
 
 def assert_tells(page: str, *said: str) -> None:
