@@ -311,7 +311,7 @@ class Evicting(Vetoes):
             for pod in group.pods
             if pod.status == "Pending" and not pod.gated and pod.spec.get("preemptionPolicy") != "Never"
         ]
-        return sorted(pods, key=self.turn_key)
+        return sorted(pods, key=self.own_key)
 
     def plan(
         self,
@@ -460,7 +460,7 @@ class Evicting(Vetoes):
     def completes(self, draft: Draft) -> bool:
         """Place pods that ask for nothing where the minimum needs them; whether it has all of them."""
         group = draft.group
-        for pod in sorted((each for each in group.pods if each.status == "Pending"), key=self.turn_key):
+        for pod in sorted((each for each in group.pods if each.status == "Pending"), key=self.own_key):
             if not self.waits_for_light(group):
                 break
             if group.counts(pod) and not pod.gated:

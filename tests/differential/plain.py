@@ -104,13 +104,13 @@ class Plain:
         index = int(pieces[-1]) if len(pieces) > 2 else 0
         return (*self.pod_rank(pod), index, pod.created)
 
-    def pod_rank(self, pod: Pod) -> Key:
-        """Pods of a job: by the plugins in their order."""
+    def pod_rank(self, pod: Pod, *, across_jobs: bool = False) -> Key:
+        """Pods of a job, or of several: by the plugins in their order."""
         keys: list[Any] = []
         for plugin in (plugin for tier in self.tiers for plugin in tier):
             if plugin == "priority":
                 keys.append(-pod.priority)
-            elif plugin in self.policies:
+            elif plugin in self.policies and not across_jobs:
                 keys += self.policies[plugin].pod_key(pod)
         return tuple(keys)
 

@@ -42,7 +42,7 @@ class Policy:
         return ()
 
     def pod_key(self, _pod: Pod) -> Key:
-        """Which pods of a job go first."""
+        """Which pods of a job go first; those of several jobs are not compared by it."""
         return ()
 
     # Jobs

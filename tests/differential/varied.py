@@ -60,11 +60,25 @@ def varied(plugin: str, chance: Random) -> Varied:
 # What is varied
 
 
+def gated(chance: Random) -> Varied:
+    """Make a cluster that takes work through the gates of its queues."""
+    return replace(roomy(chance), actions=("enqueue", "allocate", "backfill"))
+
+
 def roomy(chance: Random) -> Varied:
     """Make a cluster that takes work: nobody is evicted."""
     each = case(chance, divided=chance.random() < 0.2)
     now = moment_after(each.scenario.objects) - YEAR_SECONDS
     return Varied(each.scenario, each.tiers, each.actions, {}, now, {})
+
+
+def related(chance: Random) -> Varied:
+    """Make a cluster that takes work in several roles."""
+    return next(
+        each
+        for each in iter(lambda: roomy(chance), None)
+        if any(made["kind"] == "PodGroup" and len(made["spec"]["minTaskMember"]) > 1 for made in each.scenario.objects)
+    )
 
 
 def full(chance: Random) -> Varied:
@@ -88,7 +102,7 @@ def preempting(chance: Random) -> Varied:
 def shuffling(chance: Random) -> Varied:
     """Make a cluster that is full, from which pods go for nobody's sake."""
     each = full(chance)
-    plugins = {"rescheduling": each.now - chance.choice([30, 299, 300, 301, 900])}
+    plugins = {"rescheduling": each.now - chance.choice([30, 300, 301, 301, 900, 900])}
     arguments = {**each.arguments, "shuffle": {"maxEvictions": chance.choice([0, 0, 1, 2])}}
     return replace(each, actions=("allocate", "shuffle"), arguments=arguments, runs=plugins)
 
@@ -149,15 +163,15 @@ def with_cooldown(objects: tuple[Object, ...], now: float, chance: Random) -> tu
     """Pods that were scheduled at different moments and want to be spared for different times."""
 
     def write(each: Any) -> Object:
-        texts = ["600s", "10m", "60s", "600abcde", ""]
+        texts = ["600s", "600s", "10m", "60s", "600abcde", ""]
         for side in ("annotations", "labels"):
-            if chance.random() < 0.4:
+            if chance.random() < 0.5:
                 each = noted(each, side, {"volcano.sh/cooldown-time": chance.choice(texts)})
         if not each["spec"]["nodeName"]:
             return dict(each)
         conditions = [{"type": "Initialized", "status": "True", "lastTransitionTime": moment(now)}]
         for _ in range(chance.choice([0, 1, 1, 1, 2])):
-            at = moment(now - chance.choice([5, 59, 60, 61, 599, 600, 601, 3000]))
+            at = moment(now - chance.choice([5, 5, 59, 60, 61, 599, 599, 600, 601]))
             status = chance.choice(["True", "True", "True", "False"])
             conditions.append({"type": "PodScheduled", "status": status, "lastTransitionTime": at})
         return {**each, "status": {**each["status"], "conditions": conditions}}
@@ -213,8 +227,8 @@ def with_quotas(objects: tuple[Object, ...], _now: float, chance: Random) -> tup
     """Quotas of the namespace, of names that minimums have and others."""
 
     def amounts() -> dict[str, Any]:
-        names = [name for name in ("cpu", "memory", GPU, "requests.cpu", "pods") if chance.random() < 0.5]
-        return {name: f"{chance.randint(0, 8)}Gi" if name == "memory" else chance.randint(0, 6) for name in names}
+        names = [name for name in ("cpu", "memory", GPU, "requests.cpu", "pods") if chance.random() < 0.7]
+        return {name: f"{chance.randint(0, 4)}Gi" if name == "memory" else chance.randint(0, 3) for name in names}
 
     quotas = []
     for number in range(chance.randint(1, 2)):
@@ -300,8 +314,9 @@ def _limited(each: Any, chance: Random) -> Object:
 def with_marks(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
     """Measurements that leave some nodes idle and others busy, and the marks."""
     nodes = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    loads = [(10, 20), (9, 29), (29.5, 5), (30, 10), (60, 60), (95, 40), (61, 90), (75.5, 62)]
     measured = [
-        _measured(name, *chance.choice([(10, 20), (29.5, 5), (30, 10), (60, 60), (95, 40), (61, 90), (75.5, 62)]), at)
+        _measured(name, *chance.choice(loads), at)
         for name in nodes
         if chance.random() < 0.9
         for at in [now - chance.choice([0, 0, 0, 0, 0, 0, 300, 301])]
@@ -310,7 +325,7 @@ def with_marks(objects: tuple[Object, ...], now: float, chance: Random) -> tuple
     if chance.random() < 0.2:
         marks["targetThresholds"] = {"cpu": 70}
     arguments = {
-        "interval": chance.choice(["10s", "300s"]),
+        "interval": chance.choice(["10s", "10s", "300s"]),
         "metricsPeriod": "10m",
         "strategies": [{"name": "lowNodeUtilization", "params": marks}],
     }
@@ -396,6 +411,30 @@ def with_devices(objects: tuple[Object, ...], _now: float, chance: Random) -> tu
     return edited(edited(objects, "Node", node), "Pod", pod), arguments
 
 
+def with_relations(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Roles to be together and apart; some are not there, some stand twice."""
+    roles: dict[str, set[str]] = {}
+    for each in objects:
+        if each["kind"] == "Pod":
+            annotations = each["metadata"]["annotations"]
+            job = annotations.get("scheduling.k8s.io/group-name", "")
+            roles.setdefault(job, set()).add(annotations.get("volcano.sh/task-spec", ""))
+
+    def group(each: Any) -> Object:
+        names = sorted(roles.get(each["metadata"]["name"], {""}) - {""})
+        names += ["missing"] if chance.random() < 0.05 else []
+        for key in ("affinity", "anti-affinity", "task-order"):
+            if names and chance.random() < 0.8:
+                sizes = [chance.randint(1, len(names)) for _ in range(chance.choice([1, 1, 2]))]
+                groups = [",".join(chance.sample(names, size)) for size in sizes]
+                groups = [chance.choice([each, each, each, f"{each},"]) for each in groups]
+                text = groups[0] if key == "task-order" else ";".join(groups)
+                each = noted(each, "annotations", {f"volcano.sh/task-topology-{key}": text})
+        return dict(each)
+
+    return edited(objects, "PodGroup", group), {"task-topology.weight": chance.choice([1, 10, 10])}
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -410,7 +449,8 @@ VARIATIONS = {
     "pdb": Variation((full,), with_budgets),
     "rescheduling": Variation((shuffling,), with_marks),
     "resource-strategy-fit": Variation((roomy, full), with_devices),
-    "resourcequota": Variation((roomy,), with_quotas),
+    "resourcequota": Variation((gated,), with_quotas),
+    "task-topology": Variation((related, related, related, full), with_relations),
     "tdm": Variation((roomy, preempting, full, shuffling), with_zones),
     "usage": Variation((roomy, full), with_load),
 }

@@ -256,15 +256,32 @@ class Vetoes(Plain):
     def of_queue(self, queue: str, candidates: Sequence[Pod]) -> Iterator[Pod]:
         """The pods of a queue, first to go first: jobs that no plugin tells apart take turns."""
         mine = [pod for pod in candidates if self.group_of(pod).queue == queue]
-        mine.sort(key=self.turn_key, reverse=True)
-        mine.sort(key=lambda pod: self.job_key(self.group_of(pod))[:-2], reverse=True)
-        return iter(mine)
+        ranks = {self.job_key(self.group_of(pod))[:-2] for pod in mine}
+        for rank in sorted(ranks, reverse=True):
+            alike: dict[str, list[Pod]] = {}
+            for pod in sorted(mine, key=self.own_key, reverse=True):
+                if self.job_key(self.group_of(pod))[:-2] == rank:
+                    alike.setdefault(pod.group, []).append(pod)
+            while alike:
+                last = max(alike, key=lambda key: self.turn_key(alike[key][0]))
+                yield alike[last].pop(0)
+                if not alike[last]:
+                    del alike[last]
 
-    def turn_key(self, pod: Pod) -> Key:
-        """Pods of several jobs: by priority, those with an index in the name, the index, age."""
+    def own_key(self, pod: Pod) -> Key:
+        """Pods of a job: by the plugins, those with an index in the name, the index, age."""
+        return self.turn_key(pod, across_jobs=False)
+
+    def turn_key(self, pod: Pod, *, across_jobs: bool = True) -> Key:
+        """Pods of several jobs: the same, but for what plugins say of the pods of a job alone."""
         pieces = pod.name.split("-")
         indexed = len(pieces) > 2 and pieces[-1].isdecimal()
-        return (*self.pod_rank(pod), not indexed, int(pieces[-1]) if indexed else 0, pod.created)
+        return (
+            *self.pod_rank(pod, across_jobs=across_jobs),
+            not indexed,
+            int(pieces[-1]) if indexed else 0,
+            pod.created,
+        )
 
 
 def renamed(amounts: Amounts) -> dict[str, Any]:

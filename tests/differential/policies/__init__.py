@@ -6,10 +6,12 @@ from tests.differential.policies.pdb import Pdb
 from tests.differential.policies.rescheduling import Rescheduling
 from tests.differential.policies.resource_strategy_fit import ResourceStrategyFit
 from tests.differential.policies.resourcequota import ResourceQuota
+from tests.differential.policies.task_topology import TaskTopology
 from tests.differential.policies.tdm import Tdm
 from tests.differential.policies.usage import Usage
 from tests.differential.policy import Policy
 
 POLICIES: dict[str, type[Policy]] = {
-    each.name: each for each in (Cdp, NodeGroup, Pdb, Rescheduling, ResourceQuota, ResourceStrategyFit, Tdm, Usage)
+    each.name: each
+    for each in (Cdp, NodeGroup, Pdb, Rescheduling, ResourceQuota, ResourceStrategyFit, TaskTopology, Tdm, Usage)
 }
