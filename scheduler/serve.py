@@ -51,6 +51,7 @@ from scheduler.recording import Recorder
 from scheduler.registry import load_registry
 from scheduler.settings import Settings
 from scheduler.version import own_version
+from scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]
 
@@ -292,15 +293,13 @@ class _Process:
 
     async def _watch_figures(self) -> None:
         """Keep the gauges that change without a cycle."""
-        stood_at: dict[str, tuple[str, float]] = {}
+        lag = WatchLag()
         while True:
             now = time.monotonic()
             for reflector in self._cache.reflectors.values():
-                resource, version = reflector.resource.plural, reflector.resource_version
-                known, since = stood_at.setdefault(resource, (version, now))
-                if known != version:
-                    stood_at[resource] = (version, since := now)
-                self._metrics.put("pyroclast_watch_lag_seconds", now - since, resource)
+                kind, is_synced = reflector.resource.plural, reflector.synced.is_set()
+                seconds = lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced)
+                self._metrics.put("pyroclast_watch_lag_seconds", seconds, kind)
             self._metrics.put("pyroclast_assumed_tasks", len(self._cache.books.assumed()))
             self._metrics.put("pyroclast_binds_per_second", self._rate.per_second())
             await asyncio.sleep(_FIGURES_SECONDS)
