@@ -1,5 +1,6 @@
 """What an eviction won stays won: clusters that evict come to rest though every victim is made anew."""
 
+import os
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
 
-LAWS = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "15"))
+LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CYCLES = 14
 QUIET = 4
 """Cycles at the end in which nothing is evicted any more."""
@@ -16,7 +18,14 @@ PLUGINS: tuple[Any, ...] = (
     ("priority", "gang", "conformance"),
     ("overcommit", "drf", "predicates", "proportion", "nodeorder"),
 )
-EVICTING = [("preempt",), ("reclaim",), ("preempt", "reclaim")]
+EVICTING = [
+    ("preempt",),
+    ("reclaim",),
+    ("gangpreempt",),
+    ("gangreclaim",),
+    ("preempt", "reclaim"),
+    ("preempt", "reclaim", "gangpreempt", "gangreclaim"),
+]
 
 
 @st.composite

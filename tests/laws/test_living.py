@@ -34,7 +34,7 @@ LIFE = settings(
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
-EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
+EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "shuffle")
 PICKS = st.integers(0, 11)
 SEEDS = st.integers(0, 2**16)
 MOST_JOBS = 16
@@ -43,15 +43,27 @@ QUIET = 3
 """Cycles without a plan that make a rest."""
 PATIENCE = 400.0
 """Seconds after which nobody holds room any more for which it has not come free."""
+REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
 
 TERMS = st.builds(
     Terms,
     weight=st.integers(1, 4),
     deserved=st.sampled_from([4, 2, 6, 10, 0]),
     capability=st.sampled_from([None, None, None, None, 6, 12]),
+    most_gpus=st.sampled_from([None, None, None, 0, 1, 2]),
+    most_gib=st.sampled_from([None, None, None, 8, 16]),
     guarantee=st.sampled_from([0, 0, 1, 3]),
     reclaimable=st.sampled_from([True, True, True, False]),
     state=st.sampled_from(["Open"] * 8 + ["Closing", "Closed"]),
+    affinity=st.sampled_from(
+        [
+            None,
+            {"nodeGroupAffinity": {REQUIRED: ["fast"], PREFERRED: ["slow"]}},
+            {"nodeGroupAffinity": {PREFERRED: ["slow", "fast"]}},
+            {"nodeGroupAffinity": {REQUIRED: ["slow"]}, "nodeGroupAntiAffinity": {PREFERRED: ["fast"]}},
+            {"nodeGroupAffinity": {REQUIRED: ["fast", "slow"]}, "nodeGroupAntiAffinity": {REQUIRED: ["slow"]}},
+        ]
+    ),
 )
 WISHES = SEEDS.map(lambda seed: random_wish(random.Random(seed)))
 
@@ -146,6 +158,16 @@ class Life(RuleBasedStateMachine):
         """The disruption budget of a job changes, or goes."""
         self.world.budget(pick, allowed)
 
+    @rule(cpu=st.sampled_from([None, 4, 8, 14]), pods=st.integers(3, 20))
+    def quota_changes(self, cpu: int | None, pods: int) -> None:
+        """The quota of the namespace changes, or goes."""
+        self.world.set_quota(cpu, pods)
+
+    @rule(percents=st.lists(st.sampled_from([5, 30, 60, 85]), max_size=6))
+    def nodes_are_measured(self, percents: list[int]) -> None:
+        """Some nodes are busy, some idle, whatever was asked for there; others are not heard of."""
+        self.world.measure(percents)
+
     @rule(pick=PICKS)
     def node_is_lost(self, pick: int) -> None:
         """A node is lost."""
@@ -189,6 +211,7 @@ class Life(RuleBasedStateMachine):
         if not hasattr(self, "world") or self.decider.has_failed:
             return
         world, quiet = self.world, 0
+        world.measure([])  # of use that never changes pods would run away for ever
         for _ in range(CYCLES_TO_REST):
             world.remake_failed()
             world.cluster.end_lingering(world.now)

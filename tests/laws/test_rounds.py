@@ -32,7 +32,14 @@ TREE: tuple[Any, ...] = (
         "network-topology-aware",
     ),
 )
-EVICTING = [("preempt",), ("reclaim",), ("preempt", "reclaim"), ("gangpreempt",), ("gangpreempt", "gangreclaim")]
+EVICTING = [
+    ("preempt",),
+    ("reclaim",),
+    ("preempt", "reclaim"),
+    ("gangpreempt",),
+    ("gangreclaim",),
+    ("gangpreempt", "gangreclaim"),
+]
 
 
 def tree(seed: int) -> Scenario:

@@ -120,7 +120,8 @@ class LivingCluster(SimulatedCluster):
 
     def restart(self) -> None:
         """Begin anew with nothing but the objects, as a daemon does."""
-        self._books = Books(BooksOptions())
+        usage, self._books = self._books.usage, Books(BooksOptions())
+        self._books.measure(usage)
         for kind, objects in self._objects.items():
             for each in objects.values():
                 self._books.apply(kind, each)

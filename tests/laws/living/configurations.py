@@ -13,6 +13,18 @@ __all__ = ["FLAT", "TREE", "Setting", "in_force", "with_looks"]
 FIRST: Final = ("priority", "gang", "conformance")
 RACKS: Final = "network-topology-aware"
 BRANCHES: Final = {"name": "capacity", "enableHierarchy": True}
+WINDOWS: Final = {
+    "tdm.revocable-zone.night": "20:00-8:05",
+    "tdm.revocable-zone.day": "8:01-8:10",
+    "tdm.evict.period": "5s",
+}
+"""Worlds begin at eight."""
+MARKS: Final = {"thresholds": {"cpu": 20, "memory": 20}, "targetThresholds": {"cpu": 50, "memory": 50}}
+EVEN: Final = {
+    "interval": "3s",
+    "metricsPeriod": "10m",
+    "strategies": [{"name": "lowNodeUtilization", "params": MARKS}],
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,11 @@ class Setting:
     def keeps_budgets(self) -> bool:
         """Whether disruption budgets hold: pdb is asked, and no later tier decides where it spares everybody."""
         return "pdb" in self.plugins and len(self.tiers) == 1
+
+    @property
+    def keeps_cooldown(self) -> bool:
+        """Whether pods are spared while they cool down, by the same reckoning."""
+        return "cdp" in self.plugins and len(self.tiers) == 1
 
     @property
     def is_hierarchical(self) -> bool:
@@ -103,7 +120,7 @@ FLAT: Final = (
     _setting(
         "one tier",
         "enqueue allocate preempt reclaim backfill",
-        (*FIRST, "drf", "predicates", "capacity", "nodeorder", "pdb"),
+        (*FIRST, "drf", "predicates", "capacity", "nodeorder", "pdb", "cdp"),
     ),
     _setting(
         "waiting time and cool-down",
@@ -111,6 +128,63 @@ FLAT: Final = (
         ("priority", "sla", "gang", "conformance", "cdp", "pdb"),
         ("drf", "predicates", "proportion", "task-topology", "resource-strategy-fit"),
         sla={"sla-waiting-time": "10s"},
+    ),
+    _setting(
+        "quotas",
+        "enqueue allocate preempt gangreclaim backfill",
+        FIRST,
+        ("resourcequota", "overcommit", "predicates", "capacity", "nodeorder"),
+    ),
+    _setting(
+        "zones",
+        "enqueue allocate preempt shuffle backfill",
+        (*FIRST, "tdm"),
+        ("drf", "predicates", "proportion", "nodeorder"),
+        tdm=WINDOWS,
+    ),
+    _setting(
+        "groups of nodes",
+        "enqueue allocate preempt reclaim backfill",
+        FIRST,
+        ("drf", "predicates", "capacity", "nodegroup", "nodeorder"),
+        nodegroup={"strict": False},
+    ),
+    _setting(
+        "measured use",
+        "enqueue allocate preempt shuffle backfill",
+        FIRST,
+        ("drf", "predicates", "proportion", "usage", "rescheduling"),
+        rescheduling=EVEN,
+    ),
+    _setting(
+        "evened out within budgets",
+        "enqueue allocate gangpreempt shuffle backfill",
+        (*FIRST, "pdb", "drf", "predicates", "capacity", "nodeorder", "rescheduling"),
+        rescheduling=EVEN,
+    ),
+    _setting(
+        "everything",
+        "enqueue allocate preempt reclaim gangpreempt gangreclaim shuffle backfill",
+        (*FIRST, "sla", "pdb", "cdp", "tdm"),
+        (
+            "overcommit",
+            "resourcequota",
+            "drf",
+            "predicates",
+            "proportion",
+            "nodegroup",
+            "nodeorder",
+            "binpack",
+            "resource-strategy-fit",
+            RACKS,
+            "task-topology",
+            "usage",
+            "rescheduling",
+        ),
+        sla={"sla-waiting-time": "1m"},
+        tdm=WINDOWS,
+        nodegroup={"strict": False},
+        rescheduling=EVEN,
     ),
     _setting("shares alone", "enqueue allocate preempt backfill", ("priority", "gang"), ("drf", "predicates")),
 )
@@ -134,6 +208,24 @@ TREE: Final = (
         "enqueue allocate preempt reclaim gangpreempt gangreclaim backfill",
         FIRST,
         ("drf", "predicates", BRANCHES, "nodeorder", RACKS),
+    ),
+    _setting(
+        "tree with groups of nodes",
+        "enqueue allocate preempt gangreclaim shuffle backfill",
+        (*FIRST, "tdm"),
+        (
+            "resourcequota",
+            "predicates",
+            BRANCHES,
+            {"name": "nodegroup", "enableHierarchy": True},
+            "nodeorder",
+            RACKS,
+            "usage",
+            "rescheduling",
+        ),
+        tdm=WINDOWS,
+        nodegroup={"strict": False, "enablePreferredOrder": True},
+        rescheduling=EVEN,
     ),
     _setting(
         "tree of shares",

@@ -11,6 +11,7 @@ from model.report import CycleReport
 from model.snapshot import Snapshot
 from tests.laws.living.configurations import in_force
 from tests.laws.living.laws import Laws, Seen
+from tests.laws.living.placing import misplaced
 from tests.laws.living.repeating import Beginning, decided_in_every_way, in_other_order, miscounted, told
 from tests.laws.living.world import World
 
@@ -50,12 +51,12 @@ class Decider:
             lingering: Chance of an evicted pod to take its time.
         """
         world, chance = self.world, random.Random(seed)
+        world.count_quota()
         before = world.cluster.snapshot()
         is_audited = chance.random() < 0.25
         broken = [f"books: {each}" for each in differences(before, world.cluster.rebuilt())] if is_audited else []
-        repeated = decided_in_every_way(
-            self._beginning(before), lambda: in_other_order(world.cluster.books, chance), chance
-        )
+        beginning = self._beginning(before)
+        repeated = decided_in_every_way(beginning, lambda: in_other_order(world.cluster.books, chance), chance)
         broken += repeated.broken
         taking, (report, world.memory) = self._really_decided(before)
         broken += [f"a plan was refused: {each}" for each in taking.refused]
@@ -66,6 +67,7 @@ class Decider:
             broken += miscounted(repeated.headroom, report, self._beginning(world.cluster.snapshot()))
         seen = Seen(before=before, after=world.cluster.snapshot(), report=report)
         broken += self.laws.broken(seen)
+        broken += misplaced(before, report, beginning.configuration.profiles[0], world.now)
         world.log.append(f"cycle: {told(report)}")
         self.has_failed = bool(broken)
         assert not broken, "\n".join([*broken, "-- what happened:", *world.log])

@@ -8,11 +8,14 @@ from typing import Any, Final
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
 
-__all__ = ["PRIORITIES", "QUEUES", "Wish", "filling", "objects_of", "random_wish"]
+__all__ = ["COOLDOWN_SECONDS", "GIB", "PRIORITIES", "QUEUES", "Wish", "filling", "objects_of", "random_wish"]
 
 PRIORITIES: Final = {"low": 1, "middle": 5, "high": 9, "meek": 9}
 """Value by class; pods of class `meek` evict nobody."""
 QUEUES: Final = ("red", "green", "blue")
+GIB: Final = 2**30
+COOLDOWN_SECONDS: Final = 10
+"""How long pods are spared that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +29,12 @@ class Wish:
     cpu: int
     gpu: int
     priority: str
+    gib: int = 0
+    """Memory of each task."""
     tier: int = 0
     """Highest tier of its hard topology; 0 for none."""
+    prefers: int = 0
+    """Highest tier of its soft topology; 0 for none."""
     has_roles: bool = False
     """Whether its first task has a role of its own, and both roles a minimum."""
     part_size: int = 0
@@ -38,11 +45,16 @@ class Wish:
     """Whether the gate of its queue holds it back while its minimum is not there."""
     is_spared: bool = False
     """Whether its pods must not be evicted."""
+    is_guest: bool = False
+    """Whether it may run on nodes that can be taken back, and leaves them when asked."""
+    cools_down: bool = False
+    """Whether its pods are spared for a while after they were scheduled."""
 
     @property
     def request(self) -> Mapping[str, int]:
         """What each task asks for, but the light ones."""
-        return {name: amount for name, amount in (("cpu", self.cpu), (GPU, self.gpu)) if amount}
+        amounts = {"cpu": self.cpu, GPU: self.gpu, "memory": self.gib * GIB}
+        return {name: amount for name, amount in amounts.items() if amount}
 
     @property
     def total(self) -> int:
@@ -64,14 +76,24 @@ def filling(chance: random.Random) -> Wish:
     tasks = chance.randint(2, 5)
     minimum = chance.choice([1, tasks // 2, tasks])
     cpu = chance.choice([1, 1, 2])
-    return Wish(queue=chance.choice(QUEUES), tasks=tasks, minimum=minimum, cpu=cpu, gpu=0, priority="low")
+    return Wish(
+        queue=chance.choice(QUEUES),
+        tasks=tasks,
+        minimum=minimum,
+        cpu=cpu,
+        gpu=0,
+        gib=chance.choice([0, 0, 1, 2]),
+        priority="low",
+        is_guest=chance.random() < 0.2,
+        cools_down=chance.random() < 0.2,
+    )
 
 
 def random_wish(chance: random.Random) -> Wish:
     """Draw a job: mostly a plain gang, now and then something special."""
     tasks = chance.randint(1, 5)
     minimum = chance.choice([1, tasks, tasks, max(1, tasks - 1)])
-    special = chance.choice(["", "", "", "", "tier", "tier", "roles", "parts", "spared", "idle"])
+    special = chance.choice(["", "", "", "", "tier", "tier", "soft", "roles", "parts", "spared", "idle", "guest"])
     part_size = chance.randint(1, 2) if special == "parts" else 0
     return Wish(
         queue=chance.choice(QUEUES),
@@ -80,12 +102,16 @@ def random_wish(chance: random.Random) -> Wish:
         cpu=0 if special == "idle" else chance.randint(1, 3),
         gpu=0 if special == "idle" else chance.choice([0, 0, 0, 1]),
         priority=chance.choice(["low", "low", "middle", "high", "high", "meek"]),
+        gib=0 if special == "idle" else chance.choice([0, 0, 1, 2, 4]),
+        prefers=chance.randint(1, 2) if special == "soft" else 0,
         tier=chance.randint(1, 2) if special == "tier" else chance.randint(0, 1) * (special == "parts"),
         has_roles=special == "roles",
         part_size=part_size,
-        says_what_it_needs=chance.random() < 0.2,
+        says_what_it_needs=chance.random() < 0.3,
         light=chance.choice([0, 0, 0, 0, 0, 1, 2]),
         is_spared=special == "spared",
+        is_guest=special == "guest",
+        cools_down=chance.random() < 0.2,
     )
 
 
@@ -110,10 +136,16 @@ def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
             priority=PRIORITIES[wish.priority],
             role="first" if number == 0 else "rest",
             labels={"job": name, "part": str(number // wish.part_size) if wish.part_size else "0"},
-            annotations={"volcano.sh/preemptable": "false"} if wish.is_spared else None,
+            annotations=_annotations(wish),
             spec={"preemptionPolicy": "Never"} if wish.priority == "meek" else None,
         )
     return [{**each, "metadata": {**each["metadata"], "creationTimestamp": created}} for each in scenario.objects]
+
+
+def _annotations(wish: Wish) -> Mapping[str, str]:
+    said = {"volcano.sh/preemptable": "false"} if wish.is_spared else {}
+    said |= {"volcano.sh/preemptable": "true", "volcano.sh/revocable-zone": "*"} if wish.is_guest else {}
+    return said | ({"volcano.sh/cooldown-time": f"{COOLDOWN_SECONDS}s"} if wish.cools_down else {})
 
 
 def _needs(wish: Wish) -> Mapping[str, int]:
@@ -122,6 +154,8 @@ def _needs(wish: Wish) -> Mapping[str, int]:
 
 def _topology(wish: Wish) -> Mapping[str, Any]:
     hard = {"networkTopology": {"mode": "hard", "highestTierAllowed": wish.tier}} if wish.tier else {}
+    if wish.prefers:
+        return {"networkTopology": {"mode": "soft", "highestTierAllowed": wish.prefers}}
     if not wish.part_size:
         return hard
     policy = {

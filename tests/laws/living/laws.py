@@ -11,9 +11,11 @@ from model.plan import Eviction, Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from model.wire.times import unix_seconds
+from pyroclast.testing.objects import GPU
 from tests.laws.living.inspecting import WITHOUT_BENEFICIARY
-from tests.laws.living.jobs import Wish
-from tests.laws.living.world import DOMAINS, PARENTS, PODS, World
+from tests.laws.living.jobs import COOLDOWN_SECONDS, GIB, Wish
+from tests.laws.living.world import DOMAINS, GIB_A_CPU, PARENTS, PODS, World
 
 __all__ = ["Laws", "Seen"]
 
@@ -65,6 +67,8 @@ class Laws:
             *self._beyond_budget(seen),
             *self._across_topology(seen),
             *self._beyond_capability(seen),
+            *self._moved(seen),
+            *self._cooling_down(seen),
         ]
 
     def _request(self, task: Task) -> Mapping[str, int]:
@@ -79,7 +83,7 @@ class Laws:
             if task.node is not None and task.status in TAKES_ROOM:
                 used[task.node].update({"pods": 1, **self._request(task)})
         for name, (cpu, gpu) in self.world.nodes.items():
-            offered = {"pods": PODS, "cpu": cpu, "nvidia.com/gpu": gpu}
+            offered = {"pods": PODS, "cpu": cpu, GPU: gpu, "memory": cpu * GIB_A_CPU * GIB}
             yield from (
                 f"{name} has {amount} {resource} of {offered[resource]} taken"
                 for resource, amount in used[name].items()
@@ -117,21 +121,20 @@ class Laws:
         setting = self.world.setting
         if not setting.plugins & LIMITING:
             return
-        used: Counter[str] = Counter()
+        used: dict[str, Counter[str]] = defaultdict(Counter)
         for job in seen.after.jobs.values():
-            amount = sum(
-                self._request(task).get("cpu", 0) for task in job.tasks.values() if task.status in ALLOCATED_STATUSES
-            )
-            used.update(dict.fromkeys(self._line(job.queue), amount))
+            for task in job.tasks.values():
+                if task.status in ALLOCATED_STATUSES:
+                    for queue in self._line(job.queue):
+                        used[queue].update(self._request(task))
         for plan in seen.plans:
             for bind in plan.binds:
                 job = seen.after.jobs[JobId(str(bind.job))]
-                if not self._request(job.tasks[bind.task]).get("cpu"):
-                    continue
-                for queue in self._line(job.queue):
-                    limit = self.world.limit_of(queue)
-                    if limit and used[queue] > limit:
-                        yield f"queue {queue} uses {used[queue]} of {limit} CPUs after {bind.name} was bound"
+                for resource in self._request(job.tasks[bind.task]):
+                    for queue in self._line(job.queue):
+                        amount, limit = used[queue][resource], self.world.limits_of(queue).get(resource)
+                        if limit is not None and amount > limit:
+                            yield f"queue {queue} uses {amount} of {limit} {resource} after {bind.name} was bound"
 
     def _line(self, queue: str) -> list[str]:
         """Return a queue and, where limits hold along the tree, those above it."""
@@ -201,6 +204,27 @@ class Laws:
             job = seen.after.jobs[JobId(f"default/{budget.metadata.name}")]
             if lost[job.id] > budget.status.disruptions_allowed and _count(job, ALLOCATED_STATUSES):
                 yield f"{job.id} may lose {budget.status.disruptions_allowed} and loses {lost[job.id]}"
+
+    def _moved(self, seen: Seen) -> Iterator[str]:
+        """A gang that tasks leave for a better place keeps its minimum; only a zone that closes breaks gangs."""
+        for plan in seen.plans:
+            for each in plan.evictions if plan.action == WITHOUT_BENEFICIARY else ():
+                job = seen.after.jobs[JobId(str(each.job))]
+                if "lowNodeUtilization" in each.reason and _count(job, READY_STATUSES) < job.min_available:
+                    yield f"{each.name} moves, and {_count(job, READY_STATUSES)} of {job.min_available} are left"
+
+    def _cooling_down(self, seen: Seen) -> Iterator[str]:
+        if not self.world.setting.keeps_cooldown:
+            return
+        tasks = {task.id: task for task in _tasks(seen.before)}
+        for each in (each for plan in _evicting(seen) for each in plan.evictions):
+            times = [
+                unix_seconds(condition.last_transition_time)
+                for condition in tasks[each.task].pod.status.conditions
+                if condition.type == "PodScheduled" and condition.status == "True"
+            ]
+            if self._wish(each).cools_down and times and times[0] + COOLDOWN_SECONDS > self.world.now:
+                yield f"{each.name} was scheduled {self.world.now - times[0]} seconds ago and is evicted"
 
 
 def _tasks(snapshot: Snapshot) -> Iterator[Task]:

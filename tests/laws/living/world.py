@@ -8,21 +8,32 @@ from msgspec.structs import replace
 
 from framework.memory import Memory, Settled
 from model import wire
+from model.ids import NodeName
+from model.usage import NodeUsage
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
 from tests.laws.living.cluster import LivingCluster
 from tests.laws.living.configurations import FLAT, TREE, Setting
-from tests.laws.living.jobs import PRIORITIES, QUEUES, Wish, objects_of
+from tests.laws.living.jobs import GIB, PRIORITIES, QUEUES, Wish, objects_of
 from tests.laws.test_topology import hyper_node
 
-__all__ = ["DOMAINS", "PARENTS", "PODS", "Terms", "World"]
+__all__ = ["DOMAINS", "GIB_A_CPU", "PARENTS", "PODS", "Terms", "World"]
 
 START: Final = 1_800_000_000.0
+GROUP_LABEL: Final = "volcano.sh/nodegroup-name"
+ZONE_LABEL: Final = "volcano.sh/revocable-zone"
 PODS: Final = 7
 """How many pods a node takes."""
 PARENTS: Final = {"red": "left", "green": "left", "blue": "right", "left": "root", "right": "root"}
-LEFT_LIMIT: Final = 14
-"""CPUs that the queues of one branch may have together."""
+LEFT_LIMITS: Final = {"cpu": 14, GPU: 3, "memory": 24 * GIB}
+"""What the queues of one branch may have together."""
+GIB_A_CPU: Final = 2
+"""Memory of a node for each of its CPUs."""
+GROUPS: Final = ("fast", "slow", "")
+"""Groups of nodes, dealt out in turn; the last have none."""
+ZONES: Final = {"n1": "night", "n4": "day"}
+"""Nodes that can be taken back, in configurations that look at that."""
+QUOTA: Final = "default/quota"
 RACKS: Final[Mapping[str, Sequence[str]]] = {"rack-0": ("n0", "n1"), "rack-1": ("n2", "n3"), "rack-2": ("n4", "n5")}
 ROWS: Final[Mapping[str, Sequence[str]]] = {"row-0": ("rack-0", "rack-1"), "row-1": ("rack-2",)}
 DOMAINS: Final = {
@@ -41,10 +52,23 @@ class Terms:
     """CPUs, and half as many GPUs."""
     capability: int | None = None
     """CPUs; no limit where None."""
+    most_gpus: int | None = None
+    """Limit of GPUs, where not None."""
+    most_gib: int | None = None
+    """Limit of memory, where not None."""
     guarantee: int = 0
     """CPUs."""
     reclaimable: bool = True
     state: str = "Open"
+    affinity: Mapping[str, Any] | None = None
+    """Groups of nodes that it may use, where a configuration looks at them."""
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """How much of what it may have, by resource; what is not named is not limited."""
+        limits = {"cpu": self.capability, GPU: self.most_gpus}
+        limits |= {"memory": None if self.most_gib is None else self.most_gib * GIB}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def object(self, name: str, parent: str) -> Mapping[str, Any]:
         """Return the queue."""
@@ -53,13 +77,14 @@ class Terms:
             name,
             weight=self.weight,
             deserved={"cpu": deserved, GPU: deserved // 2} if deserved else None,
-            capability=None if self.capability is None else {"cpu": self.capability},
+            capability=self.limits or None,
             guarantee={"cpu": min(self.guarantee, deserved)} if self.guarantee and deserved else None,
             parent=parent,
             reclaimable=self.reclaimable,
             state=self.state,
         )
-        return scenario.objects[0]
+        queue = scenario.objects[0]
+        return {**queue, "spec": {**queue["spec"], "affinity": self.affinity}}
 
 
 class World:
@@ -94,7 +119,7 @@ class World:
             scenario = scenario.add(hyper_node(name, 2, "HyperNode", list(members)))
         if self.is_tree:
             scenario = scenario.queue("root").queue("right", parent="root")
-            scenario = scenario.queue("left", parent="root", capability={"cpu": LEFT_LIMIT})
+            scenario = scenario.queue("left", parent="root", capability=LEFT_LIMITS)
         scenario = scenario.add(*(self._queue(name) for name in QUEUES))
         return [*scenario.objects, *(self._node(name) for name in self.nodes)]
 
@@ -103,11 +128,17 @@ class World:
 
     def _node(self, name: str) -> Mapping[str, Any]:
         cpu, gpu = self.nodes[name]
-        return Scenario().node(name, cpu=cpu, gpu=gpu or None, pods=PODS).objects[0]
+        group = GROUPS[int(name[1:]) % len(GROUPS)]
+        labels = {GROUP_LABEL: group} if group else {}
+        labels |= {ZONE_LABEL: ZONES[name]} if name in ZONES else {}
+        scenario = Scenario().node(
+            name, cpu=cpu, memory=f"{cpu * GIB_A_CPU}Gi", gpu=gpu or None, pods=PODS, labels=labels
+        )
+        return scenario.objects[0]
 
-    def limit_of(self, queue: str) -> int | None:
-        """Return how many CPUs a queue may have; None for no limit."""
-        return LEFT_LIMIT if queue == "left" else self.terms[queue].capability if queue in self.terms else None
+    def limits_of(self, queue: str) -> Mapping[str, int]:
+        """Return how much a queue may have, by resource."""
+        return LEFT_LIMITS if queue == "left" else self.terms[queue].limits if queue in self.terms else {}
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
@@ -228,6 +259,40 @@ class World:
             spec = replace(node.spec, unschedulable=not node.spec.unschedulable)
             self.cluster.change("Node", replace(node, spec=spec))
             self.log.append(f"{name} is {'closed' if spec.unschedulable else 'open'}")
+
+    def measure(self, percents: Sequence[int]) -> None:
+        """Measure how busy nodes are, CPU and memory alike; no measurements leave all of them unknown."""
+        usage = {
+            NodeName(name): NodeUsage(cpu_percent=percent, memory_percent=percent, measured=self.now)
+            for name, percent in zip(sorted(self.nodes), percents, strict=False)
+        }
+        self.cluster.books.measure(usage)
+        self.log.append(f"measured: {dict(zip(sorted(self.nodes), percents, strict=False))}")
+
+    # Namespaces -------------------------------------------------------------------------------------------------------
+
+    def set_quota(self, cpu: int | None, pods: int) -> None:
+        """Set how much the namespace may use, or nothing of that kind."""
+        if cpu is None:
+            if QUOTA in self.cluster._of("ResourceQuota"):
+                self.cluster.drop("ResourceQuota", QUOTA)
+            return
+        hard = {"cpu": str(cpu), "pods": str(pods)}
+        quota = {"kind": "ResourceQuota", "metadata": {"name": "quota", "namespace": "default"}, "spec": {"hard": hard}}
+        self.cluster.put([{**quota, "status": {"hard": hard, "used": {}}}])
+        self.log.append(f"quota {hard}")
+
+    def count_quota(self) -> None:
+        """Count what pods on nodes use, as the controller of quotas would if pods came with their places."""
+        quota = self.cluster._of("ResourceQuota").get(QUOTA)
+        if quota is None:
+            return
+        here = [pod for pod in self.cluster.pods() if pod.spec.node_name and pod.status.phase == "Running"]
+        names = [pod.metadata.name.rpartition("-") for pod in here]
+        cpu = sum(self.jobs[name].request_of(int(number)).get("cpu", 0) for name, _, number in names)
+        used = {"cpu": str(cpu), "pods": str(len(here))}
+        if quota.status.used != used:
+            self.cluster.change("ResourceQuota", replace(quota, status=replace(quota.status, used=used)))
 
     # Queues, configurations, processes --------------------------------------------------------------------------------
 
