@@ -73,6 +73,21 @@ def test_what_is_installed_runs_from_anywhere(image: Path, tmp_path: Path) -> No
     assert list(image.rglob("*_podgroups.yaml"))
 
 
+def test_modules_of_python_are_compiled_once(image: Path, tmp_path: Path) -> None:
+    """The last stage leaves compiled what a start loads of Python itself, since the base comes without."""
+    (command,) = [rest for word, rest in instructions(STAGES[-1]) if word == "RUN" and rest.startswith("/opt/")]
+    compiled = tmp_path / "compiled"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        command.replace("/opt/pyroclast", str(image)), shell=True, cwd=tmp_path, capture_output=True, text=True,
+        env={**environment, "PYTHONPYCACHEPREFIX": str(compiled)}, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    stems = {file.stem.partition(".")[0] for file in compiled.rglob("*.pyc")}
+    assert {"base_events", "dataclasses", "ssl"} <= stems
+
+
 def test_versions_are_those_of_the_lock(image: Path) -> None:
     """Each package of the bill of materials has the version of the lock."""
     # a name may stand there more than once, each time for other versions of Python
