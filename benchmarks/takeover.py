@@ -103,7 +103,8 @@ class Scheduler:
 
     def said_at(self, event: str) -> float | None:
         """Read from its log when it first said something, seconds since 1970."""
-        for line in self.log.read_bytes().splitlines():
+        whole, _, _ = self.log.read_bytes().rpartition(b"\n")
+        for line in whole.splitlines():
             entry = json.loads(line)
             if entry["event"] == event:
                 return datetime.fromisoformat(entry["timestamp"]).timestamp()
