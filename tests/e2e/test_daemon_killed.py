@@ -23,8 +23,7 @@ from tests.e2e.ground import LABEL, Ground, standing_on
 from tests.e2e.processes import free_ports
 
 MEMBERS = 100
-POINTS = {"emulator": 50, "realserver": 10}
-"""Starts on the real server take longer, and it adds no point that the emulator lacks."""
+POINTS = 50
 SEED = 20_260
 SLOW_BINDS = {"resource": "pods", "subresource": "binding", "effect": "hold", "delay_seconds": 0.02, "chance": 0.6}
 """The emulator binds a hundred pods in the time that a signal takes: some binds wait, so that they come in turns."""
@@ -126,21 +125,20 @@ class Line:
 
 def test_killed_at_any_point_the_gang_is_placed_whole(ground: Ground, tmp_path: Path) -> None:
     """The same pods are bound, each once, phases as if uninterrupted, books equal to a rebuild."""
-    points = POINTS[ground.cluster.kind]
     chance = random.Random(SEED)
     bound_at_death = []
     with ForkServer(tmp_path) as forks, slowed(ground):
         line = Line(ground, forks, tmp_path)
         line.start()
         try:
-            for point in range(points):
+            for point in range(POINTS):
                 wanted = chance.randint(0, MEMBERS)
                 bound_at_death.append(kill_inside(ground, line, f"point-{point}", wanted))
         finally:
             line.kill()
 
     # Most of the points lie where it matters: some members bound, some not.
-    assert sum(0 < bound < MEMBERS for bound in bound_at_death) > points / 3, bound_at_death
+    assert sum(0 < bound < MEMBERS for bound in bound_at_death) > POINTS / 3, bound_at_death
 
 
 @contextmanager
