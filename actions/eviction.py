@@ -1,18 +1,25 @@
-"""What all actions share that evict: whose turn it is, which tasks may take the place of others, and where."""
+"""What actions that evict share: who may have others evicted, for which tasks, and what those are told who may not."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.ids import QueueName
+from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
 __all__ = [
     "DEFAULT_DOMAINS",
     "RUNNING",
     "RUNNING_OR_BOUND",
+    "Takers",
     "eligible_tasks",
-    "is_starving",
+    "nobody_eligible",
+    "queue_refusals",
+    "takers",
 ]
 
 DEFAULT_DOMAINS: Final = 8
@@ -23,9 +30,70 @@ RUNNING_OR_BOUND: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 """Where victims of the beneficiary's own queue may be."""
 
 
-def is_starving(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job; not where nobody would keep to the topology that it requires."""
-    return session.job_valid(job) is None and session.job_starving(job) and unserved_topology(session, job) is None
+@dataclass(frozen=True, slots=True)
+class Takers:
+    """Jobs with pending tasks: those for which an action may evict, and the others, each with the reason."""
+
+    starving: list[SessionJob] = field(default_factory=list)
+    others: list[tuple[SessionJob, Refusal]] = field(default_factory=list)
+
+    def tell_others(self, action: str, refused: Callable[[SessionJob, Task], Refusal | None] = lambda *_: None) -> None:
+        """Tell the others that still wait why nobody is evicted for them.
+
+        Args:
+            action: Who tells.
+            refused: Says what refuses evictions for a task of a job before anything else; None where nothing does.
+        """
+        for job, refusal in self.others:
+            task = next(waiting(job), None) if job.counts[TaskStatus.PENDING] else None
+            if task is not None:
+                job.refuse_eviction(action, refused(job, task) or refusal)
+
+
+def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob], bool] = lambda _: False) -> Takers:
+    """Return the jobs past their gates that have pending tasks.
+
+    Not those that could not run anyway, nor those whose topology nobody would keep to: they are told by others.
+
+    Args:
+        session: The session.
+        left_to: To which action it leaves jobs.
+        leaves: Which ones.
+    """
+    found = Takers()
+    full = _refusal(session, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
+    mild = _refusal(session, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves")
+    left = _refusal(session, "LeftToOthers", f"with its network topology it is left to {left_to}, which is off")
+    for job in session.admitted_jobs_with_pending_tasks():
+        if session.job_valid(job) is not None or unserved_topology(session, job) is not None:
+            continue
+        if leaves(job):
+            if left_to not in session.profile.actions:
+                found.others.append((job, left))
+        elif session.job_starving(job):
+            found.starving.append(job)
+        else:
+            found.others.append((job, mild if job.is_starving else full))
+    return found
+
+
+def queue_refusals(session: Session) -> Callable[[SessionJob, Task], Refusal | None]:
+    """Return what says why a job's queue may take no room from others for a task; asked once for equal tasks."""
+    known: dict[tuple[QueueName, int], Refusal | None] = {}
+
+    def refusal(job: SessionJob, task: Task) -> Refusal | None:
+        key = job.queue, task.template.number
+        if key not in known:
+            queue = session.queue(job.queue)
+            known[key] = session.overused(queue) or session.preemptive(queue, [task])
+        return known[key]
+
+    return refusal
+
+
+def waiting(job: SessionJob) -> Iterator[Task]:
+    """Return the pending tasks that only want a place."""
+    return (task for task in job.in_status(TaskStatus.PENDING) if not task.gated)
 
 
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
@@ -33,3 +101,19 @@ def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     return [
         task for task in session.pending_tasks(job) if not task.gated and task.pod.spec.preemption_policy != "Never"
     ]
+
+
+def nobody_eligible(action: str, job: SessionJob) -> Refusal | None:
+    """Say why evictions may be made for no task of a job; None where none waits for a place."""
+    tasks = list(waiting(job))
+    if not tasks:
+        return None
+    if all(task.pod.spec.preemption_policy == "Never" for task in tasks):
+        return Refusal(
+            plugin=action, reason="PreemptionPolicyNever", message="its pods have the preemption policy Never"
+        )
+    return Refusal(plugin=action, reason="AsksForNothing", message="no room is made for pods that ask for none")
+
+
+def _refusal(session: Session, reason: str, message: str) -> Refusal:
+    return Refusal(plugin=session.action, reason=reason, message=message)

@@ -1,20 +1,21 @@
 """What gangpreempt and gangreclaim share: arguments, whose turn it is, the tasks of a gang, and its plan."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, is_starving
+from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
 from framework import points
 from framework.evicting.gang_plans import GangEviction, GangPlanner
-from framework.evicting.rules import Looks, Rule
+from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
+from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["GangEvictionArgs", "evict_for", "planner_of", "starving_in_turn", "waiting_tasks"]
+__all__ = ["GangEvictionArgs", "evict_for", "in_turn", "planner_of", "waiting_tasks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +33,9 @@ class GangEvictionArgs:
         return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
 
 
-def starving_in_turn(session: Session) -> Iterator[SessionJob]:
-    """Yield the jobs for which evictions may be made: each queue has one turn, its jobs go in order."""
-    order = WorkOrder(session, (job for job in session.admitted_jobs_with_pending_tasks() if is_starving(session, job)))
+def in_turn(session: Session, jobs: Iterable[SessionJob]) -> Iterator[SessionJob]:
+    """Yield jobs for which evictions may be made: each queue has one turn, its jobs go in order."""
+    order = WorkOrder(session, jobs)
     while (queue := order.next_queue()) is not None:
         plans = len(session.plans)
         while (job := order.next_job(queue)) is not None:
@@ -55,7 +56,7 @@ def planner_of(
     action: str,
     statuses: frozenset[TaskStatus],
     is_reclaim: bool,
-    may_go: Callable[[SessionJob, SessionJob], bool],
+    spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None],
 ) -> GangPlanner:
     """Return what finds plans for gangs by an action's rule."""
 
@@ -70,11 +71,11 @@ def planner_of(
     return GangPlanner(
         session,
         Rule(
-            action=action,
+            vetoes=Vetoes(action),
             statuses=statuses,
             same_queue=not is_reclaim,
             looks_first=Looks.NAME,
-            may_go=may_go,
+            spares=spares,
             alike=session.judges_alike(points.UNIFIED_EVICTABLE),
             takes_gangs=args.allowWholeBundle,
             ask=ask,
@@ -83,11 +84,10 @@ def planner_of(
     )
 
 
-def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: GangEvictionArgs) -> None:
-    """Place a job's minimum in one of its domains at the cost of others, or change nothing."""
+def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: GangEvictionArgs) -> Refusal | None:
+    """Place a job's minimum in one of its domains at the cost of others; or change nothing, and say why."""
     tasks = waiting_tasks(session, job)
     if not tasks:
-        return
+        return nobody_eligible(planner.action, job)
     domains = domains_of(session, job, args.most_domains)
-    if planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job)) is None:
-        planner.refuse(job)
+    return planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job))

@@ -7,10 +7,12 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND
-from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, starving_in_turn
+from actions.eviction import RUNNING_OR_BOUND, takers
+from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
+from framework.evicting.rules import Vetoes
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.refusals import Refusal
 
 __all__ = ["GangPreempt"]
 
@@ -25,16 +27,18 @@ class GangPreempt:
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
         planner = planner_of(
-            session, self.args, action=self.name, statuses=RUNNING_OR_BOUND, is_reclaim=False, may_go=is_less_important
+            session, self.args, action=self.name, statuses=RUNNING_OR_BOUND, is_reclaim=False, spares=spares
         )
-        for job in starving_in_turn(session):
-            evict_for(session, planner, job, self.args)
+        found = takers(session)
+        for job in in_turn(session, found.starving):
+            refusal = evict_for(session, planner, job, self.args)
+            if refusal is not None:
+                job.refuse_eviction(self.name, refusal)
+        found.tell_others(self.name)
 
 
-def is_less_important(beneficiary: SessionJob, victims_job: SessionJob) -> bool:
-    """Tell whether a job may lose tasks to another one: not itself, nor where its PodGroup forbids it."""
-    return (
-        victims_job is not beneficiary
-        and victims_job.job.preemptable is not False
-        and victims_job.priority < beneficiary.priority
-    )
+def spares(vetoes: Vetoes, beneficiary: SessionJob, victims_job: SessionJob) -> Refusal | None:
+    """Spare jobs that are no less important, and those whose PodGroup forbids that they lose tasks."""
+    if victims_job.job.preemptable is False:
+        return vetoes.group_marked
+    return None if victims_job.priority < beneficiary.priority else vetoes.no_less_important

@@ -7,10 +7,12 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING
-from actions.gang_eviction import GangEvictionArgs, evict_for, planner_of, starving_in_turn, waiting_tasks
+from actions.eviction import RUNNING, queue_refusals, takers
+from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
+from framework.evicting.rules import Vetoes
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.refusals import Refusal
 
 __all__ = ["GangReclaim"]
 
@@ -30,17 +32,21 @@ class GangReclaim:
             action=self.name,
             statuses=RUNNING,
             is_reclaim=True,
-            may_go=lambda _, victims_job: may_lose(session, victims_job),
+            spares=lambda vetoes, _, victims_job: spares(session, vetoes, victims_job),
         )
-        for job in starving_in_turn(session):
+        found = takers(session)
+        for job in in_turn(session, found.starving):
             queue = session.queue(job.queue)  # its use grows with each plan
-            refusal = session.overused(queue) or session.preemptive(queue, waiting_tasks(session, job))
-            if refusal is None:
-                evict_for(session, planner, job, self.args)
-            elif not session.is_passed_over(job):
-                job.refuse(refusal)
+            tasks = waiting_tasks(session, job)
+            kept = session.overused(queue) or (session.preemptive(queue, tasks) if tasks else None)
+            refusal = kept or evict_for(session, planner, job, self.args)
+            if refusal is not None:
+                job.refuse_eviction(self.name, refusal)
+        found.tell_others(self.name, refused=queue_refusals(session))
 
 
-def may_lose(session: Session, victims_job: SessionJob) -> bool:
-    """Tell whether a job may lose tasks to other queues: where neither its PodGroup nor its queue forbids it."""
-    return victims_job.job.preemptable is not False and session.queue(victims_job.queue).reclaimable
+def spares(session: Session, vetoes: Vetoes, victims_job: SessionJob) -> Refusal | None:
+    """Spare jobs whose PodGroup or queue forbids that they lose tasks to other queues."""
+    if victims_job.job.preemptable is False:
+        return vetoes.group_marked
+    return None if session.queue(victims_job.queue).reclaimable else vetoes.queue_kept

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, is_starving
+from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, takers
 from framework import points
 from framework.evicting.plans import Planner
-from framework.evicting.rules import Looks, Rule
+from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
@@ -47,7 +47,11 @@ class Preempt:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
-        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_concerned(session, job)]
+        found = takers(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
+        self._serve(session, found.starving)
+        found.tell_others(self.name)
+
+    def _serve(self, session: Session, starving: list[SessionJob]) -> None:
         if not starving:
             return
         least_harm = self.args.enableTopologyAwarePreemption
@@ -66,28 +70,18 @@ class Preempt:
 
 def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
     """Return what finds plans between jobs of a queue, or inside one job."""
-
-    def may_go(beneficiary: SessionJob, victims_job: SessionJob) -> bool:
-        return (beneficiary is victims_job) is within_job
-
     return Planner(
         session,
         Rule(
-            action=Preempt.name,
+            vetoes=Vetoes(Preempt.name),
             statuses=RUNNING_OR_BOUND,
             same_queue=True,
             looks_first=Looks.LEAST_HARM if least_harm else Looks.BEST_SCORE,
-            may_go=may_go,
             alike=session.judges_alike(points.PREEMPTABLE),
             within_job=within_job,
             ask=session.preemptable,
         ),
     )
-
-
-def is_concerned(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job; those with a network topology are left to the gang actions."""
-    return not job.has_topology and is_starving(session, job)
 
 
 def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
@@ -98,17 +92,19 @@ def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
 def preempt_for(session: Session, planner: Planner, job: SessionJob) -> None:
     """Place a job's minimum at the cost of other jobs of its queue, or change nothing."""
     tasks = eligible_tasks(session, job)
-    if not tasks:
-        return
-    placed = planner.place(
-        job, tasks, goes_on=lambda: session.job_starving(job), is_enough=lambda: session.job_pipelined(job)
+    refusal = (
+        planner.place(
+            job, tasks, goes_on=lambda: session.job_starving(job), is_enough=lambda: session.job_pipelined(job)
+        )
+        if tasks
+        else nobody_eligible(Preempt.name, job)
     )
-    if not placed and not session.is_passed_over(job):
-        job.refuse(planner.refusal(job))
+    if refusal is not None:
+        job.refuse_eviction(Preempt.name, refusal)
 
 
 def rearrange(session: Session, planner: Planner, job: SessionJob) -> None:
     """Place tasks of a job in the places of its less important ones, one by one, until one finds no place."""
     for task in eligible_tasks(session, job):
-        if not planner.place(job, [task], goes_on=lambda: True, is_enough=lambda: True):
+        if planner.place(job, [task], goes_on=lambda: True, is_enough=lambda: True) is not None:
             return

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from actions.eviction import DEFAULT_DOMAINS, RUNNING, eligible_tasks, is_starving
+from actions.eviction import DEFAULT_DOMAINS, RUNNING, eligible_tasks, nobody_eligible, queue_refusals, takers
 from framework import points
 from framework.evicting.plans import Planner
-from framework.evicting.rules import Looks, Rule
+from framework.evicting.reasons import no_domain
+from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
+from model.refusals import Refusal
 from model.tasks import Task
 
 __all__ = ["Reclaim"]
@@ -30,7 +32,11 @@ class Reclaim:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queues taking turns."""
-        starving = [job for job in session.admitted_jobs_with_pending_tasks() if is_concerned(session, job)]
+        found = takers(session, left_to="gangreclaim", leaves=has_topology_of_parts)
+        self._serve(session, found.starving)
+        found.tell_others(self.name, refused=queue_refusals(session))
+
+    def _serve(self, session: Session, starving: list[SessionJob]) -> None:
         if not starving:
             return
         planner = planner_of(session)
@@ -39,8 +45,7 @@ class Reclaim:
             overused = session.overused(queue)
             if overused is not None:
                 for waiting in order.rest_of(queue):
-                    if not session.is_passed_over(waiting):
-                        waiting.refuse(overused)
+                    waiting.refuse_eviction(self.name, overused)
                 continue
             job = order.next_job(queue)
             if job is not None:
@@ -52,51 +57,56 @@ class Reclaim:
 def planner_of(session: Session) -> Planner:
     """Return what finds plans across queues."""
 
-    def may_go(_: SessionJob, victims_job: SessionJob) -> bool:
-        return session.queue(victims_job.queue).reclaimable
+    def spares(vetoes: Vetoes, _: SessionJob, victims_job: SessionJob) -> Refusal | None:
+        return None if session.queue(victims_job.queue).reclaimable else vetoes.queue_kept
 
     return Planner(
         session,
         Rule(
-            action=Reclaim.name,
+            vetoes=Vetoes(Reclaim.name),
             statuses=RUNNING,
             same_queue=False,
             looks_first=Looks.NAME,
-            may_go=may_go,
+            spares=spares,
             alike=session.judges_alike(points.RECLAIMABLE),
             ask=session.reclaimable,
         ),
     )
 
 
-def is_concerned(session: Session, job: SessionJob) -> bool:
-    """Tell whether evictions may be made for a job; sub-groups with a network topology are left to gangreclaim."""
-    parts = job.job.group.spec.sub_group_policy
-    return all(policy.network_topology is None for policy in parts) and is_starving(session, job)
+def has_topology_of_parts(job: SessionJob) -> bool:
+    """Tell whether sub-groups of a job have a network topology: such jobs are left to gangreclaim."""
+    return any(policy.network_topology is not None for policy in job.job.group.spec.sub_group_policy)
 
 
 def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
     tasks = eligible_tasks(session, job)
-    if not tasks:
-        return False
+    kept = [session.preemptive(queue, [task]) for task in tasks]
+    if all(kept):
+        refusal = kept[0] if kept else nobody_eligible(Reclaim.name, job)
+    else:
+        refusal = plan_for(session, planner, job, tasks)
+        if refusal is None:
+            return True
+    if refusal is not None:
+        job.refuse_eviction(Reclaim.name, refusal)
+    return False
 
-    def permits(task: Task) -> bool:
-        return session.preemptive(queue, [task]) is None
 
-    refusal = None if any(map(permits, tasks)) else session.preemptive(queue, tasks[:1])
-    placed = refusal is None and any(
-        planner.place(
+def plan_for(session: Session, planner: Planner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
+    """Place a job's minimum in the first of its domains where that can be; None, or why there is no plan."""
+    queue, refusal = session.queue(job.queue), None
+    for domain in domains_of(session, job, DEFAULT_DOMAINS):
+        refusal = planner.place(
             job,
             tasks,
-            permits=permits,
+            refused=lambda task: session.preemptive(queue, [task]),
             goes_on=lambda: session.job_starving(job),
             is_enough=lambda: session.job_pipelined(job),
             domain=domain.mask,
         )
-        for domain in domains_of(session, job, DEFAULT_DOMAINS)
-    )
-    if not placed and not session.is_passed_over(job):
-        job.refuse(refusal or planner.refusal(job))
-    return placed
+        if refusal is None:
+            return None
+    return refusal or no_domain(Reclaim.name)

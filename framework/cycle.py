@@ -15,12 +15,11 @@ from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
 from framework.holding import hold_promised_room
 from framework.jobs import SessionJob
-from framework.memory import Memory, Settled, Standing
+from framework.memory import Memory, Settled
 from framework.promises import made_by_plans
 from framework.registry import Registry
 from framework.session import Session
 from model.ids import JobId, NodeName, TaskId
-from model.jobs import Job
 from model.plan import Plan
 from model.refusals import Refusal
 from model.report import CycleReport, Sample
@@ -183,6 +182,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
             call()
 
     with _marked(observer, "close"):
+        session.recall_passed_over()
         session.close_plugins(hook)
         closing = Closing(session, settled)
         return _report(session, closing), closing.grace_ends
@@ -190,6 +190,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
 
 def _report(session: Session, closing: Closing) -> CycleReport:
     known = sorted(session.known_jobs().items())
+    refusals, task_refusals = _told(session)
     return CycleReport(
         cycle=session.cycle,
         configuration=session.generation,
@@ -200,8 +201,8 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         pod_conditions=tuple(closing.pod_conditions),
         queue_statuses=closing.queue_statuses,
         events=tuple(session.events),
-        refusals=_refusals(session),
-        task_refusals=_task_refusals(session),
+        refusals=refusals,
+        task_refusals=task_refusals,
         vetoes={task_id: tuple(vetoes.values()) for task_id, vetoes in sorted(session.vetoes.items())},
         shares=session.shares,
         status_counts={
@@ -219,29 +220,28 @@ def _pipelined(job: SessionJob) -> dict[TaskId, NodeName]:
     return {task.id: task.node for task in job.in_status(TaskStatus.PIPELINED) if task.node is not None}
 
 
-def _refusals(session: Session) -> dict[JobId, tuple[Refusal, ...]]:
-    refusals = {job.id: standing.refusals for job, standing in _standing(session) if standing.refusals}
-    refusals |= {job_id: told for job_id, job in session.known_jobs().items() if (told := job.all_refusals)}
-    return dict(sorted(refusals.items()))
-
-
-def _task_refusals(session: Session) -> dict[TaskId, tuple[Refusal, ...]]:
-    refusals: dict[TaskId, tuple[Refusal, ...]] = {
+def _told(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict[TaskId, tuple[Refusal, ...]]]:
+    """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
+    refusals: dict[JobId, tuple[Refusal, ...]] = {}
+    of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
         outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
     }
-    for _, standing in _standing(session):
-        refusals |= {task_id: (refusal,) for task_id, refusal in standing.task_refusals.items()}
-    for _, job in sorted(session.known_jobs().items()):
-        refusals |= {task_id: (refusal,) for task_id, refusal in job.task_refusals.items()}
-    return refusals
-
-
-def _standing(session: Session) -> Iterator[tuple[Job, Standing]]:
-    """Return what those were told who were passed over because nothing changed for them."""
+    known, told_again = session.known_jobs(), session.told_again
     for job in session.passed_over:
-        standing = session.standing(job)
-        if standing is not None:
-            yield job, standing
+        standing, again = session.standing(job), known.get(job.id)
+        if standing is None or (again is not None and again.touched):
+            continue
+        evictions = None if again is None else again.eviction_refusals
+        refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
+        reason = told_again.get((job.queue if standing.misfits_queue else None, standing.misfit))
+        for task_id, refusal in standing.task_refusals.items():
+            of_tasks[task_id] = (reason or refusal,)
+    for job_id, each in sorted(known.items()):
+        if told := each.all_refusals:
+            refusals.setdefault(job_id, told)
+        for task_id, refusal in each.task_refusals.items():
+            of_tasks[task_id] = (refusal,)
+    return {job_id: refusals[job_id] for job_id in sorted(refusals) if refusals[job_id]}, of_tasks
 
 
 def _failure_samples(session: Session) -> Iterator[Sample]:

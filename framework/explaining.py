@@ -12,6 +12,7 @@ import numpy as np
 from framework.points import Registered
 from model.arrays import BoolArray, IntArray
 from model.refusals import Reason, Refusal
+from model.resources import MILLI
 from model.tasks import Task
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class _Tally:
         self._task = task
         self.open = open_columns
         self._counts: Counter[tuple[str, str, bool]] = Counter()
+        self._most: dict[int, int] = {}
+        """By row the most room of a node that has too little of it."""
 
     def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
         """Count and close the open nodes of a mask, shape (open,)."""
@@ -61,7 +64,10 @@ class _Tally:
         needs = self._session.nodes.needs(self._task.template)
         for row in needs.checked.tolist():
             room = self._session.nodes.columns(self.open).future_idle[row]
-            self.refuse(needs.request[row] > room, Reason(f"Insufficient {self._session.resources.names[row]}"), _ROOM)
+            is_short = needs.request[row] > room
+            if is_short.any():
+                self._most[row] = max(int(room[is_short].max()), 0)
+            self.refuse(is_short, Reason(f"Insufficient {self._session.resources.names[row]}"), _ROOM)
 
     def ask(self, each: Registered[Any]) -> None:
         """Refuse nodes that a predicate refuses."""
@@ -96,4 +102,13 @@ class _Tally:
             message=message,
             counts={text: count for (text, _, _), count in ranked},
             resolvable=any(resolvable for (_, _, resolvable), _ in ranked),
+            amounts=self._amounts(),
         )
+
+    def _amounts(self) -> dict[str, tuple[int, int]]:
+        """Return by resource that is short what is asked for, and the most that is left, thousandths."""
+        space, request = self._session.resources, self._session.nodes.needs(self._task.template).request
+        return {
+            space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])
+            for row, most in self._most.items()
+        }

@@ -37,8 +37,14 @@ class JobQuestions(NodeQuestions):
         super().__init__(snapshot, profile)
         self.queues = snapshot.queues
         self.vetoes: dict[TaskId, dict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = {}
+        self.spared_by: dict[tuple[str, JobId | None], set[str]] = {}
+        """By action and beneficiary, which plugins spared somebody."""
+        self.action = ""
+        """The action that is running, or empty."""
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
+        self.told_again: dict[tuple[QueueName | None, int | None], Refusal] = {}
+        """By queue, where it is the queue's doing, and template: why jobs passed over wait, with the amounts of now."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
         """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
@@ -99,6 +105,7 @@ class JobQuestions(NodeQuestions):
             # nodes can refuse for other reasons than before: who was told something else is told anew
             reason = self.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
+            self.told_again[None, number] = reason
             if not self.fits_empty_nodes(task):
                 too_great |= columns
         self._out_of_reach = mask & too_great
@@ -116,6 +123,8 @@ class JobQuestions(NodeQuestions):
             task = next((t for t in jobs[0].tasks.values() if t.template.number == number), None) if jobs else None
             reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
             mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
+            if reason is not None:
+                self.told_again[jobs[0].queue, number] = reason
         return mask
 
     def _refused_by_queue(self, name: QueueName, task: Task) -> Refusal | None:
@@ -127,6 +136,12 @@ class JobQuestions(NodeQuestions):
         if self._passed is None or self._passed[0] is not self.passed_over:
             self._passed = (self.passed_over, frozenset(each.id for each in self.passed_over))
         return job.id in self._passed[1]
+
+    def recall_passed_over(self) -> None:
+        """Let jobs that were passed over and have news all the same take up again what else they were told."""
+        for job in self._jobs.values():
+            if job.touched and self.is_passed_over(job):
+                job.recall()
 
     def _was_told(self, job: Job, reason: Refusal) -> bool:
         standing = self.standing(job)
@@ -356,7 +371,7 @@ class JobQuestions(NodeQuestions):
         return all(each.in_turn for each in self.functions(point))
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
-        """Return which candidates may give way to a task of their own queue; `gang` names all that would go with them."""
+        """Return which candidates may give way to a task of their own queue; `gang`: all that would go with them."""
         return self._victims(
             points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor, gang=gang
         )
@@ -453,6 +468,7 @@ class JobQuestions(NodeQuestions):
 
     def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
         """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
+        self.spared_by.setdefault((self.action, beneficiary.job), set()).add(refusal.plugin)
         known = self.vetoes.setdefault(victim, {})
         if len(known) < _MOST_VETOES:
             known.setdefault((beneficiary.job, refusal.plugin), (beneficiary.id, refusal))

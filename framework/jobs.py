@@ -5,6 +5,7 @@ Counting rules are Volcano's. A job's state is changed by statements alone; plug
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from framework.memory import Standing
@@ -12,7 +13,7 @@ from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Job, JobPhase, JobTable
-from model.refusals import NO_PLAN, Refusal
+from model.refusals import Refusal
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from model.wire import NetworkTopology, SubGroupPolicy
 
@@ -36,6 +37,7 @@ class SessionJob:
         "allocated",
         "changes",
         "counts",
+        "eviction_refusals",
         "id",
         "job",
         "last_places",
@@ -80,13 +82,15 @@ class SessionJob:
         self.phase = job.phase
         self.refusals: list[Refusal] = []
         """Why the job waits, first binding rule first; of this cycle."""
+        self.eviction_refusals: dict[str, Refusal] = {}
+        """By action why it evicts nobody for the job; of this cycle."""
         self.task_refusals: dict[TaskId, Refusal] = {}
         self.last_places: dict[TaskId, Task] = {}
         """Where undone attempts had put tasks: for messages only."""
         self.was_broken = was_broken
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
         self.verdict: Refusal | None = None
-        """Why it lacks its minimum, summed up as the session closes; stands behind `refusals` in the report."""
+        """Why it lacks its minimum, summed up as the session closes."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
@@ -333,18 +337,34 @@ class SessionJob:
 
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
-        """Why the job waits, with what its gang was found to lack."""
-        return tuple(self.refusals) if self.verdict is None else (*self.refusals, self.verdict)
+        """Why the job waits: what kept it, what its gang was found to lack, and why nobody is evicted for it."""
+        verdict = () if self.verdict is None else (self.verdict,)
+        return (*self.refusals, *verdict, *self.eviction_refusals.values())
 
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
-            # that no evictions help stands behind what they were to help against
-            behind = 0 if refusal.reason == NO_PLAN else sum(known.reason == NO_PLAN for known in self.refusals)
-            self.refusals.insert(len(self.refusals) - behind, refusal)
+            self.refusals.append(refusal)
         is_news = self.standing is None or refusal not in self.standing.refusals
         self.touched = self.touched or is_news
         return is_news
+
+    def refuse_eviction(self, action: str, refusal: Refusal) -> None:
+        """Note why an action evicts nobody for the job, also one that is else passed over: queues may have changed.
+
+        Counts and amounts may be others than before without that anybody need be told: they stand in the report.
+        """
+        self.eviction_refusals[action] = told = replace(refusal, action=action)
+        known = None if self.standing is None else self.standing.eviction_refusals.get(action)
+        self.touched = self.touched or known is None or _words(known) != _words(told)
+
+    def recall(self) -> None:
+        """Take up again what it was told in the last cycle and has not been told in this one, where it has news."""
+        if self.standing is not None:
+            self.refusals = self.refusals or list(self.standing.refusals)
+            self.task_refusals = {**self.standing.task_refusals, **self.task_refusals}
+            if not self.waiting_count:
+                self.misfit, self.misfits_queue = self.standing.misfit, self.standing.misfits_queue
 
     def note_misfit(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
         """Note that no node, or not the queue, has room for a task of the one template of all that `allocate` places.
@@ -361,6 +381,10 @@ class SessionJob:
         self.task_refusals[task.id] = refusal
         if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
             self.touched = True
+
+
+def _words(refusal: Refusal) -> tuple[str, str, str]:
+    return refusal.plugin, refusal.reason, refusal.message
 
 
 class SubJob:

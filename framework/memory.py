@@ -4,7 +4,7 @@ Dropping it changes no decision as far as the cluster shows the same: it saves w
 it keeps promises (room held for a beneficiary), which are read from nominated nodes where there is no memory of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -51,7 +51,24 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
     revision: int
     refusals: tuple[Refusal, ...]
+    """What kept it, apart from its tasks."""
+    verdict: Refusal | None
+    """What its gang was found to lack."""
+    eviction_refusals: Mapping[str, Refusal]
+    """By action why nobody is evicted for it."""
     task_refusals: Mapping[TaskId, Refusal]
+    misfit: int | None
+    """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
+    misfits_queue: bool
+    """Whether it was the queue."""
+
+    told: tuple[Refusal, ...]
+    """All of it that concerns the whole job."""
+
+    def told_with(self, evictions: Mapping[str, Refusal]) -> tuple[Refusal, ...]:
+        """Return the same with what is said of evictions by now, by action."""
+        verdict = () if self.verdict is None else (self.verdict,)
+        return (*self.refusals, *verdict, *{**self.eviction_refusals, **evictions}.values())
 
 
 class Settled:
@@ -88,32 +105,14 @@ class Settled:
         known = self._standing.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
-    def remember(
-        self,
-        job: Job,
-        table: JobTable,
-        refusals: Sequence[Refusal],
-        task_refusals: Mapping[TaskId, Refusal],
-        *,
-        misfit: int | None,
-        by_queue: bool = False,
-    ) -> None:
-        """Keep what a job was told.
-
-        Args:
-            job: The job.
-            table: Where its revision stands.
-            refusals: What it was told as a whole.
-            task_refusals: What its tasks were told.
-            misfit: Number of the template of all its pending tasks, where no node, or the queue, had room for one.
-            by_queue: Whether it was the queue.
-        """
-        self._fit(table.revision.size)
-        revision = int(table.revision[job.column])
-        self._standing[job.id] = Standing(revision, tuple(refusals), dict(task_refusals))
-        self._refused[job.column] = revision if misfit is not None else _NEVER
+    def remember(self, job: Job, standing: Standing) -> None:
+        """Keep what a job was told."""
+        self._fit(job.column + 1)
+        self._standing[job.id] = standing
+        misfit = standing.misfit
+        self._refused[job.column] = standing.revision if misfit is not None else _NEVER
         self._misfits[job.column] = _NEVER if misfit is None else misfit
-        self._by_queue[job.column] = by_queue
+        self._by_queue[job.column] = standing.misfits_queue
 
     def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
         """Tell which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.

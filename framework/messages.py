@@ -9,10 +9,9 @@ from typing import Final
 
 from framework.jobs import SessionJob
 from model.ids import NodeName
-from model.refusals import NO_PLAN
 from model.tasks import Task, TaskStatus
 
-__all__ = ["READY", "job_message", "origin_of", "task_verdict"]
+__all__ = ["READY", "job_message", "origin_of", "task_verdict", "with_evictions"]
 
 READY: Final = "pod group is ready"
 NOT_READY: Final = "pod group is not ready"
@@ -33,15 +32,23 @@ def job_message(job: SessionJob) -> str:
     return f"{message}. Origin reason is {origin}" if origin else message
 
 
+def with_evictions(job: SessionJob, message: str) -> str:
+    """Add to a message about a job, or a task of it, why nobody is evicted for it."""
+    if not job.eviction_refusals:
+        return message
+    told = (f"{action}: {refusal.message}" for action, refusal in job.eviction_refusals.items())
+    return ". ".join([message.rstrip("."), *told])
+
+
 def origin_of(job: SessionJob) -> str:
     """Return the first rule that held the job back, in words."""
-    if job.refusals and job.refusals[0].reason != NO_PLAN:
+    if job.refusals:
         return job.refusals[0].message
     for task in _in_name_order(job.tasks.values()):
         refusal = job.task_refusals.get(task.id)
         if refusal is not None:
             return f"{task.name}: {refusal.message}"
-    return job.refusals[0].message if job.refusals else ""
+    return ""
 
 
 def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:
@@ -57,9 +64,8 @@ def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None
         text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
         return UNSCHEDULABLE, text, place.node
     refusal = job.task_refusals.get(task.id)
-    if refusal is not None:
-        return UNSCHEDULABLE, refusal.message, None
-    return UNSCHEDULABLE, job.refusals[0].message if job.refusals else "", None
+    message = refusal.message if refusal is not None else job.refusals[0].message if job.refusals else ""
+    return UNSCHEDULABLE, with_evictions(job, message) if message else "", None
 
 
 def _listed(counts: "dict[str, int] | Counter[str]") -> str:

@@ -1,10 +1,38 @@
-"""A queue's capability as limits, for all plugins that divide the cluster among queues."""
+"""Limits of queues, and what is said where they are reached; for all plugins that divide the cluster among queues."""
+
+from collections.abc import Iterable, Sequence
 
 from model.arrays import IntArray
+from model.quantity import format_bytes, format_millis
 from model.queues import Queue
-from model.resources import CPU, MEMORY, UNLIMITED, ResourceSpace
+from model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
 
-__all__ = ["capability_limits"]
+__all__ = ["amounts_beyond", "capability_limits", "in_words"]
+
+
+def amounts_beyond(
+    space: ResourceSpace, rows: Sequence[int], would: Sequence[int], may: Sequence[int]
+) -> dict[str, tuple[int, int]]:
+    """Return what a refusal says of amounts: by resource what a queue would have, and what it may have, thousandths.
+
+    Args:
+        space: The resources.
+        rows: Those in which it would have too much.
+        would: By row what it would have, base units.
+        may: By row what it may, base units.
+    """
+    scales = space.scales
+    return {space.names[row]: (would[row] * MILLI // scales[row], may[row] * MILLI // scales[row]) for row in rows}
+
+
+def in_words(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int] | None = None) -> str:
+    """Write amounts in base units, zeros left out; of some rows, or all where None."""
+    chosen = range(len(space)) if rows is None else rows
+    return ", ".join(_in_words(space.names[row], amounts[row], space.scales[row]) for row in chosen if amounts[row])
+
+
+def _in_words(name: str, amount: int, scale: int) -> str:
+    return f"{name} {format_bytes(amount) if name == MEMORY else format_millis(amount * MILLI // scale)}"
 
 
 def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:

@@ -62,8 +62,6 @@ class Session(JobQuestions):
         """Recorded answers from outside (extenders)."""
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         """What all nodes offer together, base units, shape (R,)."""
-        self.action = ""
-        """The action that is running, or empty."""
         self.plans: list[Plan] = []
         self.conditions: dict[JobId, list[Condition]] = {}
         """Conditions of PodGroups set at close."""

@@ -10,7 +10,7 @@ from typing import Final
 __all__ = ["NO_PLAN", "Reason", "Refusal"]
 
 NO_PLAN: Final = "NoEvictionHelps"
-"""Reason of a refusal: no evictions that the rules permit would make a place. It stands behind all others."""
+"""Reason of a refusal: no evictions that the rules permit would make a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,8 @@ class Refusal:
     """Nodes by reason text, for refusals by nodes; each node counts once, under the first rule that refused it."""
     resolvable: bool = True
     """Whether room made by eviction might help."""
+    action: str = ""
+    """The action that evicts nobody, and this is why; empty where it is why there is no place as things are."""
+    amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
+    task asks for and the most that a node that lacks it has left. The same words with other amounts are no news."""

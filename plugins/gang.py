@@ -16,7 +16,7 @@ import numpy as np
 from framework import points
 from framework.evicting.gangs import Surplus
 from framework.jobs import SessionJob, SubJob
-from framework.messages import job_message
+from framework.messages import job_message, with_evictions
 from framework.points import Vote
 from framework.session import Session
 from model.arrays import BoolArray
@@ -202,7 +202,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     message = f"{lacking}/{members} tasks in gang unschedulable: {job_message(job)}"
     if is_broken(job):
         message += f"; the gang is broken and holds {held_in_words(session, job)} that does no work"
-    session.set_condition(job, condition(session, "Unschedulable", reason, message))
+    session.set_condition(job, condition(session, "Unschedulable", reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
     job.verdict = Refusal(plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable)

@@ -12,6 +12,7 @@ from model.refusals import Refusal
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
+from scheduler.simulate.answer import amounts_in_words
 
 __all__ = ["explain_job"]
 
@@ -63,4 +64,6 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
         "message": refusal.message,
         "counts": dict(refusal.counts),
         "resolvable": refusal.resolvable,
+        "action": refusal.action,
+        "amounts": amounts_in_words(refusal),
     }

@@ -39,8 +39,9 @@ def _first_refusals(seen: Seen) -> Iterator[Refusal]:
     # Of every job, not of those that were tried: one that need not be tried again waits for the same reason.
     pending = snapshot.job_table.counts[TaskStatus.PENDING].tolist()
     for job in snapshot.jobs.values():
-        if report.refusals.get(job.id):
-            yield report.refusals[job.id][0]
+        first = next((each for each in report.refusals.get(job.id, ()) if not each.action), None)
+        if first is not None:
+            yield first
         elif pending[job.column]:
             refused = (report.task_refusals[task][0] for task in job.tasks if report.task_refusals.get(task))
             yield from islice(refused, 1)

@@ -11,11 +11,13 @@ from typing import Any, Final
 import numpy as np
 
 from framework.evicting.plans import Attempt, Planner
+from framework.evicting.reasons import ALL_SPARED, NO_ROOM, NOBODY, TOO_FEW_GO, no_domain, no_plan
 from framework.evicting.rules import Rule
 from framework.evicting.where import Domain, masks_for
 from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from model.arrays import IntArray
+from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
 __all__ = ["GangEviction", "GangPlanner"]
@@ -79,12 +81,13 @@ class GangPlanner:
         self._session = session
         self._rule = rule
         self._planner = Planner(session, rule)
-        self._failed: dict[tuple[Any, ...], int] = {}
-        """What found no plan in which domain, and the length of the log of nodes at that moment."""
+        self.action = rule.action
+        self._failed: dict[tuple[Any, ...], tuple[int, str]] = {}
+        """What found no plan in which domain: the length of the log of nodes at that moment, and why."""
 
     def place(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
-    ) -> Domain | None:
+    ) -> Refusal | None:
         """Place a job's minimum in one of some domains, as one plan, and commit it.
 
         Args:
@@ -94,21 +97,28 @@ class GangPlanner:
             goes_on: Whether the minimum still lacks tasks.
 
         Returns:
-            Where it goes; None where there is no plan and nothing has changed.
+            None where it has places; else why not, and nothing has changed.
         """
+        found: list[str] = []
         for takes_gangs in self._rule.modes:
+            found.clear()
             for domain in domains:
                 with self._session.statement() as statement:
                     attempt = Attempt(job, statement, takes_gangs, domain.mask)
-                    if self._make_room_unless_in_vain(attempt, domain, tasks, goes_on):
+                    self._planner.note_vetoes(attempt, tasks[0])
+                    why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
+                    if why is None:
                         self._planner.finish(attempt)
-                        return domain
-        return None
+                        return None
+                    found.append(why)
+        if not domains:
+            return no_domain(self._rule.action)
+        return no_plan(self._session, self._rule.action, tasks[0], found, {})
 
     def _make_room_unless_in_vain(
         self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
-    ) -> bool:
-        """Make room, unless a gang like this one found none in this domain and nothing has changed since."""
+    ) -> str | None:
+        """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
         session, job = self._session, attempt.job
         if job.has_sub_group_policy or job.pending_best_effort or any(map(session.beyond, tasks)):
             return self._make_room(attempt, domain, tasks, goes_on)
@@ -116,25 +126,25 @@ class GangPlanner:
         roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
         minimum = (job.min_available - job.ready_count, roles)
         key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
-        if self._failed.get(key) == moment:
-            return False
-        if self._make_room(attempt, domain, tasks, goes_on):
-            return True
-        attempt.statement.undo_to(0)
-        self._failed[key] = len(session.nodes.log)
-        return False
+        known = self._failed.get(key)
+        if known is not None and known[0] == moment:
+            return known[1]
+        why = self._make_room(attempt, domain, tasks, goes_on)
+        if why is not None:
+            attempt.statement.undo_to(0)
+            self._failed[key] = (len(session.nodes.log), why)
+        return why
 
-    def refuse(self, job: SessionJob) -> None:
-        """Tell a job that no evictions help."""
-        if not self._session.is_passed_over(job):
-            job.refuse(self._planner.refusal(job))
-
-    def _make_room(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
-        """Evict one unit after the other until the minimum has its places."""
+    def _make_room(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> str | None:
+        """Evict one unit after the other until the minimum has its places; None, or why it gets none."""
         if self._place_all(attempt, domain, tasks, goes_on):
-            return True
-        if not self._could_hold(attempt, tasks, self._planner.freed(attempt)):
-            return False
+            return None
+        freed_at_most = self._planner.freed(attempt)
+        inside = freed_at_most if domain.mask is None else freed_at_most[:, domain.mask]
+        if not self._could_hold(attempt, tasks, freed_at_most):
+            return NO_ROOM if inside.any() else NOBODY
         trials = _Trials(self._lacking(attempt, tasks))
         for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
             trials.begin()
@@ -144,12 +154,14 @@ class GangPlanner:
                     continue
                 freed = np.sum([self._session.nodes.needs(task.template).request for task in unit], axis=0)
                 if trials.is_due(freed) and self._place_all(attempt, domain, tasks, goes_on):
-                    return True
+                    return None
             if is_last:
-                return trials.is_one_left and self._place_all(attempt, domain, tasks, goes_on)
+                if trials.is_one_left and self._place_all(attempt, domain, tasks, goes_on):
+                    return None
+                return TOO_FEW_GO if victims else ALL_SPARED if inside.any() else NOBODY
             attempt.statement.undo_to(0)
             attempt.units.clear()
-        return False
+        return ALL_SPARED
 
     def _could_hold(self, attempt: Attempt, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
         """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""

@@ -17,6 +17,7 @@ import numpy as np
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import can_spare, is_intact, might_spare, whole_gang
 from framework.evicting.order import LongOrder, in_order
+from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, too_great
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob
 from framework.ledgers import Verb
@@ -24,7 +25,7 @@ from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId
-from model.refusals import NO_PLAN, Refusal
+from model.refusals import Refusal
 from model.tasks import Task
 from model.wire import unix_seconds
 
@@ -33,6 +34,11 @@ __all__ = ["Attempt", "Planner", "Unit"]
 _FIRST_ASKED: Final = 64
 _TIMES_MORE: Final = 3
 """How many candidates of a whole domain are asked about first, and how many times as many then; without effect."""
+
+_MOST_LOOKS: Final = 20_000
+"""Tasks of whom it is said in one session that the rule spares them; without effect."""
+
+TOO_FEW_TASKS: Final = "TooFewTasks"
 
 Unit = tuple[Task, ...]
 """Tasks that go together: one, or a whole gang."""
@@ -50,6 +56,10 @@ class Attempt:
     """Evictions, in order."""
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
+    why: Refusal | None = None
+    """Why the first of its tasks found no place that did not."""
+    tried: dict[int, str] = field(default_factory=dict)
+    """For the task at hand: by column why evictions make no place there."""
 
 
 class Planner:
@@ -59,8 +69,9 @@ class Planner:
         self._session = session
         self._rule = rule
         self._attempts = 0
-        self._failed: dict[tuple[Any, ...], int] = {}
-        """What found no place in which domain, and the length of the log of nodes at that moment."""
+        self._failed: dict[tuple[Any, ...], tuple[int, Refusal]] = {}
+        """What found no place in which domain: the length of the log of nodes at that moment, and why."""
+        self._looks = _MOST_LOOKS
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
@@ -70,7 +81,7 @@ class Planner:
 
     def _might_lose(self, job: SessionJob) -> bool:
         """Tell whether a job might lose tasks to somebody; of other queues, whoever asks counts for nothing."""
-        return self._rule.same_queue or self._rule.may_go(job, job)
+        return self._rule.same_queue or self._rule.spares(self._rule.vetoes, job, job) is None
 
     # Whole jobs -------------------------------------------------------------------------------------------------------
 
@@ -81,9 +92,9 @@ class Planner:
         *,
         goes_on: Callable[[], bool],
         is_enough: Callable[[], bool],
-        permits: Callable[[Task], bool] | None = None,
+        refused: Callable[[Task], Refusal | None] = lambda _: None,
         domain: BoolArray | None = None,
-    ) -> bool:
+    ) -> Refusal | None:
         """Place tasks of a job as one plan, and commit it.
 
         Args:
@@ -91,25 +102,35 @@ class Planner:
             tasks: Its pending tasks, first to be placed first.
             goes_on: Whether more tasks are to be placed; asked before each.
             is_enough: Whether what is placed is worth a plan; asked at the end.
-            permits: Whether a task may cause evictions at all; all may where None.
+            refused: Why a task may cause no evictions at all; None where it may.
             domain: Nodes that may be used, shape (N,); all where None.
 
         Returns:
-            Whether there is a plan. Where not, nothing has changed; nor where it needs no evictions and the action
-            allocate is still to come, which binds what this could only hold.
+            None where there is a plan, else why not. Where not, nothing has changed; nor where it needs no evictions
+            and the action allocate is still to come, which binds what this could only hold.
         """
+        why: Refusal | None = None
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs, domain)
                 for task in tasks:
                     if not goes_on():
                         break
-                    if permits is None or permits(task):
-                        self._place_unless_in_vain(attempt, task)
+                    refusal = refused(task) or self._place_unless_in_vain(attempt, task)
+                    attempt.why = attempt.why or refusal
                 if attempt.places and is_enough() and (self._rule.within_job or self.completes(attempt)):
                     self.finish(attempt)
-                    return True
-        return False
+                    return None
+                why = attempt.why or self._too_few(attempt, tasks)
+        return why
+
+    def _too_few(self, attempt: Attempt, tasks: Sequence[Task]) -> Refusal:
+        """Say why a job gets no plan all of whose tasks found places."""
+        if attempt.job.waits_for_best_effort:
+            message = "no node takes a member that asks for nothing, without which the minimum is not reached"
+        else:
+            message = f"{len(tasks)} of its tasks may have others evicted, too few for its minimum"
+        return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
 
     def completes(self, attempt: Attempt) -> bool:
         """Place members that ask for nothing where the minimum counts on them, and tell whether all have a place."""
@@ -150,18 +171,29 @@ class Planner:
 
     # One task ---------------------------------------------------------------------------------------------------------
 
-    def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> None:
-        """Place a task, unless it is too great for any node, or its like found no place and nothing changed since."""
+    def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> Refusal | None:
+        """Place a task, unless it is too great for any node, or its like found no place and nothing changed since.
+
+        Returns:
+            Why it has no place; None where it has.
+        """
         session = self._session
-        if not session.fits_empty_nodes(task) or session.pre_predicate(task) is not None:
-            return
+        if not session.fits_empty_nodes(task):
+            return too_great(self._rule.action)
+        refusal = session.pre_predicate(task)
+        if refusal is not None:
+            return refusal
         if session.beyond(task) is not None:
-            self._place_one(attempt, task)
-            return
+            return self._place_one(attempt, task)
         where = None if attempt.domain is None else attempt.domain.tobytes()
         key, moment = (*self.key(attempt, task), where), len(session.nodes.log)
-        if self._failed.get(key) != moment and not self._place_one(attempt, task):
-            self._failed[key] = len(session.nodes.log)
+        known = self._failed.get(key)
+        if known is not None and known[0] == moment:
+            return known[1]
+        refusal = self._place_one(attempt, task)
+        if refusal is not None:
+            self._failed[key] = (len(session.nodes.log), refusal)
+        return refusal
 
     def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
@@ -174,14 +206,41 @@ class Planner:
             *(job.queue, job.priority, own, job.job.revocable_zone),
         )
 
-    def _place_one(self, attempt: Attempt, task: Task) -> bool:
+    def _place_one(self, attempt: Attempt, task: Task) -> Refusal | None:
         # a task that fits beside its siblings is no reason to rearrange them: allocate places it, with its gang
         if not self._rule.within_job and self.place_without(attempt, task):
-            return True
+            return None
+        self.note_vetoes(attempt, task)
+        attempt.tried.clear()
         columns = self._columns(attempt, task)
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
-        return any(self._evict_on(attempt, task, column) for column in columns)
+        if any(self._evict_on(attempt, task, column) for column in columns):
+            return None
+        return self._no_room(attempt, task)
+
+    def _no_room(self, attempt: Attempt, task: Task) -> Refusal:
+        """Say why no evictions make room for a task on any node, after all were looked at."""
+        session = self._session
+        nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
+        helped: BoolArray = np.any(session.shard_groups(session.candidates(task).permitted_by_facts), axis=0)
+        counts = count_by_reason(nodes, helped, self.freed(attempt).any(axis=0), attempt.tried)
+        return no_plan(session, self._rule.action, task, counts, counts)
+
+    def note_vetoes(self, attempt: Attempt, task: Task) -> None:
+        """Note who is spared by the rule, also on nodes where that leaves nobody to ask plugins about.
+
+        Of all searches of a session together no more tasks are looked at than somebody could read about.
+        """
+        if self._looks <= 0 or self._rule.within_job:
+            return
+        helped = self._session.candidates(task).permitted_by_facts
+        for column in np.flatnonzero(helped if attempt.domain is None else helped & attempt.domain).tolist():
+            on_node = self._session.nodes.tasks_on(column)
+            self._proposed(attempt, task, on_node.values())
+            self._looks -= len(on_node)
+            if self._looks <= 0:
+                return
 
     def place_without(self, attempt: Attempt, task: Task) -> bool:
         """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
@@ -196,7 +255,7 @@ class Planner:
         tried = []
         for column in columns:
             with self._session.statement() as statement:
-                trial = Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain)
+                trial = Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain, tried=attempt.tried)
                 if self._evict_on(trial, task, column):
                     self._spare_unneeded(trial)
                     victims = [victim for unit in trial.units for victim in unit]
@@ -244,6 +303,7 @@ class Planner:
         self._attempts += 1
         self._last_victims = len(permitted)
         if not permitted:
+            attempt.tried[column] = ALL_SPARED
             return False
         units: list[Unit] = []
         with session.statement() as trial:
@@ -255,6 +315,8 @@ class Planner:
                 if self._fits(attempt.job, task, column):
                     break
             else:
+                is_queue = session.candidates(task).takes(task, column)
+                attempt.tried[column] = QUEUE_FULL if is_queue else TOO_FEW_GO
                 return False
             if not self._settle(attempt, trial, task, column):
                 return False
@@ -267,15 +329,23 @@ class Planner:
 
     def permitted_of(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
         """Return which of some tasks the rule and the plugins permit to go for a task, first to go first."""
-        session = self._session
-        proposed = [
-            victim
-            for victim in tasks
-            if (job := session.job_of(victim)) is not None and self._rule.considers(attempt.job, task, victim, job)
-        ]
-        if not proposed:
-            return []
-        return self._rule.ask(task, in_order(session, attempt.job, proposed))
+        proposed = self._proposed(attempt, task, tasks)
+        return self._rule.ask(task, in_order(self._session, attempt.job, proposed)) if proposed else []
+
+    def _proposed(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
+        """Return those of some tasks that plugins are to be asked about, and tell others that the rule spares them."""
+        session, rule = self._session, self._rule
+        proposed = []
+        for victim in tasks:
+            job = session.job_of(victim) if victim.status in rule.statuses else None
+            if job is None or not rule.concerns(attempt.job, job):
+                continue
+            veto = rule.veto(attempt.job, task, victim, job)
+            if veto is None:
+                proposed.append(victim)
+            else:
+                session.note_veto(victim.id, task, veto)
+        return proposed
 
     def permitted_in_turn(self, attempt: Attempt, task: Task) -> Iterator[tuple[list[Task], bool]]:
         """Yield who may go for a task anywhere in a plan's domain, first to go first: ever more of them.
@@ -321,7 +391,7 @@ class Planner:
             return (victim,)
         gang = self._gang_of(attempt, task, job) if attempt.takes_gangs else None
         if gang is None and attempt.takes_gangs is self._rule.modes[-1]:
-            session.note_veto(victim.id, task, _kept_together(self._rule.action, job))
+            session.note_veto(victim.id, task, self._rule.vetoes.together)
         return gang
 
     def _gang_of(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
@@ -334,7 +404,7 @@ class Planner:
 
     def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
         gang = in_order(self._session, attempt.job, whole_gang(job))
-        if not all(self._rule.considers(attempt.job, task, each, job) for each in gang):
+        if len(self._proposed(attempt, task, gang)) < len(gang):
             return None
         if self._rule.same_queue and job.priority >= attempt.job.priority:
             # among equals shares decide, and they must allow for all that goes: else gangs would drive each other out
@@ -417,18 +487,6 @@ class Planner:
             lost.setdefault(unit[0].job, []).extend(unit)
         jobs = ((self._session.job_of(tasks[0]), tasks) for tasks in lost.values())
         return all(job is attempt.job or (job is not None and is_intact(job, tasks)) for job, tasks in jobs)
-
-    def refusal(self, job: SessionJob) -> Refusal:
-        """Say that no evictions help a job."""
-        action = self._rule.action
-        whose = "its own queue" if self._rule.same_queue else "other queues"
-        message = f"{action}: no tasks of {whose} that may be evicted would make room for the minimum of {job.id}"
-        return Refusal(plugin=action, reason=NO_PLAN, message=message)
-
-
-def _kept_together(action: str, job: SessionJob) -> Refusal:
-    message = f"{job.id} needs {job.min_available} tasks together, and not all of them may go"
-    return Refusal(plugin=action, reason="GangKeptTogether", message=message)
 
 
 def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:

@@ -6,9 +6,10 @@ from enum import Enum
 from typing import Protocol
 
 from framework.jobs import SessionJob
+from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Looks", "Rule"]
+__all__ = ["Looks", "Rule", "Vetoes"]
 
 
 class Looks(Enum):
@@ -29,24 +30,43 @@ class Ask(Protocol):
         ...
 
 
+class Vetoes:
+    """What an action says to tasks that it spares itself, without asking any plugin."""
+
+    __slots__ = ("action", "best_effort", "group_marked", "marked", "no_less_important", "queue_kept", "together")
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+
+        def veto(reason: str, message: str) -> Refusal:
+            return Refusal(plugin=action, reason=reason, message=message)
+
+        self.marked = veto("NotPreemptable", "it is not preemptable: marked so, or kept by the server")
+        self.group_marked = veto("GroupNotPreemptable", "its PodGroup is marked as not preemptable")
+        self.best_effort = veto("AsksForMore", "it asks for resources, and who asks for none takes nobody's")
+        self.no_less_important = veto("NotLessImportant", "its job is no less important")
+        self.queue_kept = veto("QueueNotReclaimable", "its queue is not reclaimable")
+        self.together = veto("GangKeptTogether", "its gang cannot spare it, and not all of the gang may go")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """Who may be evicted for whom, and where one looks first."""
 
-    action: str
-    """Name of the action: the reason of its evictions."""
     statuses: frozenset[TaskStatus]
     """Where in their lives victims may be."""
     same_queue: bool
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
     looks_first: Looks
     """Which nodes are tried first."""
-    may_go: Callable[[SessionJob, SessionJob], bool]
-    """Whether tasks of a job (second) may be considered for a beneficiary (first), apart from statuses and queues."""
+    vetoes: Vetoes
+    """What is said to tasks that the action spares itself."""
+    spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None] = lambda *_: None
+    """Why a beneficiary (second) spares all tasks of a job (third); None where they may be considered."""
     alike: bool
     """Whether plugins judge equal beneficiaries alike; see `framework.registering`."""
     within_job: bool = False
-    """Whether victims are of the beneficiary itself."""
+    """Whether victims are of the beneficiary itself; else they are of other jobs."""
     takes_gangs: bool = True
     """Whether gangs may go whole where nobody can be spared."""
     ask: Ask
@@ -55,18 +75,29 @@ class Rule:
     """Asks the first tier alone about the first of many candidates; None where that may change its mind later on."""
 
     @property
+    def action(self) -> str:
+        """Name of the action: the reason of its evictions."""
+        return self.vetoes.action
+
+    @property
     def modes(self) -> tuple[bool, ...]:
         """Whether gangs go whole, in the order in which plans are sought: first without."""
         return (False, True) if self.takes_gangs else (False,)
 
-    def considers(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> bool:
-        """Tell whether a task may be proposed to the plugins as a victim."""
-        if victim.status not in self.statuses or not victim.preemptable:
+    def concerns(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
+        """Tell whether tasks of a job are victims of this kind of eviction at all."""
+        if (victims_job.queue == beneficiary.queue) is not self.same_queue:
             return False
+        return (victims_job is beneficiary) is self.within_job
+
+    def veto(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> Refusal | None:
+        """Return why a task is spared whatever plugins say; None where it may be proposed to them."""
+        if not victim.preemptable:
+            return self.vetoes.marked
         if task.template.best_effort and not victim.template.best_effort and self.same_queue:
-            return False
-        return self.considers_job(beneficiary, victims_job)
+            return self.vetoes.best_effort
+        return self.spares(self.vetoes, beneficiary, victims_job)
 
     def considers_job(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
         """Tell whether any tasks of a job may be proposed."""
-        return (victims_job.queue == beneficiary.queue) is self.same_queue and self.may_go(beneficiary, victims_job)
+        return self.concerns(beneficiary, victims_job) and self.spares(self.vetoes, beneficiary, victims_job) is None

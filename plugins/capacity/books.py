@@ -109,6 +109,15 @@ class QueueBook:
                 most = min(most, (self.limit[row] - self.allocated[row] - self.reserved[row]) // request[row])
         return max(most, 0)
 
+    def with_more(self, request: Sequence[int], *, beside_reserved: bool = False) -> list[int]:
+        """Return what the queue would have with `request` more, counting what is reserved if so."""
+        amounts = [used + amount for used, amount in zip(self.allocated, request, strict=True)]
+        return [own + other for own, other in zip(amounts, self.reserved, strict=True)] if beside_reserved else amounts
+
+    def over_deserved(self, request: Sequence[int], rows: Sequence[int]) -> list[int]:
+        """Return the rows that are asked for in which with `request` the queue has more than it deserves."""
+        return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > self.deserved[row]]
+
     def deserves_some(self, request: Sequence[int], rows: Sequence[int]) -> bool:
         """Tell whether with `request` the queue has no more than it deserves in any row that is asked for."""
         return any(request[row] > 0 and self.allocated[row] + request[row] <= self.deserved[row] for row in rows)

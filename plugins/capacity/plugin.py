@@ -19,6 +19,7 @@ from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change, Verb
 from framework.points import Vote
+from framework.queue_limits import amounts_beyond, in_words
 from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
 from model.ids import QueueName
@@ -39,6 +40,7 @@ __all__ = ["Capacity", "CapacityArgs"]
 MOST_NAMED: Final = 5
 """Claims that one event names."""
 MOST: Final = 1 << 30
+NO_AMOUNTS: Final[Mapping[str, tuple[int, int]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ class Holding:
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
         self._pods_row = session.resources.rows[PODS]
+        self._nothing = [0] * len(session.resources)
         self._in_tree = in_tree
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total)
@@ -147,12 +150,21 @@ class Holding:
         book = self.books[queue.name]
         short = book.short_rows(request, self._rows) if request else []
         if short:
-            return self._over_limit(book, short)
+            return self._over_limit(book, short, book.with_more(request))
         near = [name for name in self.tree.paths[queue.name][1 : 1 + self._levels] if name != ROOT_QUEUE]
         if request and any(self.books[name].deserves_some(request, self._rows) for name in (queue.name, *near)):
             return None
+        request = request or self._nothing
+        over = book.over_deserved(request, self._rows)
         message = f"queue {queue.name} would have more than it deserves of all that is asked for"
-        return Refusal(plugin=Capacity.name, reason="QueueOverDeserved", message=message)
+        if over:
+            message += f" ({in_words(self._session.resources, book.deserved, over)})"
+        return Refusal(
+            plugin=Capacity.name,
+            reason="QueueOverDeserved",
+            message=message,
+            amounts=amounts_beyond(self._session.resources, over, book.with_more(request), book.deserved),
+        )
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""
@@ -248,19 +260,23 @@ class Holding:
             is_reserved = book.name == queue.name and task.id in self._reserving
             short = book.short_to_place(request, self._rows, is_reserved=is_reserved)
             if short:
-                return self._over_limit(book, short)
+                would = book.with_more(self._nothing if is_reserved else request, beside_reserved=True)
+                return self._over_limit(book, short, would)
         return None
 
     def _too_many_devices(self, queue: Queue, task: Task) -> Refusal | None:
         short = None if self.devices is None else self.devices.short(queue.name, task)
         return None if short is None else self._more_than(*short)
 
-    def _over_limit(self, book: QueueBook, short: Sequence[int]) -> Refusal:
-        return self._more_than(book.name, [self._session.resources.names[row] for row in short])
+    def _over_limit(self, book: QueueBook, short: Sequence[int], would: Sequence[int]) -> Refusal:
+        over = amounts_beyond(self._session.resources, short, would, book.limit)
+        return self._more_than(book.name, list(over), over)
 
-    def _more_than(self, queue: QueueName, names: Sequence[str]) -> Refusal:
+    def _more_than(
+        self, queue: QueueName, names: Sequence[str], over: Mapping[str, tuple[int, int]] = NO_AMOUNTS
+    ) -> Refusal:
         message = f"queue {queue} would have more {', '.join(names)} than it may"
-        return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message)
+        return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over)
 
     def _line(self, name: QueueName) -> list[QueueBook]:
         """Return the books of a queue and of all above it."""
@@ -313,8 +329,8 @@ class Holding:
         session = self._session
         self._session.events.extend(zero_notes(session))
         odd = {name: ("QueueTreeBroken", f"out of service: {fault}") for name, fault in self.tree.faults.items()}
-        for name, excess in excesses(session.resources, session.queues, self.tree, self._limits):
-            odd[name] = ("QueuesBelowExceed", excess)
+        for name, too_much in excesses(session.resources, session.queues, self.tree, self._limits):
+            odd[name] = ("QueuesBelowExceed", too_much)
         notes = (queue_note(session, session.queues[name], *what) for name, what in odd.items())
         session.events.extend(note for note in notes if note is not None)
         if self.devices is not None:

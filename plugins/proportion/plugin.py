@@ -15,16 +15,15 @@ from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
-from framework.queue_limits import capability_limits
+from framework.queue_limits import amounts_beyond, capability_limits, in_words
 from framework.queue_notes import zero_notes
 from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
-from model.quantity import format_bytes, format_millis
 from model.queues import Queue
 from model.refusals import Refusal
-from model.resources import MEMORY, MILLI, PODS
+from model.resources import PODS
 from model.tasks import Task
 from plugins.proportion.books import QueueBook
 from plugins.proportion.water import deserved
@@ -77,7 +76,9 @@ class Division:
         book = self._book(queue)
         if not book.is_overused:
             return None
-        message = f"queue {queue.name} has all that it deserves: {self._words(book.floor) or 'nothing'}"
+        message = (
+            f"queue {queue.name} has all that it deserves: {in_words(self._session.resources, book.floor) or 'nothing'}"
+        )
         return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
@@ -97,12 +98,14 @@ class Division:
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
-        short = self._book(queue).short_rows(request, self._rows)
+        book = self._book(queue)
+        short = book.short_rows(request, self._rows)
         if not short:
             return None
-        names = ", ".join(self._session.resources.names[row] for row in short)
-        message = f"queue {queue.name} would have more {names} than it deserves"
-        return Refusal(plugin=Proportion.name, reason="QueueOverDeserved", message=message)
+        would = [used + amount for used, amount in zip(book.allocated, request, strict=True)]
+        over = amounts_beyond(self._session.resources, short, would, book.floor)
+        message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
+        return Refusal(plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over)
 
     def reclaimable(self, _: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""
@@ -189,14 +192,6 @@ class Division:
             self._session.sample("queue_weight", queue.weight, queue_name=name)
             overused = name in self.books and book.is_overused
             self._session.sample("queue_overused", float(overused), queue_name=name)
-
-    def _words(self, amounts: Sequence[int]) -> str:
-        space = self._session.resources
-        return ", ".join(
-            f"{name} {format_bytes(amount) if name == MEMORY else format_millis(amount * MILLI // scale)}"
-            for name, amount, scale in zip(space.names, amounts, space.scales, strict=True)
-            if amount
-        )
 
 
 def make_books(session: Session) -> dict[QueueName, QueueBook]:

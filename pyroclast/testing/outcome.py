@@ -84,15 +84,31 @@ class Outcome:
         return self.report.refusals.get(JobId(_long(job)), ())
 
     def why(self, job: str) -> str:
-        """Return why a job waits: its first refusal, else that of its first pod; empty when it does not wait."""
+        """Return why a job waits: its first refusal, else that of its first pod, then why nobody is evicted for it.
+
+        Empty when it does not wait.
+        """
         snapshot_job = self.rounds[-1].snapshot.jobs.get(JobId(_long(job)))
         tasks: Sequence[TaskId] = () if snapshot_job is None else tuple(snapshot_job.tasks)
         of_pods = [each for task in tasks for each in self.report.task_refusals.get(task, ())]
-        return next((_told(each) for each in (*self.refusals(job), *of_pods)), "")
+        of_job = self.refusals(job)
+        first = next((_told(each) for each in (*of_job, *of_pods) if not each.action), "")
+        evictions = [f"{each.action}: {each.message}" for each in of_job if each.action]
+        return ". ".join(filter(None, (first.rstrip("."), *evictions))) if evictions else first
+
+    def refusals_of_pod(self, pod: str) -> tuple[Refusal, ...]:
+        """Return why a pod waits, apart from its job."""
+        return self._of_pod(self.report.task_refusals, pod)
 
     def why_pod(self, pod: str) -> str:
         """Return why a pod waits; empty when nothing was said of it."""
         return next((_told(each) for each in self._of_pod(self.report.task_refusals, pod)), "")
+
+    def told(self, pod: str) -> str:
+        """Return the message of the condition that was written to a pod that waits; empty where none was."""
+        name = _long(pod)
+        written = (each for done in reversed(self.rounds) for each in done.report.pod_conditions)
+        return next((each.message for each in written if f"{each.namespace}/{each.name}" == name), "")
 
     def conditions(self, job: str) -> dict[str, Condition]:
         """Return the conditions written to a job's PodGroup, by type."""

@@ -60,17 +60,33 @@ def _pods(decisions: Sequence[Bind] | Sequence[Nomination]) -> set[str]:
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:
-    return {
+    told = {
         "reason": refusal.reason,
         "plugin": refusal.plugin,
         "counts": _sorted(refusal.counts),
         "message": refusal.message,
     }
+    if refusal.action:
+        told["action"] = refusal.action
+    if refusal.amounts:
+        told["amounts"] = amounts_in_words(refusal)
+    return told
+
+
+def amounts_in_words(refusal: Refusal) -> dict[str, dict[str, str]]:
+    """Return by resource what is wanted, and what there is."""
+    wanted, there = (quantities({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1))
+    return {name: {"wanted": wanted[name], "available": there[name]} for name in sorted(refusal.amounts)}
 
 
 def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str]) -> list[dict[str, Any]]:
     return [
-        {"beneficiary": names[beneficiary], "plugin": refusal.plugin, "reason": refusal.reason}
+        {
+            "beneficiary": names[beneficiary],
+            "plugin": refusal.plugin,
+            "reason": refusal.reason,
+            "message": refusal.message,
+        }
         for beneficiary, refusal in vetoes
     ]
 

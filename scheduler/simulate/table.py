@@ -56,10 +56,13 @@ def _waiting(done: Round) -> Iterator[tuple[str, str, str]]:
     for task in [*tasks, *(outsider.task for outsider in done.snapshot.outsiders)]:
         if task.status.label != "Pending" or task.id in placed:
             continue
-        refusals = [*(report.refusals.get(task.job, ()) if task.job else ()), *report.task_refusals.get(task.id, ())]
+        of_job = report.refusals.get(task.job, ()) if task.job else ()
+        refusals = [each for each in (*of_job, *report.task_refusals.get(task.id, ())) if not each.action]
         told_already = [each.message for each in task.pod.status.conditions if each.type == "PodScheduled"]
         reasons = [each.message or each.reason for each in refusals] or [said.get(task.id, ""), *told_already]
-        yield task.key, str(task.job or "-"), next((reason for reason in reasons if reason), "not looked at yet")
+        reason = next((reason for reason in reasons if reason), "not looked at yet")
+        evictions = [f"{each.action}: {each.message}" for each in of_job if each.action] if refusals else []
+        yield task.key, str(task.job or "-"), ". ".join([reason.rstrip("."), *evictions]) if evictions else reason
 
 
 def _counts(counts: dict[str, int]) -> str:

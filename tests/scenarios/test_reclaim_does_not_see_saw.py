@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import pytest
+
 from pyroclast.testing import Outcome, Scenario
 
 PLUGINS: Final = (
@@ -34,6 +36,25 @@ def test_two_pods_go_once() -> None:
     assert outcome.evictions == ["a-4", "a-3"]
     assert outcome.bindings == {"b-0": "n1", "b-1": "n1"}
     assert outcome.is_at_rest
+
+
+@pytest.mark.parametrize(("job", "pods", "would"), [("a", ("a-3", "a-4"), 8000), ("b", ("b-2", "b-3", "b-4"), 6000)])
+def test_who_waits_hears_what_the_node_lacks_and_why_its_queue_may_not_reclaim(
+    job: str, pods: tuple[str, ...], would: int
+) -> None:
+    """1 CPU is idle and 2 are asked for; with one pod more the queue would be over the 5 CPU that it deserves."""
+    outcome = rounds(TWO_QUEUES)
+    (refusal,) = outcome.refusals(job)
+
+    assert (refusal.action, refusal.plugin, refusal.reason) == ("reclaim", "capacity", "QueueOverDeserved")
+    assert refusal.amounts == {"cpu": (would, 5000)}
+    for pod in pods:
+        (of_pod,) = outcome.refusals_of_pod(pod)
+        assert (of_pod.counts, of_pod.amounts) == ({"Insufficient cpu": 1}, {"cpu": (2000, 1000)})
+        assert outcome.told(pod) == (
+            "0/1 nodes are unavailable: 1 Insufficient cpu. "
+            f"reclaim: queue {job} would have more than it deserves of all that is asked for (cpu 5)"
+        )
 
 
 def test_a_victim_larger_than_what_is_left_stays_pending() -> None:

@@ -102,7 +102,7 @@ def test_a_job_that_can_never_fit_evicts_nobody() -> None:
     outcome = preempt(high(low(low(base.node("n1", cpu=12), "a"), "b"), cpu=4))
 
     assert outcome.evictions == []
-    assert "preempt: no tasks of its own queue" in outcome.why("high")
+    assert "preempt: no evictions make room: the queue is full all the same" in outcome.why("high")
 
 
 def test_the_node_is_chosen_where_the_limit_is_kept() -> None:
@@ -332,8 +332,14 @@ def test_that_no_evictions_help_is_told_last() -> None:
     )
     message = outcome.conditions("p")["Unschedulable"].message
 
-    assert message.endswith("Origin reason is p-0: queue q1 would have more cpu than it deserves")
-    assert [each.reason for each in outcome.refusals("p")] == ["NoEvictionHelps", "NotEnoughResources"]
+    assert message.endswith(
+        "Origin reason is p-0: queue q1 would have more cpu than it deserves. "
+        "preempt: no node that permits it is large enough, even if all go that can"
+    )
+    assert [(each.reason, each.action) for each in outcome.refusals("p")] == [
+        ("NotEnoughResources", ""),
+        ("TooGreat", "preempt"),
+    ]
 
 
 def test_a_member_that_its_role_needs_is_no_surplus() -> None:

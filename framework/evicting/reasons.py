@@ -1,0 +1,82 @@
+"""Reasons: why no evictions make room, as counts of nodes by what stands in the way there.
+
+Each node counts once. Only what seldom changes is put into words; counts stand in the refusal beside them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+
+from framework.session import Session
+from model.arrays import BoolArray
+from model.refusals import NO_PLAN, Refusal
+from model.tasks import Task
+
+__all__ = [
+    "ALL_SPARED",
+    "NOBODY",
+    "NO_HELP",
+    "NO_ROOM",
+    "QUEUE_FULL",
+    "TOO_FEW_GO",
+    "count_by_reason",
+    "no_domain",
+    "no_plan",
+    "too_great",
+]
+
+NO_HELP: Final = "node(s) refuse it whoever goes"
+NOBODY: Final = "nobody to evict"
+NO_ROOM: Final = "too little room whoever goes"
+ALL_SPARED: Final = "all are spared"
+TOO_FEW_GO: Final = "too little room for as many as may go"
+QUEUE_FULL: Final = "the queue is full all the same"
+
+
+def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried: Mapping[int, str]) -> Counter[str]:
+    """Count nodes by what stands in the way of evictions.
+
+    Args:
+        nodes: Those that count, shape (N,).
+        helped: Those where evictions could ever help, shape (N,).
+        lose: Those with tasks that might go, shape (N,).
+        tried: What was found, by column, where evictions were tried.
+    """
+    untried = nodes.copy()
+    untried[list(tried)] = False
+    counts = Counter(reason for column, reason in tried.items() if nodes[column])
+    for mask, reason in ((~helped, NO_HELP), (helped & ~lose, NOBODY), (helped & lose, NO_ROOM)):
+        counts[reason] += int(np.count_nonzero(untried & mask))
+    return +counts
+
+
+def no_plan(session: Session, action: str, task: Task, found: Iterable[str], counts: Mapping[str, int]) -> Refusal:
+    """Say that no evictions help a job.
+
+    Args:
+        session: Knows who spared whom for it.
+        action: Who looked.
+        task: The first of its tasks for which no room could be made.
+        found: What stands in the way, anywhere.
+        counts: Nodes by what stands in the way there.
+    """
+    texts = sorted(set(found))
+    message = f"no evictions make room: {', '.join(texts) or 'there are no nodes'}"
+    sparing = session.spared_by.get((session.action, task.job), ())
+    if sparing and not {ALL_SPARED, TOO_FEW_GO}.isdisjoint(texts):
+        message += f"; spared by {', '.join(sorted(sparing))}"
+    return Refusal(plugin=action, reason=NO_PLAN, message=message, counts=counts)
+
+
+def no_domain(action: str) -> Refusal:
+    """Say that a job may lie nowhere."""
+    message = "there is no domain in which its topology lets it lie"
+    return Refusal(plugin=action, reason="NoDomain", message=message)
+
+
+def too_great(action: str) -> Refusal:
+    """Say that a task is greater than any node that permits it."""
+    message = "no node that permits it is large enough, even if all go that can"
+    return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)

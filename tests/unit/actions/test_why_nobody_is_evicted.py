@@ -1,0 +1,151 @@
+"""Why evicting did not help: each action that evicts says it to each job that waits, behind what the job lacks."""
+
+from typing import Any
+
+import pytest
+
+from model.refusals import Refusal
+from pyroclast.testing import Outcome, Scenario
+
+PLUGINS = (("priority", "gang", "conformance", "predicates", "capacity", "nodeorder"),)
+SPACE = Scenario().node("out-of-service", cpu=64, unschedulable=True)
+"""Room for queues on paper."""
+BASE = Scenario().queue("q").priority_class("low", 1).priority_class("high", 9)
+NEVER = {"preemptionPolicy": "Never"}
+ONE_RACK = {"networkTopology": {"mode": "soft"}}
+
+
+def decided(scenario: Scenario, *actions: str, cycles: int = 1) -> Outcome:
+    """Run actions that evict after allocate."""
+    return scenario.run("enqueue", "allocate", *actions, plugins=PLUGINS, cycles=cycles)
+
+
+def high(scenario: Scenario, **more: Any) -> Scenario:
+    """Add an important job."""
+    return scenario.job("p", queue="q", priority=9, priority_class="high", **more)
+
+
+def told(outcome: Outcome, job: str = "p") -> Refusal:
+    """Return the one reason why nobody is evicted for a job; what it lacks stands before it."""
+    reasons = outcome.refusals(job)
+    assert [bool(each.action) for each in reasons] == sorted(bool(each.action) for each in reasons)
+    (reason,) = (each for each in reasons if each.action)
+    return reason
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_nobody_is_there_to_evict(action: str) -> None:
+    """What runs is of another queue, or of nobody: each node counts once."""
+    scenario = BASE.queue("other").node("n1", cpu=2).node("n2", cpu=2).node("n3", cpu=2, unschedulable=True)
+    scenario = scenario.running("v", on=["n1"] * 2, queue="other").pod("loose", node="n2", cpu=2)
+    reason = told(decided(high(scenario), action))
+
+    assert (reason.action, reason.reason) == (action, "NoEvictionHelps")
+    assert "nobody to evict" in reason.message
+    if action == "preempt":
+        assert reason.counts == {"nobody to evict": 2, "node(s) refuse it whoever goes": 1}
+
+
+def test_no_node_is_large_enough() -> None:
+    """Of 3 CPU, whoever runs on 2."""
+    reason = told(decided(high(BASE.node("n1", cpu=2), cpu=3), "preempt"))
+
+    assert (reason.reason, reason.resolvable) == ("TooGreat", False)
+
+
+def test_all_together_are_too_little() -> None:
+    """The node has 4 CPU, one of them is the victim's, and a pod of nobody has three."""
+    scenario = BASE.node("n1", cpu=4).running("v", on=["n1"], queue="q", priority_class="low")
+    reason = told(decided(high(scenario.pod("loose", node="n1", cpu=3), cpu=4), "preempt"))
+
+    assert reason.counts == {"too little room whoever goes": 1}
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_plugins_spare_all(action: str) -> None:
+    """By name: here those that the cluster itself needs."""
+    scenario = BASE.node("n1", cpu=2)
+    scenario = scenario.running("v", on=["n1"] * 2, queue="q", pod={"priorityClassName": "system-node-critical"})
+    reason = told(decided(high(scenario), action))
+
+    assert reason.message == "no evictions make room: all are spared; spared by conformance" + ", gang" * (
+        action == "preempt"
+    )
+    if action == "preempt":
+        assert reason.counts == {"all are spared": 1}
+
+
+def test_those_who_may_go_are_too_few() -> None:
+    """Two CPU are wanted; of the two pods one is critical."""
+    scenario = BASE.node("n1", cpu=2).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
+    critical = {"priorityClassName": "system-node-critical"}
+    scenario = scenario.running("w", on=["n1"], queue="q", min_available=0, priority_class="low", pod=critical)
+    reason = told(decided(high(scenario, cpu=2), "preempt"))
+
+    assert reason.counts == {"too little room for as many as may go": 1}
+    assert reason.message.endswith("spared by conformance")
+
+
+@pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_its_pods_evict_nobody(action: str) -> None:
+    """By their own policy."""
+    scenario = BASE.queue("other").node("n1", cpu=2).running("v", on=["n1"] * 2, queue="other", priority_class="low")
+
+    assert told(decided(high(scenario, pod=NEVER), action)).reason == "PreemptionPolicyNever"
+
+
+def test_too_few_of_its_pods_may_have_others_evicted() -> None:
+    """Of a gang of two one pod may, and alone it is worth nothing."""
+    scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
+    scenario = scenario.job("p", tasks=1, min_available=2, queue="q", priority=9, priority_class="high")
+    scenario = scenario.pod("p-1", job="p", priority=9, spec=NEVER)
+
+    assert told(decided(scenario, "preempt")).reason == "TooFewTasks"
+
+
+@pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_its_minimum_runs(action: str) -> None:
+    """Nobody is evicted for what is beyond it; before a queue that is over its share is named."""
+    scenario = SPACE.queue("q").node("n1", cpu=2)
+    scenario = scenario.job("p", tasks=2, min_available=1, queue="q", cpu=2, running_on=["n1"])
+    reason = told(decided(scenario, action))
+
+    assert reason.reason == ("HasMinimum" if action.endswith("preempt") else "QueueOverDeserved")
+
+
+@pytest.mark.parametrize(
+    ("actions", "told_by"), [(("preempt",), ["preempt"]), (("preempt", "gangpreempt"), ["gangpreempt"])]
+)
+def test_it_is_left_to_an_action_that_is_off(actions: tuple[str, ...], told_by: list[str]) -> None:
+    """Who wants his pods close together is served by gangpreempt, which speaks for itself where it is on."""
+    outcome = decided(high(BASE.node("n1", cpu=1), tasks=2, group=ONE_RACK), *actions)
+
+    assert [each.action for each in outcome.refusals("p") if each.action] == told_by
+    if told_by == ["preempt"]:
+        assert told(outcome).reason == "LeftToOthers"
+
+
+def test_pods_and_groups_are_told_in_words() -> None:
+    """What the node lacks first, then why nobody goes."""
+    outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
+    words = "0/1 nodes are unavailable: 1 Insufficient cpu. preempt: no evictions make room: nobody to evict"
+
+    assert outcome.told("p-0") == words
+    assert outcome.conditions("p")["Unschedulable"].message.endswith(words)
+
+
+def test_a_job_that_nothing_changed_for_hears_that_its_queue_has_changed() -> None:
+    """It is passed over, and what it was told of nodes stands; but its queue has got more, which is told anew."""
+    scenario = SPACE.queue("q", deserved={"cpu": 1}).priority_class("low", 1).node("n1", cpu=4)
+    scenario = scenario.running("v", on=["n1"], queue="q", cpu=2)
+    scenario = scenario.job("big", queue="q", cpu=3).job("small", queue="q", cpu=1)
+    outcome = decided(scenario, "reclaim", cycles=3)
+    reason = told(outcome, "big")
+
+    assert outcome.bindings == {"small-0": "n1"}
+    assert reason.amounts == {"cpu": (6000, 1000)}
+    assert [each.counts for each in outcome.refusals_of_pod("big-0")] == [
+        {"Insufficient cpu": 1, "node(s) were unschedulable": 1}
+    ]
+    assert outcome.refusals_of_pod("big-0")[0].amounts == {"cpu": (3000, 1000)}
+    assert outcome.is_at_rest
