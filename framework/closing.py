@@ -228,6 +228,7 @@ def _standing(job: SessionJob, revision: int) -> Standing:
         dict(job.task_refusals),
         job.misfit,
         job.misfits_queue,
+        job.all_refusals,
     )
 
 

@@ -100,7 +100,11 @@ def choose_victims(
             if chosen is None:
                 continue
             _note_vetoes(vetoes, refusal or _spared_by(each.plugin), candidates, allowed)
-            victims = [task for task in chosen if task.id in known] if victims is None else [task for task in victims if task.id in allowed]
+            victims = (
+                [task for task in chosen if task.id in known]
+                if victims is None
+                else [task for task in victims if task.id in allowed]
+            )
             if not victims:
                 break
         if victims:
