@@ -138,6 +138,29 @@ def test_each_value_has_a_description() -> None:
     compare(schema, values, "values")
 
 
+def test_cert_manager_renews_under_an_authority_that_stays() -> None:
+    """Whom the API server trusts is not what is renewed: each certificate names an issuer, that one the authority."""
+    objects = rendered("admission.certManager.enabled=true")
+    issuers, certificates = (
+        {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == kind}
+        for kind in ("Issuer", "Certificate")
+    )
+    leaf = certificates["pyro-pyroclast-admission"]
+    authority = issuers[leaf["issuerRef"]["name"]]["ca"]["secretName"]
+    (signer,) = [each for each in certificates.values() if each["secretName"] == authority]
+
+    assert "isCA" not in leaf
+    assert signer["isCA"] is True
+    assert "selfSigned" in issuers[signer["issuerRef"]["name"]]
+    for each in objects:
+        if each["kind"].endswith("WebhookConfiguration"):
+            assert each["metadata"]["annotations"] == {
+                "cert-manager.io/inject-ca-from": "batch/pyro-pyroclast-admission"
+            }
+    given = rendered("admission.certManager.enabled=true", "admission.certManager.issuerRef.name=mine")
+    assert [each["spec"]["issuerRef"] for each in given if each["kind"] == "Certificate"] == [{"name": "mine"}]
+
+
 def test_one_replica_has_no_budget() -> None:
     """A budget over one copy would block every drain."""
     kinds = [each["kind"] for each in rendered("scheduler.replicas=1", "controllers.replicas=1")]
