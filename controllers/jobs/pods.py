@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from controllers.admission.rules.names import is_label_value
 from controllers.kinds import JOBS
 from controllers.operating.writing import owner_reference
 from model.api import names
@@ -99,7 +100,8 @@ def _labels(job: Job, task: TaskSpec, index: int) -> dict[str, str]:
         names.JOB_NAME: job.metadata.name,
         names.TASK_SPEC: task_key(task),
         names.JOB_NAMESPACE: job.metadata.namespace,
-        names.QUEUE_NAME: job.spec.queue,
+        # A label cannot be as long as a queue's name can: the annotation always tells.
+        **({names.QUEUE_NAME: job.spec.queue} if is_label_value(job.spec.queue) else {}),
         **_picked(job.metadata.labels, names.PREEMPTABLE, names.COOLDOWN_TIME),
         **_forwarding(job),
     }

@@ -9,9 +9,11 @@ from controllers.admission.faults import Fault
 from controllers.admission.rules.differences import differences
 from controllers.admission.rules.partitions import partition_faults
 from controllers.admission.rules.topology import topology_faults
+from controllers.jobs.plugins.names import name_faults
+from controllers.jobs.plugins.registry import plugins_of
 from model.api.batch import Job, JobSpec, TaskSpec
 
-__all__ = ["change_faults", "is_settled"]
+__all__ = ["change_faults", "is_settled", "plugin_name_faults"]
 
 _MOST_NAMED: Final = 5
 """Changed fields named in a message."""
@@ -30,6 +32,7 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
     for number, task in enumerate(job.spec.tasks):
         yield from _size_faults(task, f"spec.tasks[{number}]")
         yield from partition_faults(task, f"spec.tasks[{number}]", job.metadata.name)
+    yield from plugin_name_faults(job)
     yield from _gang_faults(job.spec)
     yield from topology_faults(job.spec.network_topology, "spec.networkTopology")
     if len(old.spec.tasks) != len(job.spec.tasks):
@@ -49,6 +52,12 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
             rule="job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` "
             "and `PriorityClassName`",
         )
+
+
+def plugin_name_faults(job: Job) -> Iterator[Fault]:
+    """Find names that plugins cannot make anything of; with more replicas the last pod's name is longer."""
+    for fault in name_faults(job, plugins_of(job)):
+        yield Fault(field=fault.path, value=fault.value, expected=fault.expected, rule=fault.message)
 
 
 def _size_faults(task: TaskSpec, field: str) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from controllers.admission.faults import Fault, some, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.acyclic import in_a_circle
-from controllers.admission.rules.job_changes import change_faults, is_settled
+from controllers.admission.rules.job_changes import change_faults, is_settled, plugin_name_faults
 from controllers.admission.rules.job_volumes import volume_faults
 from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
 from controllers.admission.rules.numa import numa_faults
@@ -168,6 +168,7 @@ def _creation_faults(job: Job, lookups: Lookups | None) -> Iterator[Fault]:
     if not spec.tasks:
         yield Fault(field="spec.tasks", expected="at least one task", rule="No task specified in job spec")
     yield from _plugin_faults(spec)
+    yield from plugin_name_faults(job)
     yield from topology_faults(spec.network_topology, "spec.networkTopology")
     yield from _tasks_faults(job)
     yield from _gang_faults(spec)

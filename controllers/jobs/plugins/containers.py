@@ -1,11 +1,17 @@
 """What plugins do to containers of a pod, which are plain JSON: variables, ports, mounts."""
 
+import hashlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+from controllers.admission.rules.names import is_dns_label
 from controllers.jobs.plugins.plugin import Json
 
-__all__ = ["add_env", "add_port", "add_volume", "all_containers", "containers", "mount"]
+__all__ = ["add_env", "add_port", "add_volume", "all_containers", "containers", "mount", "volume_name"]
+
+_HEAD: Final = 50
+_TAIL: Final = 12
+"""Characters of the name, and of what tells it from others that begin alike."""
 
 
 def containers(pod: Json) -> list[Json]:
@@ -40,3 +46,10 @@ def mount(container: Json, volume_mount: Json) -> None:
 def add_volume(pod: Json, volume: Json) -> None:
     """Append a volume."""
     pod["spec"]["volumes"] = [*(pod["spec"].get("volumes") or ()), volume]
+
+
+def volume_name(name: str) -> str:
+    """Return the name of the volume of an object that is named after the Job: a DNS label, which that may not be."""
+    if is_dns_label(name):
+        return name
+    return f"{name.replace('.', '-')[:_HEAD]}-{hashlib.sha256(name.encode()).hexdigest()[:_TAIL]}"

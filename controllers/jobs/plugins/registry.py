@@ -10,6 +10,7 @@ from typing import Final
 from controllers.jobs.plugins.env import Env
 from controllers.jobs.plugins.hcclrank import HcclRank
 from controllers.jobs.plugins.mpi import Mpi
+from controllers.jobs.plugins.names import name_faults
 from controllers.jobs.plugins.plugin import JobPlugin, PluginFault
 from controllers.jobs.plugins.pytorch import PyTorch
 from controllers.jobs.plugins.ray import Ray
@@ -51,4 +52,5 @@ def plugin_faults(job: Job) -> tuple[PluginFault, ...]:
         for name in sorted(job.spec.plugins)
         if name not in PLUGINS
     ]
-    return (*unknown, *(fault for plugin in plugins_of(job) for fault in plugin.faults(job)))
+    plugins = plugins_of(job)
+    return (*unknown, *name_faults(job, plugins), *(fault for plugin in plugins for fault in plugin.faults(job)))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_volume, all_containers, mount
+from controllers.jobs.plugins.containers import add_volume, all_containers, mount, volume_name
 from controllers.jobs.plugins.flags import flag, parse
 from controllers.jobs.plugins.hosts import hosts_of
 from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
@@ -65,12 +65,12 @@ class Ssh:
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
         """Mount the keys into all containers."""
-        name = _secret_name(job)
+        secret, volume = _secret_name(job), volume_name(_secret_name(job))
         items = [{"key": key, "path": f"{_FOLDER}/{key}"} for key in (_PRIVATE, _PUBLIC, _AUTHORIZED, _CONFIG)]
         mode = 0o600 if self.flags.key_file_path == _HOME else 0o644
-        add_volume(pod, {"name": name, "secret": {"secretName": name, "items": items, "defaultMode": mode}})
+        add_volume(pod, {"name": volume, "secret": {"secretName": secret, "items": items, "defaultMode": mode}})
         for container in all_containers(pod):
-            mount(container, {"name": name, "mountPath": self.flags.key_file_path, "subPath": _FOLDER})
+            mount(container, {"name": volume, "mountPath": self.flags.key_file_path, "subPath": _FOLDER})
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
         """Name the Secret."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount
+from controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount, volume_name
 from controllers.jobs.plugins.flags import flag, parse
 from controllers.jobs.plugins.hosts import hosts_of
 from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
@@ -51,12 +51,12 @@ class Svc:
         spec = pod["spec"]
         spec["hostname"] = spec.get("hostname") or pod["metadata"]["name"]
         spec["subdomain"] = spec.get("subdomain") or job.metadata.name
-        hosts_name = _hosts_name(job)
-        add_volume(pod, {"name": hosts_name, "configMap": {"name": hosts_name}})
+        hosts_name, volume = _hosts_name(job), volume_name(_hosts_name(job))
+        add_volume(pod, {"name": volume, "configMap": {"name": hosts_name}})
         for container in all_containers(pod):
             if self.flags.inject_hosts_env:
                 add_env(container, [_from_key(hosts_name, key) for each in job.spec.tasks for key in _variables(each)])
-            mount(container, {"name": hosts_name, "mountPath": _MOUNT_PATH})
+            mount(container, {"name": volume, "mountPath": _MOUNT_PATH})
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
         """Name the hosts, the service, and the policy unless it is switched off."""
@@ -121,10 +121,6 @@ def _selector(job: Job) -> dict[str, str]:
 
 def _hosts_name(job: Job) -> str:
     return f"{job.metadata.name}-svc"
-
-
-def _volume_name(job: Job) -> str:
-    return _hosts_name(job)
 
 
 def _plain(task: TaskSpec) -> str:

@@ -145,6 +145,13 @@ UNSCHEMED_JOBS: list[tuple[Json, str]] = [
 """What schemas know as well."""
 
 
+NAMES_FOR_PLUGINS: list[tuple[str, Json, str]] = [
+    ("a.b", {"svc": []}, "job plugin svc makes a Service a.b for job a.b"),
+    ("r" * 55, {"ray": []}, f"job plugin ray makes a Service {'r' * 55}-head-svc"),
+    ("h" * 55, {"svc": []}, f"job plugin svc makes a host {'h' * 55}-head-199 of the last pod"),
+]
+
+
 def _job(name: str, **spec: Any) -> Json:
     return job(name=name, **spec)
 
@@ -153,6 +160,9 @@ def _jobs() -> Iterator[Broken]:
     for number, (spec, words) in enumerate(MISTAKEN_JOBS):
         yield Broken(resource=JOBS, object=_job(f"j{number}", **{"tasks": [task()], **spec}), words=words)
     yield Broken(resource=JOBS, object=_job("j" * 64), words="validate failed")
+    for name, plugins, words in NAMES_FOR_PLUGINS:
+        made = _job(name, tasks=[task("head", replicas=200)], plugins=plugins)
+        yield Broken(resource=JOBS, object=made, words=words)
     for number, (spec, words) in enumerate(UNSCHEMED_JOBS):
         made = _job(f"s{number}")
         made["spec"] |= spec

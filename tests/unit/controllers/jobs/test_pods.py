@@ -197,3 +197,11 @@ def test_retries_are_told() -> None:
     annotations = built(of)["metadata"]["annotations"]
 
     assert (annotations["volcano.sh/job-version"], annotations["volcano.sh/job-retry-count"]) == ("4", "2")
+
+
+def test_a_queue_whose_name_is_too_long_for_a_label() -> None:
+    """The label is left out, or no pod could be made; the annotation tells."""
+    metadata = built(job(queue="q" * 64))["metadata"]
+
+    assert "volcano.sh/queue-name" not in metadata["labels"]
+    assert metadata["annotations"]["volcano.sh/queue-name"] == "q" * 64

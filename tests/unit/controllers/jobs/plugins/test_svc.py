@@ -1,5 +1,11 @@
+"""Plugin svc: names of pods in the network, and what the names of Jobs must be for that."""
+
+import pytest
+
+from controllers.admission.rules.names import is_dns_label
 from controllers.jobs.plugins.plugin import OwnedKey
-from controllers.jobs.plugins.registry import plugins_of
+from controllers.jobs.plugins.registry import plugin_faults, plugins_of
+from model.api.batch import Job
 from tests.unit.controllers.jobs.plugins.objects import env, job, pod, regular, task
 
 TWO = (task("ps"), task("worker-a", 2))
@@ -101,3 +107,32 @@ def test_the_policy_can_be_switched_off() -> None:
 
     assert list(plugin.keys(of)) == expected
     assert [owned.key for owned in plugin.objects(of, {})] == expected
+
+
+@pytest.mark.parametrize(
+    ("of", "faults"),
+    [
+        (job(task("ps"), plugins={"svc": []}), []),
+        (job(task("ps", 10), name="j" * 58, plugins={"svc": []}), []),
+        (job(task("ps", 11), name="j" * 58, plugins={"svc": []}), ["spec.tasks[0].name"]),
+        (job(task("ps", 11, hostname="one"), name="j" * 58, plugins={"svc": []}), []),
+        (job(task("ps"), name="a.b", plugins={"svc": []}), ["metadata.name"]),
+        (job(task("ps"), name="a.b", plugins={"env": [], "ssh": []}), []),
+        (job(task("head"), name="j" * 54, plugins={"ray": []}), []),
+        (job(task("head"), name="j" * 55, plugins={"ray": []}), ["metadata.name"]),
+    ],
+)
+def test_services_and_hosts_have_names_of_their_own_kind(of: Job, faults: list[str]) -> None:
+    """A Job's name may be longer, and have dots: then no pod is made, and the field at fault is named."""
+    assert [fault.path for fault in plugin_faults(of) if fault.is_fatal] == faults
+
+
+@pytest.mark.parametrize("name", ["a.b", "j" * 60, "j" * 60 + ".k"])
+def test_volumes_have_names_whatever_the_job_is_called(name: str) -> None:
+    """The name of a volume is a DNS label; that of its Secret need not be."""
+    spec = pod(job(task("ps"), name=name, plugins={"ssh": []}), "ps")["spec"]
+    (volume,) = spec["volumes"]
+
+    assert is_dns_label(volume["name"])
+    assert volume["secret"]["secretName"] == f"{name}-ssh"
+    assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == [volume["name"]]
