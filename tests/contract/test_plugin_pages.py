@@ -1,4 +1,4 @@
-"""Each built-in plugin and action has its page, and the page's table of arguments says what the code says."""
+"""Each built-in plugin and action has its page: its table of arguments is that of the code, its example is computed."""
 
 import dataclasses
 import re
@@ -15,9 +15,11 @@ from framework.conversions import convert
 from framework.registry import Builder, Registry
 from plugins.registry import register_built_in as register_plugins
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "tests" / "unit" / "examples"
 ROW = re.compile(r"^\| `([^`]+)` \| (?:`([^`]*)`)? ?\| (.+) \|$", re.MULTILINE)
-SECTIONS = ("Interactions", "Differences from Volcano")
+SECTIONS = ("Example", "Interactions", "Differences from Volcano")
 
 
 def registry() -> Registry:
@@ -104,6 +106,14 @@ def test_each_has_its_page(page: Path, builder: Builder) -> None:
 def test_arguments_and_defaults_are_those_of_the_code(page: Path, builder: Builder) -> None:
     """Every key in the order of the dataclass, and no other."""
     assert list(documented(page).items()) == list(defaults(builder.arguments).items())
+
+
+@EACH
+def test_the_example_is_computed(page: Path, builder: Builder) -> None:
+    """By a test named like the page, which compares sentences with that very page and leaves no number over."""
+    test = EXAMPLES / page.parent.name / f"test_{builder.name.replace('-', '_')}.py"
+
+    assert f'assert_tells("{page.parent.name}/{builder.name}",' in "".join(test.read_text().split())
 
 
 @EACH

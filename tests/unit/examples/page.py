@@ -9,19 +9,19 @@ SIGNS = str.maketrans({"\N{MULTIPLICATION SIGN}": "*", "\N{MINUS SIGN}": "-"})
 """How code writes what pages print."""
 
 
-def example(page: str) -> str:
+def example(page: str, docs: Path = DOCS) -> str:
     """Return the text under `## Example`, on one line and with signs as in code; `page` is as `actions/preempt`."""
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8").split("\n## Example\n", 1)[1].split("\n## ", 1)[0]
+    text = (docs / f"{page}.md").read_text(encoding="utf-8").split("\n## Example\n", 1)[1].split("\n## ", 1)[0]
     return " ".join(text.translate(SIGNS).split())
 
 
-def assert_tells(page: str, *said: str) -> None:
+def assert_tells(page: str, *said: str, docs: Path = DOCS) -> None:
     """Compare an example with sentences, or parts of them, into which computed values were put.
 
     Each must stand there as it is, line breaks apart, and together they must cover every digit: a number that nobody
     computed is one that nobody notices when it is wrong.
     """
-    rest = example(page)
+    rest = example(page, docs)
     for each in said:
         assert each in rest, f"{page}.md does not say: {each}"
         rest = rest.replace(each, " ", 1)
