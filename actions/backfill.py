@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
+from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import complete, complete_deferred
@@ -34,4 +35,9 @@ class Backfill:
 
 def is_concerned(session: Session, job: SessionJob) -> bool:
     """Tell whether a job has best-effort tasks to place and may be worked on."""
-    return bool(job.pending_best_effort) and not job.is_pending and session.job_valid(job) is None
+    if not job.pending_best_effort or job.is_pending or session.job_valid(job) is not None:
+        return False
+    refusal = unserved_topology(session, job)
+    if refusal is not None:
+        job.refuse(refusal)
+    return refusal is None

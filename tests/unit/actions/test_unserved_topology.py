@@ -20,3 +20,23 @@ def test_nobody_is_evicted_for_a_job_that_could_lie_anywhere(action: str) -> Non
 
     assert outcome.evictions == []
     assert "needs the plugin network-topology-aware" in outcome.why("far")
+
+
+@pytest.mark.parametrize("actions", [("enqueue", "allocate", "backfill"), ("enqueue", "backfill")])
+def test_tasks_that_ask_for_nothing_are_not_placed_anywhere(actions: tuple[str, ...]) -> None:
+    """Two members without requests would fit on any node; where they would lie is nobody's concern, so they wait."""
+    scenario = Scenario().node("n1", pods=1).node("n2", pods=1).job("far", tasks=2, cpu=None, group=HARD)
+    outcome = scenario.run(*actions, plugins=PLUGINS)
+
+    assert outcome.bindings == {}
+    assert "needs the plugin network-topology-aware" in outcome.why("far")
+
+
+def test_tasks_that_ask_for_nothing_wait_for_a_tier_that_there_is() -> None:
+    """The plugin is there, the tier that the job names is not."""
+    group = {"networkTopology": {"mode": "hard", "highestTierName": "rack"}}
+    scenario = Scenario().node("n1").job("far", tasks=2, cpu=None, group=group)
+    outcome = scenario.run("enqueue", "backfill", plugins=(*PLUGINS, ("network-topology-aware",)))
+
+    assert outcome.bindings == {}
+    assert "names no tier of any HyperNode" in outcome.why("far")
