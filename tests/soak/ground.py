@@ -230,8 +230,7 @@ class Deciding:
         report, repeated, following = self._report, self._repeated, self._next
         if report is None or repeated is None or following is None or repeated.headroom is None:
             return
-        uses_capacity = any(option.plugin == "capacity" for option in following.configuration.profiles[0].plugins)
-        if uses_capacity and self._has_happened(report, after):
+        if self._has_happened(report, after):
             yield from miscounted(repeated.headroom, report, replace(following, snapshot=after))
 
     def _has_happened(self, report: CycleReport, after: Snapshot) -> bool:

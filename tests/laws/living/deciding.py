@@ -63,7 +63,7 @@ class Decider:
         broken += _failed(report)
         if report.plans != repeated.report.plans:
             broken.append(f"what is remembered changes decisions: {told(report)}, without {told(repeated.report)}")
-        if repeated.headroom is not None and "capacity" in world.setting.plugins:
+        if repeated.headroom is not None:
             broken += miscounted(repeated.headroom, report, self._beginning(world.cluster.snapshot()))
         seen = Seen(before=before, after=world.cluster.snapshot(), report=report)
         broken += self.laws.broken(seen)

@@ -106,6 +106,8 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
         following: With its plans assumed and its memory.
     """
     profile = following.configuration.profiles[0]
+    if any(plan.evictions for plan in report.plans) and any(each.plugin == "proportion" for each in profile.plugins):
+        return  # it divides by what is asked for, and those who go ask for nothing
     session = Session(
         following.snapshot,
         profile,
