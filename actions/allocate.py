@@ -72,13 +72,13 @@ def backfill_follows(actions: Sequence[str]) -> bool:
 
 def workable_jobs(session: Session) -> Iterator[SessionJob]:
     """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
-    gate_is_open = "enqueue" not in session.profile.actions
-    for job in session.jobs_with_pending_tasks():
-        if job.is_pending:
-            if not gate_is_open:
-                continue
+    if "enqueue" not in session.profile.actions:
+        for job in session.jobs_at_the_gate():  # also jobs without tasks: their controllers wait for the phase
             job.phase = JobPhase.INQUEUE
             job.touched = True
+    for job in session.jobs_with_pending_tasks():
+        if job.is_pending:
+            continue
         refusal = session.job_valid(job) or unserved_topology(session, job)
         if refusal is None:
             yield job
@@ -146,12 +146,20 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
         if place_by_topology(session, statement, job, sheets):
             if job.relies_on_best_effort:
                 session.defer(job, statement)
-                return False
-            statement.commit()
+            else:
+                commit(session, job, statement)
             return any(sheets)
         if session.job_pipelined(job):
             statement.hold()
     return False
+
+
+def commit(session: Session, job: SessionJob, statement: Statement) -> None:
+    """Commit places of a ready job, with those that were deferred while it relied on best-effort members, if any."""
+    deferred = session.take_deferred(job)
+    if deferred is not None:
+        deferred.merge(statement)
+    (deferred or statement).commit()
 
 
 def place_by_topology(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:

@@ -18,3 +18,24 @@ def test_the_gang_is_whole_or_absent(actions: tuple[str, ...]) -> None:
 
     assert [[bind.name for bind in plan.binds] for plan in outcome.report.plans] == [["gang-0", "light"]]
     assert decided(actions, pods=1).bindings == {}
+
+
+def test_members_beyond_the_minimum_come_in_the_same_cycle() -> None:
+    """A gang that waits for its light member has further turns like others, which may make that member dispensable."""
+    gang = Scenario().node("n", cpu=8).job("gang", tasks=3, min_available=2, cpu=1)
+    light = gang.pod("light", job="gang", cpu=None)
+    nowhere = gang.pod("light", job="gang", cpu=None, spec={"nodeSelector": {"disk": "none"}})
+    heavy = {"gang-0", "gang-1", "gang-2"}
+
+    assert set(light.run("allocate", "backfill", plugins=("gang", "predicates")).bindings) == {*heavy, "light"}
+    assert set(nowhere.run("allocate", "backfill", plugins=("gang", "predicates")).bindings) == heavy
+
+
+def test_who_waits_for_a_light_member_in_vain_is_absent() -> None:
+    """With room for one heavy member alone, a light one that no node takes leaves the gang absent."""
+    gang = Scenario().node("n", cpu=1).job("gang", tasks=3, min_available=2, cpu=1)
+    outcome = gang.pod("light", job="gang", cpu=None, spec={"nodeSelector": {"disk": "none"}}).run(
+        "allocate", "backfill", plugins=("gang", "predicates")
+    )
+
+    assert outcome.bindings == {}

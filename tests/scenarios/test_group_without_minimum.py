@@ -18,7 +18,12 @@ def test_it_is_admitted_then_runs() -> None:
 
 def test_it_is_completed_when_its_pods_have_finished() -> None:
     """And pending while it has none."""
-    scenario = Scenario().node("n").job("done", tasks=0, min_available=0, phase="Running").job("none", tasks=0)
+    scenario = (
+        Scenario()
+        .node("n")
+        .job("done", tasks=0, min_available=0, phase="Running")
+        .job("none", tasks=0, phase="Running")
+    )
     outcome = scenario.pod("done-0", job="done", node="n", phase="Succeeded").run("allocate", plugins=("gang",))
 
     assert outcome.phases == {"done": "Completed", "none": "Pending"}
