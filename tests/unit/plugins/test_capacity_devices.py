@@ -116,6 +116,27 @@ def test_a_shared_claim_counts_once() -> None:
     assert claimed_by_queue(there.session) == {"q": {"deviceclass/gpu.com": 1000}}
 
 
+def test_a_claim_shared_by_sibling_queues_counts_once_above() -> None:
+    """The parent may have one device, which both leaves use; each of them has its own count of it."""
+    there = world(
+        queue("q", capability={"deviceclass/gpu.com": "1"}),
+        *(queue(name, parent="q", capability={"deviceclass/gpu.com": "1"}) for name in ("left", "right")),
+        claim("c"),
+        group("a", queue="left"),
+        using("a", "c", on="n"),
+        group("b", queue="right"),
+        using("b", "c"),
+        tree=True,
+    )
+    held = holding(there)
+
+    assert held.allocatable(there.queue("right"), there.task("b")) is None
+    there.place(there.session.statement(), "b", "n")
+    assert held.devices is not None
+    counted = [held.devices.claims_of(there.queue(name).name) for name in ("q", "left", "right")]
+    assert counted == [{"deviceclass/gpu.com": 1000}] * 3
+
+
 @pytest.mark.parametrize(("consumable", "why"), [(True, "memory.deviceclass/gpu.com"), (False, "")])
 def test_capacity_of_devices(consumable: bool, why: str) -> None:
     """2 devices of 8Gi each are more than 10Gi; not looked at where the gate is off."""
