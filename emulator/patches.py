@@ -128,13 +128,13 @@ def _content(patch: Any) -> Any:
     """The patch's own content where nothing stands to be merged: nulls fall away, and all that carries directives."""
     if isinstance(patch, dict):
         return {
-            key: _content(value)
+            key: _content(value) if isinstance(value, dict | list) else value
             for key, value in patch.items()
             if value is not None and not _is_directive(key) and not _is_directed(value)
         }
     if isinstance(patch, list):
         return [_content(item) for item in patch if not _is_directed(item)]
-    return copy_tree(patch)
+    return patch
 
 
 def _is_directed(value: Any) -> bool:
@@ -142,7 +142,7 @@ def _is_directed(value: Any) -> bool:
 
 
 def _is_directive(key: str) -> bool:
-    return key in (_DIRECTIVE, _RETAIN) or key.startswith((_DELETE_PRIMITIVES, _ORDER))
+    return key.startswith("$") and (key in (_DIRECTIVE, _RETAIN) or key.startswith((_DELETE_PRIMITIVES, _ORDER)))
 
 
 def _go_text(value: Any) -> str:
