@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import msgspec
 import pytest
 
 from model import wire
@@ -12,9 +13,10 @@ NOW = 1_000_000_000.0
 AMOUNTS = {"cpu": "8", "memory": "16Gi", "pods": "110"}
 
 
-def young(name: str, cpu: str) -> wire.Pod:
+def young(name: str, uid: str, cpu: str) -> wire.Pod:
     """A pod that has just been bound."""
-    return pod(name, on="n", phase="Pending", cpu=cpu, memory="")
+    made = pod(name, on="n", phase="Pending", cpu=cpu, memory="")
+    return msgspec.structs.replace(made, metadata=msgspec.structs.replace(made.metadata, uid=uid))
 
 
 def test_the_order_of_the_input_does_not_matter() -> None:
@@ -25,7 +27,7 @@ def test_the_order_of_the_input_does_not_matter() -> None:
     usage = {"n": NodeUsage(cpu_percent=20, memory_percent=99, measured=NOW)}
     left = 1 - 0.2 - (0.7 + 4 * 0.7 * 1.2) / 8
 
-    for order in permutations((young("a", "1"), young("b", "4"), pod("p", cpu="1", memory=""))):
+    for order in permutations((young("a", "2", "1"), young("b", "1", "4"), pod("p", cpu="1", memory=""))):
         there = opened(machine, *order, plugins=["usage"], usage=usage, now=NOW)
 
         assert there.scores("p")["n"] == pytest.approx(500 * (left + 0.01) / 2)
