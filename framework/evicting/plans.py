@@ -150,7 +150,7 @@ class Planner:
     def _keep(self, attempt: Attempt) -> None:
         statement = attempt.statement
         if not attempt.units:
-            if not self._allocate_follows():
+            if not self._is_bound_later(attempt):
                 statement.hold()
             return
         for operation in statement.operations:
@@ -158,10 +158,14 @@ class Planner:
             operation.evicts_for = operation.change.verb is not Verb.EVICT
         statement.commit()
 
-    def _allocate_follows(self) -> bool:
-        """Tell whether free room is given out later in the cycle: held now it would never be bound."""
+    def _is_bound_later(self, attempt: Attempt) -> bool:
+        """Tell whether another action binds what needs no evictions: held now it would never be bound.
+
+        Allocate does where it is still to come; what asks for nothing at all is for backfill alone.
+        """
         actions = self._session.profile.actions
-        return "allocate" in actions[actions.index(self._rule.action) :]
+        allocate_follows = "allocate" in actions[actions.index(self._rule.action) :]
+        return allocate_follows or all(task.template.best_effort for task, _ in attempt.places)
 
     def measure(self) -> None:
         """Report on how many nodes victims were looked for, and how many were permitted on the last one."""

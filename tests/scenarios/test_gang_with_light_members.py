@@ -39,3 +39,14 @@ def test_who_waits_for_a_light_member_in_vain_is_absent() -> None:
     )
 
     assert outcome.bindings == {}
+
+
+@pytest.mark.parametrize("evicting", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_actions_that_evict_leave_light_gangs_to_backfill(evicting: str) -> None:
+    """They starve until backfill places them; room held for them without evictions would keep them from being bound."""
+    full = Scenario().node("n", cpu=1).job("busy", tasks=0).pod("busy-0", job="busy", node="n")
+    light = full.job("light", tasks=2, min_available=2, cpu=None)
+
+    outcome = light.run("enqueue", "allocate", evicting, "backfill", plugins=("gang", "predicates"))
+
+    assert outcome.bindings == {"light-0": "n", "light-1": "n"}
