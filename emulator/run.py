@@ -17,6 +17,7 @@ from emulator.customresources import Definitions, DefinitionStrategy
 from emulator.disruption import Budgets
 from emulator.fastlane import FastServer
 from emulator.faults import Faults
+from emulator.filling import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
 from emulator.leases import LeaseStrategy
 from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
 from emulator.pods import PodStrategy
@@ -120,6 +121,11 @@ def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
     cluster = Cluster(store=Store(history=history), faults=faults, clock=clock)
     cluster.strategies["", "pods"] = PodStrategy()
     cluster.strategies["", "namespaces"] = NamespaceStrategy()
+    cluster.strategies["", "secrets"] = SecretStrategy()
+    cluster.strategies["", "services"] = ServiceStrategy()
+    cluster.strategies["", "persistentvolumeclaims"] = VolumeStrategy()
+    cluster.strategies["", "persistentvolumes"] = VolumeStrategy(persistentVolumeReclaimPolicy="Retain")
+    cluster.strategies["batch", "jobs"] = JobStrategy()
     cluster.strategies["coordination.k8s.io", "leases"] = LeaseStrategy()
     cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
     cluster.store.listeners += [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from emulator import podcells
+from emulator import networkcells, podcells
 from emulator.ages import age_text, duration_text, moment
 from emulator.trees import items_at, number_at, object_at, text_at, value_at
 
@@ -187,27 +187,6 @@ _EVENTS = [
 # --- services and configuration --------------------------------------------------------------------------------------
 
 
-def _ports(service: Any) -> str:
-    shown = []
-    for port in items_at(service, "spec", "ports"):
-        node_port = number_at(port, "nodePort")
-        middle = f":{node_port}" if node_port else ""
-        shown.append(f"{number_at(port, 'port')}{middle}/{text_at(port, 'protocol', otherwise='TCP')}")
-    return ",".join(shown) or NONE
-
-
-def _external_address(service: Any) -> str:
-    addresses = [item for item in items_at(service, "spec", "externalIPs") if isinstance(item, str)]
-    kind = text_at(service, "spec", "type")
-    if kind == "ExternalName":
-        return text_at(service, "spec", "externalName")
-    if kind == "LoadBalancer":
-        ingress = items_at(service, "status", "loadBalancer", "ingress")
-        addresses += [text_at(item, "ip") or text_at(item, "hostname") for item in ingress]
-        return ",".join(filter(None, addresses)) or "<pending>"
-    return ",".join(addresses) or NONE
-
-
 def _labels_text(labels: Any) -> str:
     if not isinstance(labels, dict) or not labels:
         return NONE
@@ -245,9 +224,29 @@ def _containers(obj: Any) -> list[Any]:
     return items_at(obj, "spec", "template", "spec", "containers")
 
 
+_CRON_JOB = ("spec", "jobTemplate", "spec")
+
+
+def _cron_containers(obj: Any) -> list[Any]:
+    return items_at(obj, *_CRON_JOB, "template", "spec", "containers")
+
+
+def _joined(items: list[Any], key: str) -> str:
+    return ",".join(text_at(item, key) for item in items)
+
+
+def _controller(obj: Any) -> str:
+    owner = next((each for each in items_at(obj, "metadata", "ownerReferences") if value_at(each, "controller")), None)
+    if owner is None:
+        return NONE
+    group = text_at(owner, "apiVersion").rpartition("/")[0]
+    kind = text_at(owner, "kind").lower()
+    return f"{kind}.{group}/{text_at(owner, 'name')}" if group else f"{kind}/{text_at(owner, 'name')}"
+
+
 _CONTAINERS = [
-    _column("Containers", _of(lambda o: ",".join(text_at(c, "name") for c in _containers(o))), wide=True),
-    _column("Images", _of(lambda o: ",".join(text_at(c, "image") for c in _containers(o))), wide=True),
+    _column("Containers", _of(lambda o: _joined(_containers(o), "name")), wide=True),
+    _column("Images", _of(lambda o: _joined(_containers(o), "image")), wide=True),
 ]
 _SELECTOR = _column("Selector", _of(lambda o: _selector_text(value_at(o, "spec", "selector"))), wide=True)
 
@@ -352,21 +351,57 @@ def _role_reference(binding: Any) -> str:
     return f"{text_at(binding, 'roleRef', 'kind')}/{text_at(binding, 'roleRef', 'name')}"
 
 
+def _subjects(kind: str) -> Cell:
+    def cell(binding: Any, _now: Any) -> str:
+        subjects = [each for each in items_at(binding, "subjects") if value_at(each, "kind") == kind]
+        if kind != "ServiceAccount":
+            return _joined(subjects, "name")
+        return ",".join(f"{text_at(each, 'namespace')}/{text_at(each, 'name')}" for each in subjects)
+
+    return cell
+
+
+_BINDINGS = [
+    NAME,
+    _column("Role", _of(_role_reference)),
+    AGE,
+    _column("Users", _subjects("User"), wide=True),
+    _column("Groups", _subjects("Group"), wide=True),
+    _column("ServiceAccounts", _subjects("ServiceAccount"), wide=True),
+]
+_WEBHOOKS = [NAME, _column("Webhooks", _of(lambda o: len(items_at(o, "webhooks"))), "integer"), AGE]
+
+
+def _volume_modes(driver: Any) -> str:
+    return ",".join(map(str, items_at(driver, "spec", "volumeLifecycleModes"))) or "Persistent"
+
+
+def _token_requests(driver: Any) -> str:
+    return _joined(items_at(driver, "spec", "tokenRequests"), "audience") or UNSET
+
+
 BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ("", "pods"): _PODS,
     ("", "nodes"): _NODES,
     ("", "events"): _EVENTS,
     ("events.k8s.io", "events"): _EVENTS,
     ("", "namespaces"): [NAME, _column("Status", _at("status", "phase")), AGE],
-    ("", "configmaps"): [NAME, _column("Data", _of(_data_count), "integer"), AGE],
-    ("", "secrets"): [NAME, _column("Type", _at("type")), _column("Data", _of(_data_count), "integer"), AGE],
-    ("", "serviceaccounts"): [NAME, _column("Secrets", _of(lambda o: len(items_at(o, "secrets"))), "integer"), AGE],
+    ("", "configmaps"): [NAME, _column("Data", _of(_data_count)), AGE],
+    ("", "secrets"): [NAME, _column("Type", _at("type")), _column("Data", _of(_data_count)), AGE],
+    ("", "serviceaccounts"): [NAME, AGE],
+    ("", "endpoints"): [NAME, _column("Endpoints", _of(networkcells.endpoints)), AGE],
+    ("", "podtemplates"): [
+        NAME,
+        _column("Containers", _of(lambda o: _joined(items_at(o, "template", "spec", "containers"), "name"))),
+        _column("Images", _of(lambda o: _joined(items_at(o, "template", "spec", "containers"), "image"))),
+        _column("Pod Labels", _of(lambda o: _labels_text(value_at(o, "template", "metadata", "labels")))),
+    ],
     ("", "services"): [
         NAME,
         _column("Type", _at("spec", "type")),
         _column("Cluster-IP", _at("spec", "clusterIP", otherwise=NONE)),
-        _column("External-IP", _of(_external_address)),
-        _column("Port(s)", _of(_ports)),
+        _column("External-IP", _of(networkcells.external_address)),
+        _column("Port(s)", _of(networkcells.ports)),
         AGE,
         _column("Selector", _of(lambda o: _labels_text(value_at(o, "spec", "selector"))), wide=True),
     ],
@@ -413,8 +448,8 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ("apps", "deployments"): [
         NAME,
         _column("Ready", _of(_ready_of_wanted)),
-        _column("Up-to-date", _count_at("status", "updatedReplicas"), "integer"),
-        _column("Available", _count_at("status", "availableReplicas"), "integer"),
+        _column("Up-to-date", _count_at("status", "updatedReplicas")),
+        _column("Available", _count_at("status", "availableReplicas")),
         AGE,
         *_CONTAINERS,
         _SELECTOR,
@@ -454,7 +489,7 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
         NAME,
         _column("Schedule", _at("spec", "schedule")),
         _column("Timezone", _at("spec", "timeZone", otherwise=NONE)),
-        _column("Suspend", _of(lambda o: str(value_at(o, "spec", "suspend") is True))),
+        _column("Suspend", _of(lambda o: str(value_at(o, "spec", "suspend") is True)), "boolean"),
         _column("Active", _of(lambda o: len(items_at(o, "status", "active"))), "integer"),
         _column(
             "Last Schedule",
@@ -462,6 +497,15 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
                 age_text(o["status"]["lastScheduleTime"], now) if value_at(o, "status", "lastScheduleTime") else NONE
             ),
         ),
+        AGE,
+        _column("Containers", _of(lambda o: _joined(_cron_containers(o), "name")), wide=True),
+        _column("Images", _of(lambda o: _joined(_cron_containers(o), "image")), wide=True),
+        _column("Selector", _of(lambda o: _selector_text(value_at(o, *_CRON_JOB, "selector"))), wide=True),
+    ],
+    ("apps", "controllerrevisions"): [
+        NAME,
+        _column("Controller", _of(_controller)),
+        _column("Revision", _count_at("revision")),
         AGE,
     ],
     ("coordination.k8s.io", "leases"): [NAME, _column("Holder", _at("spec", "holderIdentity")), AGE],
@@ -484,9 +528,22 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
         _column("Provisioner", _at("provisioner")),
         _column("ReclaimPolicy", _at("reclaimPolicy", otherwise="Delete")),
         _column("VolumeBindingMode", _at("volumeBindingMode", otherwise="Immediate")),
-        _column("AllowVolumeExpansion", _of(lambda o: value_at(o, "allowVolumeExpansion") is True), "boolean"),
+        _column("AllowVolumeExpansion", _of(lambda o: value_at(o, "allowVolumeExpansion") is True)),
         AGE,
     ],
+    ("storage.k8s.io", "csidrivers"): [
+        NAME,
+        _column("AttachRequired", _of(lambda o: value_at(o, "spec", "attachRequired") is not False), "boolean"),
+        _column("PodInfoOnMount", _of(lambda o: value_at(o, "spec", "podInfoOnMount") is True), "boolean"),
+        _column("StorageCapacity", _of(lambda o: value_at(o, "spec", "storageCapacity") is True), "boolean"),
+        _column("TokenRequests", _of(_token_requests)),
+        _column("RequiresRepublish", _of(lambda o: value_at(o, "spec", "requiresRepublish") is True), "boolean"),
+        _column(
+            "Modes", _of(lambda o: ",".join(map(str, items_at(o, "spec", "volumeLifecycleModes"))) or "Persistent")
+        ),
+        AGE,
+    ],
+    ("storage.k8s.io", "csistoragecapacities"): [NAME, CREATED_AT],
     ("storage.k8s.io", "csinodes"): [
         NAME,
         _column("Drivers", _of(lambda o: len(items_at(o, "spec", "drivers"))), "integer"),
@@ -494,7 +551,7 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ],
     ("storage.k8s.io", "volumeattachments"): [
         NAME,
-        _column("Attacher", _at("spec", "attacher")),
+        BuiltInColumn(title="Attacher", cell=_at("spec", "attacher"), format="name"),
         _column("PV", _at("spec", "source", "persistentVolumeName")),
         _column("Node", _at("spec", "nodeName")),
         _column("Attached", _of(lambda o: value_at(o, "status", "attached") is True), "boolean"),
@@ -512,8 +569,23 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ("resource.k8s.io", "resourceclaimtemplates"): [NAME, AGE],
     ("rbac.authorization.k8s.io", "roles"): [NAME, CREATED_AT],
     ("rbac.authorization.k8s.io", "clusterroles"): [NAME, CREATED_AT],
-    ("rbac.authorization.k8s.io", "rolebindings"): [NAME, _column("Role", _of(_role_reference)), AGE],
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): [NAME, _column("Role", _of(_role_reference)), AGE],
+    ("rbac.authorization.k8s.io", "rolebindings"): _BINDINGS,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDINGS,
     ("apiextensions.k8s.io", "customresourcedefinitions"): [NAME, CREATED_AT],
+    ("node.k8s.io", "runtimeclasses"): [NAME, _column("Handler", _at("handler")), AGE],
+    ("discovery.k8s.io", "endpointslices"): [
+        NAME,
+        _column("AddressType", _at("addressType")),
+        _column("Ports", _of(networkcells.slice_ports)),
+        _column("Endpoints", _of(networkcells.slice_endpoints)),
+        AGE,
+    ],
+    ("networking.k8s.io", "networkpolicies"): [
+        NAME,
+        _column("Pod-Selector", _of(lambda o: _selector_text(value_at(o, "spec", "podSelector")))),
+        AGE,
+    ],
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _WEBHOOKS,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _WEBHOOKS,
 }
 """Columns by group and plural name."""

@@ -75,10 +75,18 @@ class Client:
         url = path if path.startswith("http") else self._url + path
         return self._opener.open(url, timeout=REQUEST_SECONDS)
 
-    def send(self, method: str, path: str, body: object = None, *, as_type: str = "application/json") -> Answer:
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        as_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Answer:
         """Send one request; answers that refuse are answers too."""
         text = None if body is None else json.dumps(body).encode()
-        headers = {"Accept": "application/json", "Content-Type": as_type}
+        headers = {"Accept": accept, "Content-Type": as_type}
         for is_last in (False, True):
             try:
                 self._connection.request(method, path, body=text, headers=headers)
