@@ -10,15 +10,8 @@ from controllers.admission.rules.names import (
     is_label_value,
     is_qualified_name,
 )
-from controllers.admission.rules.templates.structs import (
-    NodeAffinity,
-    NodeSelectorTerm,
-    PodAffinity,
-    SelectorExpression,
-    SpreadConstraint,
-    TemplateSpec,
-    Toleration,
-)
+from controllers.admission.rules.templates.structs import SpreadConstraint, TemplateSpec
+from model.wire import NodeAffinity, NodeSelectorTerm, PodAffinity, SelectorRequirement, Toleration
 
 __all__ = ["placement_faults"]
 
@@ -104,7 +97,7 @@ def _term_faults(term: NodeSelectorTerm, field: str) -> Iterator[Fault]:
             yield from _expression_faults(expression, f"{field}.{name}[{number}]")
 
 
-def _expression_faults(expression: SelectorExpression, field: str) -> Iterator[Fault]:
+def _expression_faults(expression: SelectorRequirement, field: str) -> Iterator[Fault]:
     if not is_qualified_name(expression.key):
         yield Fault(
             field=f"{field}.key", value=expression.key, expected=QUALIFIED_NAME, rule="this is no key of a label"

@@ -1,28 +1,24 @@
-"""A template of a pod as far as the rules look at it."""
+"""A template of a pod as far as the rules look at it, and as they tell what is left out from what is wrong."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from model.wire.base import EMPTY, LabelSelector, ResourceList, Wire
+from model.wire import NodeAffinity, PodAffinity, PodSchedulingGate, Toleration
+from model.wire.base import EMPTY, ResourceList, Wire
 
 __all__ = [
     "Affinity",
     "Container",
     "ContainerPort",
     "EnvVar",
-    "NodeAffinity",
-    "NodeSelectorTerm",
-    "PodAffinity",
     "Probe",
     "Resources",
-    "SelectorExpression",
     "SpreadConstraint",
     "Template",
     "TemplateMeta",
     "TemplateSpec",
-    "Toleration",
     "VolumeMount",
 ]
 
@@ -91,78 +87,6 @@ class Container(Wire, frozen=True, kw_only=True):
     startup_probe: Probe | None = None
 
 
-class Toleration(Wire, frozen=True, kw_only=True):
-    """A taint that is borne."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: int | None = None
-
-
-class SelectorExpression(Wire, frozen=True, kw_only=True):
-    """One expression about labels or fields of a node."""
-
-    key: str = ""
-    operator: str = ""
-    values: tuple[str, ...] = ()
-
-
-class NodeSelectorTerm(Wire, frozen=True, kw_only=True):
-    """Expressions that all hold."""
-
-    match_expressions: tuple[SelectorExpression, ...] = ()
-    match_fields: tuple[SelectorExpression, ...] = ()
-
-
-class NodeSelector(Wire, frozen=True, kw_only=True):
-    """Terms of which one holds."""
-
-    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
-
-
-class WeightedSelectorTerm(Wire, frozen=True, kw_only=True):
-    """A wish about nodes."""
-
-    weight: int = 0
-    preference: NodeSelectorTerm = NodeSelectorTerm()
-
-
-class NodeAffinity(Wire, frozen=True, kw_only=True):
-    """Which nodes."""
-
-    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
-    preferred: tuple[WeightedSelectorTerm, ...] = msgspec.field(
-        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
-class PodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """Near, or far from, which pods."""
-
-    label_selector: LabelSelector | None = None
-    topology_key: str = ""
-
-
-class WeightedPodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """A wish about pods."""
-
-    weight: int = 0
-    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
-
-
-class PodAffinity(Wire, frozen=True, kw_only=True):
-    """Near, or far from, pods."""
-
-    required: tuple[PodAffinityTerm, ...] = msgspec.field(
-        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
-    preferred: tuple[WeightedPodAffinityTerm, ...] = msgspec.field(
-        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
 class Affinity(Wire, frozen=True, kw_only=True):
     """Where a pod would go."""
 
@@ -177,12 +101,6 @@ class SpreadConstraint(Wire, frozen=True, kw_only=True):
     max_skew: int = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
-
-
-class SchedulingGate(Wire, frozen=True, kw_only=True):
-    """What a pod waits for before it is looked at."""
-
-    name: str = ""
 
 
 class DnsConfig(Wire, frozen=True, kw_only=True):
@@ -212,7 +130,7 @@ class TemplateSpec(Wire, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
     affinity: Affinity = Affinity()
     topology_spread_constraints: tuple[SpreadConstraint, ...] = ()
-    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
 
 
 class TemplateMeta(Wire, frozen=True, kw_only=True):
