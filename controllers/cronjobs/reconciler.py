@@ -7,18 +7,18 @@ Killed anywhere in this row, the next call finds the Jobs as they are and goes o
 owner and carries its time.
 """
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 
 from controllers.cronjobs.deciding import Decision, decide
 from controllers.cronjobs.observing import with_job
 from controllers.kinds import CRON_JOBS, JOBS
+from controllers.operating.keys import controller_index, keys_of_controller, own_key
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
+from controllers.operating.store import Key, Store
 from controllers.operating.writing import controlled_by
 from kube.errors import ApiError
 from model.api.batch import CronJob, CronJobStatus, Job
@@ -42,13 +42,13 @@ class CronJobs:
         """Follow CronJobs and Jobs."""
         self._operator = operator
         self._cron_jobs: Store[CronJob] = operator.store(CRON_JOBS)
-        self._jobs: Store[Job] = operator.store(JOBS, {_BY_CRON_JOB: _cron_job_of})
+        self._jobs: Store[Job] = operator.store(JOBS, {_BY_CRON_JOB: controller_index(CRON_JOBS)})
         self._expected = operator.expectations()
         operator.reconciler(
             self,
             watches=[
-                Watch(resource=CRON_JOBS, keys=_own_key),
-                Watch(resource=JOBS, keys=_key_of_owner),
+                Watch(resource=CRON_JOBS, keys=own_key),
+                Watch(resource=JOBS, keys=keys_of_controller(CRON_JOBS)),
             ],
             workers=options.workers_of(self.name),
         )
@@ -121,24 +121,3 @@ class CronJobs:
 
     def _record(self, cron_job: CronJob, type_: str, reason: str, message: str) -> None:
         self._operator.record(CRON_JOBS, cron_job, type_, reason, message)
-
-
-def _cron_job_of(job: Job) -> Iterable[str]:
-    """Return the UID of the CronJob that controls a Job."""
-    controller = job.metadata.controller
-    is_ours = controller is not None and controller.kind == CRON_JOBS.kind
-    return (controller.uid,) if controller is not None and is_ours else ()
-
-
-def _own_key(old: CronJob | None, new: CronJob | None) -> Iterable[Key]:
-    return [key_of(each) for each in (new or old,) if each is not None]
-
-
-def _key_of_owner(old: Job | None, new: Job | None) -> Iterable[Key]:
-    """A Job concerns the CronJob that controls it, and the one that did."""
-    keys: dict[Key, Any] = {}
-    for job in (old, new):
-        controller = job.metadata.controller if job is not None else None
-        if job is not None and controller is not None and controller.kind == CRON_JOBS.kind:
-            keys[job.metadata.namespace, controller.name] = None
-    return list(keys)

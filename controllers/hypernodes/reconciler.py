@@ -13,6 +13,7 @@ from controllers.hypernodes.nodes import NODES, Node
 from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from controllers.kinds import HYPER_NODES
 from controllers.operating.complaints import Complaints, renewed_conditions
+from controllers.operating.keys import own_key
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
@@ -52,7 +53,7 @@ class NodeCounts:
         operator.reconciler(
             self,
             watches=[
-                Watch(resource=HYPER_NODES, keys=_own_key),
+                Watch(resource=HYPER_NODES, keys=own_key),
                 Watch(resource=NODES, keys=self._keys_of_node),
             ],
             workers=options.workers_of(self.name),
@@ -182,10 +183,6 @@ def _selectors_of(hyper_node: HyperNode) -> Iterable[str]:
 def _is_relabelled(old: Node | None, new: Node | None) -> bool:
     """Tell whether a node came, went, or has other labels."""
     return old is None or new is None or old.metadata.labels != new.metadata.labels
-
-
-def _own_key(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:
-    return [key_of(each) for each in (new or old,) if each is not None]
 
 
 def _key_of_discovery(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:

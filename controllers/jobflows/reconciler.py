@@ -12,6 +12,7 @@ from controllers.jobflows.deciding import decide
 from controllers.jobflows.metrics import ENDED
 from controllers.jobs.patches import difference
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from controllers.operating.keys import controller_index, keys_of_controller, own_key
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
@@ -37,13 +38,13 @@ class JobFlows:
         self._operator = operator
         self._flows: Store[JobFlow] = operator.store(JOB_FLOWS, {_BY_TEMPLATE: _templates_of})
         self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
-        self._jobs: Store[Job] = operator.store(JOBS, {_BY_JOB_FLOW: _flow_of})
+        self._jobs: Store[Job] = operator.store(JOBS, {_BY_JOB_FLOW: controller_index(JOB_FLOWS)})
         self._expected = operator.expectations()
         operator.reconciler(
             self,
             watches=[
-                Watch(resource=JOB_FLOWS, keys=_own_key),
-                Watch(resource=JOBS, keys=_key_of_owner),
+                Watch(resource=JOB_FLOWS, keys=own_key),
+                Watch(resource=JOBS, keys=keys_of_controller(JOB_FLOWS)),
                 Watch(resource=JOB_TEMPLATES, keys=self._keys_of_users),
             ],
             workers=options.workers_of(self.name),
@@ -114,25 +115,6 @@ class JobFlows:
         return [key_of(flow) for flow in users if flow.metadata.namespace == namespace]
 
 
-def _flow_of(job: Job) -> Iterable[str]:
-    """Return the UID of the flow that controls a Job."""
-    controller = job.metadata.controller
-    return (controller.uid,) if controller is not None and controller.kind == JOB_FLOWS.kind else ()
-
-
 def _templates_of(job_flow: JobFlow) -> Iterable[str]:
     """Return the templates that a flow uses."""
     return sorted({flow.name for flow in job_flow.spec.flows})
-
-
-def _own_key(old: JobFlow | None, new: JobFlow | None) -> Iterable[Key]:
-    return [key_of(each) for each in (new or old,) if each is not None]
-
-
-def _key_of_owner(old: Job | None, new: Job | None) -> Iterable[Key]:
-    """A Job concerns the flow that controls it."""
-    job = new or old
-    controller = job.metadata.controller if job is not None else None
-    if job is None or controller is None or controller.kind != JOB_FLOWS.kind:
-        return ()
-    return ((job.metadata.namespace, controller.name),)

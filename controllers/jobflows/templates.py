@@ -5,10 +5,11 @@ from typing import ClassVar, Final
 
 from controllers.jobflows.deciding import full_name
 from controllers.kinds import JOB_TEMPLATES, JOBS
+from controllers.operating.keys import own_key
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
+from controllers.operating.store import Key, Store
 from model.api import names
 from model.api.batch import Job
 from model.api.flow import JobTemplate
@@ -31,7 +32,7 @@ class JobTemplates:
         operator.reconciler(
             self,
             watches=[
-                Watch(resource=JOB_TEMPLATES, keys=_own_key),
+                Watch(resource=JOB_TEMPLATES, keys=own_key),
                 Watch(resource=JOBS, keys=_keys_of_template),
             ],
             workers=options.workers_of(self.name),
@@ -59,10 +60,6 @@ def _template_of(job: Job) -> Iterable[str]:
         names.CREATED_BY_JOB_TEMPLATE, ""
     )
     return (told,) if told.startswith(f"{job.metadata.namespace}.") else ()
-
-
-def _own_key(old: JobTemplate | None, new: JobTemplate | None) -> Iterable[Key]:
-    return [key_of(each) for each in (new or old,) if each is not None]
 
 
 def _keys_of_template(old: Job | None, new: Job | None) -> Iterable[Key]:

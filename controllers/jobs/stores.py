@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from controllers.operating.keys import controller_index
 from controllers.operating.operator import Operator
 from controllers.operating.pods import PODS, Pod
 from controllers.operating.store import Store
@@ -74,13 +75,6 @@ def job_of_command(command: Command) -> str | None:
     return target.name
 
 
-def _owner_index(pod: Pod) -> tuple[str, ...]:
-    """Find pods by the UID of the Job that controls them."""
-    owner = pod.metadata.controller
-    is_of_job = owner is not None and owner.kind == JOBS.kind and owner.api_version == JOBS.api_version
-    return (owner.uid,) if owner is not None and is_of_job else ()
-
-
 def _command_index(command: Command) -> tuple[str, ...]:
     """Find Commands by the Job that they are for."""
     name = job_of_command(command)
@@ -103,7 +97,7 @@ def _claims_index(job: Job) -> tuple[str, ...]:
 
 INDEXES: Final[dict[str, dict[str, Any]]] = {
     "jobs": {JOB_QUEUE: _queue_index, JOB_CLAIM: _claims_index},
-    "pods": {POD_OWNER: _owner_index},
+    "pods": {POD_OWNER: controller_index(JOBS)},
     "queues": {QUEUE_PARENT: parent_index},
     "commands": {COMMAND_JOB: _command_index},
 }

@@ -5,16 +5,15 @@ from collections.abc import Iterable, Sequence
 from controllers.jobs import metrics
 from controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.pods import PODS, Pod
+from controllers.operating.keys import keys_of_controller
+from controllers.operating.pods import PODS
 from controllers.operating.reconciler import AnyWatch, Watch
 from controllers.operating.store import Key, key_of
 from kube.resources import PERSISTENT_VOLUME_CLAIMS
 from model import wire
 from model.api.batch import Job
 from model.api.bus import Command
-from model.api.meta import ObjectMeta
-from model.api.scheduling import PodGroup, Queue
-from model.wire.base import ObjectMeta as AnyMeta
+from model.api.scheduling import Queue
 
 __all__ = ["watches_of"]
 
@@ -23,8 +22,8 @@ def watches_of(stores: Stores) -> Sequence[AnyWatch]:
     """Return what is watched."""
     return (
         Watch(resource=JOBS, keys=_of_job),
-        Watch(resource=PODS, keys=_of_pod),
-        Watch(resource=POD_GROUPS, keys=_of_group),
+        Watch(resource=PODS, keys=keys_of_controller(JOBS)),
+        Watch(resource=POD_GROUPS, keys=keys_of_controller(JOBS)),
         Watch(resource=COMMANDS, keys=_of_command),
         Watch(resource=QUEUES, keys=lambda old, new: _of_queue(stores, old, new)),
         Watch(resource=PERSISTENT_VOLUME_CLAIMS, keys=lambda old, new: _of_claim(stores, old, new)),
@@ -41,23 +40,6 @@ def _of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
         for metric in (metrics.JOBS_COMPLETED, metrics.JOBS_FAILED):
             metric.remove_by_labels({"job_name": name})
     return (key_of(job),)
-
-
-def _of_pod(old: Pod | None, new: Pod | None) -> Iterable[Key]:
-    pod = new or old
-    return _controller(pod.metadata) if pod is not None else ()
-
-
-def _of_group(old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
-    group = new or old
-    return _controller(group.metadata) if group is not None else ()
-
-
-def _controller(metadata: AnyMeta | ObjectMeta) -> Iterable[Key]:
-    owner = metadata.controller
-    if owner is None or owner.kind != JOBS.kind or owner.api_version != JOBS.api_version:
-        return ()
-    return ((metadata.namespace, owner.name),)
 
 
 def _of_command(old: Command | None, new: Command | None) -> Iterable[Key]:

@@ -15,6 +15,7 @@ from controllers.admission.faults import told
 from controllers.admission.rules.pods import budget_faults
 from controllers.kinds import POD_GROUPS
 from controllers.operating.complaints import Complaints
+from controllers.operating.keys import own_key
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.pods import PODS, Pod
@@ -209,7 +210,7 @@ class GroupCleaner:
         operator.reconciler(
             self,
             watches=[
-                Watch(resource=POD_GROUPS, keys=_own_key),
+                Watch(resource=POD_GROUPS, keys=own_key),
                 *(Watch(resource=resource, keys=_key_of_workload) for resource in _WORKLOADS.values()),
             ],
             workers=options.workers_of(GroupMaker.name),
@@ -241,10 +242,6 @@ def wants_no_pods(workload: Workload) -> bool:
 def _group_of(pod: Pod) -> tuple[str, ...]:
     group = pod.metadata.annotations.get(names.GROUP_NAME, "")
     return (group,) if group else ()
-
-
-def _own_key(_: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
-    return (key_of(new),) if new is not None else ()
 
 
 def _key_of_workload(_: Workload | None, new: Workload | None) -> Iterable[Key]:
