@@ -8,6 +8,7 @@ the domains in which to look for victims, widest first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -172,9 +173,14 @@ class Domains:
                     self._around[each].append(number)
         return self._around[column]
 
+    @cached_property
     def room(self) -> tuple[IntArray, IntArray]:
-        """Return the room that is free now, and that will be, by domain, base units, each of shape (R, D)."""
-        columns = self._nodes.columns()
+        """The room that was free as the session began, and that was to be, by domain, base units, each of shape (R, D).
+
+        A first look, like Volcano's: what the session has placed since, siblings among it, is counted by trials.
+        """
+        table = self._nodes.table
+        columns = self._nodes.supposing(np.arange(len(table)), table.state)
         return self.topology.sums(columns.idle), self.topology.sums(columns.future_idle)
 
 

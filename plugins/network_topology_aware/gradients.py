@@ -1,7 +1,8 @@
 """Gradients: the domains that are tried for a job or sub-job, level by level.
 
-A level is a tier, lowest first. A domain is left out when its room, free now or later, is less than all that is wanted
-together. What runs already ties the rest to the highest allowed domain around it, and is not counted again.
+A level is a tier, lowest first. A domain is left out when its room as the cycle began, free then or later, is less than
+all that is wanted together. What runs already ties the rest to the highest allowed domain around it, and is not counted
+again.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ def gradient(domains: Domains, *, limit: int, held: int, root: int, wanted: IntA
     """
     allowed = domains.allowed(limit=limit, held=held, root=root)
     if held < 0:
-        rooms = [domains.allocatable] if purpose == EVICT else domains.room()
+        rooms = [domains.allocatable] if purpose == EVICT else domains.room
         able = np.logical_or.reduce([_holds(wanted, room) for room in rooms])
         allowed = [number for number in allowed if able[number]]
     levels: dict[int, list[int]] = {}

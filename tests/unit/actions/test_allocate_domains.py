@@ -174,3 +174,22 @@ def test_the_domain_is_written_to_the_group() -> None:
 
     written = [status.annotations for status in outcome.rounds[0].report.group_statuses]
     assert written == [{"volcano.sh/job-allocated-hypernode": "s0"}]
+
+
+def test_room_that_siblings_take_is_no_reason_against_a_domain() -> None:
+    """A sub-group's minimum goes in, though its siblings leave too little for all of its pods: those wait."""
+    policy = {"name": "p", "matchLabelKeys": ["part"], "subGroupSize": 1, "minSubGroups": 4, **SOFT}
+    scenario = two_racks().job("j", tasks=0, min_available=1, group={"subGroupPolicy": [policy]})
+    for number, part in enumerate("abcdd"):
+        scenario = scenario.pod(f"j-{number}", job="j", labels={"part": part})
+
+    assert set(scenario.run("allocate", plugins=PLUGINS).bindings) == {"j-0", "j-1", "j-2", "j-3"}
+
+
+def test_room_that_others_took_in_this_cycle_is_found_out_by_trying() -> None:
+    """Domains are left out by their room as the cycle began; an elastic job has of one what is still there."""
+    scenario = two_racks().job("first", tasks=1, cpu=1).job("second", tasks=4, min_available=1, group=HARD_2)
+
+    assert len(scenario.run("allocate", plugins=PLUGINS).bindings) == 4
+    begun = two_racks().pod("alone", node="s0-n1").job("second", tasks=4, min_available=1, group=HARD_2)
+    assert begun.run("allocate", plugins=PLUGINS).bindings == {}
