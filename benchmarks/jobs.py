@@ -1,8 +1,8 @@
 """Jobs from creation to completion: `python -m benchmarks.jobs [--jobs N] [--pods N]`.
 
 The emulator with hollow nodes, the daemon and the Job controller are processes of their own (the controller is this
-one); Jobs are created as fast as the server takes them. Reported are the time until all have completed, looks at Jobs a
-second, what the controller spent of a core and its memory. All four share the machine's cores.
+one); Jobs are created as fast as the server takes them. Printed is a Markdown row: the time until all have completed,
+reconciliations a second, what the controller spent of a core and its memory. All four share the machine's cores.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import structlog
 import uvloop
 
 from benchmarks.processes import resident_megabytes
-from benchmarks.results import describe_machine
+from benchmarks.results import describe_machine, speed_now
 from controllers.jobs.reconciler import build
 from controllers.kinds import JOBS
 from controllers.operating.operator import Operator
@@ -46,7 +46,7 @@ def main() -> None:
     given = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     with tempfile.TemporaryDirectory() as folder:
-        print(describe_machine())
+        print(f"{describe_machine()}, plain loop {speed_now():.0f} M additions/s", end="\n\n")
         print(uvloop.run(measure(Path(folder), given.jobs, given.pods, given.seconds)))
 
 
@@ -55,8 +55,10 @@ async def measure(folder: Path, jobs: int, pods: int, seconds: float) -> str:
     kubeconfig = folder / "kubeconfig"
     emulator = ("emulator", f"--kubeconfig={kubeconfig}", "--hollow-nodes=200", "--history=200000")
     daemon = ("scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--schedule-period=100ms")
-    with running(folder, *emulator):
-        while not kubeconfig.exists():  # noqa: ASYNC110  # a process that tells nobody
+    with running(folder, *emulator) as process:
+        while not kubeconfig.exists():
+            if process.poll() is not None:
+                raise RuntimeError((folder / "emulator.log").read_text()[-2000:])
             await asyncio.sleep(0.1)
         cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
         with running(folder, *daemon):
@@ -81,15 +83,16 @@ async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> st
                 await asyncio.sleep(0.2)
         took, used = time.perf_counter() - begun, time.process_time() - spent
         queue = operator.queues["job"]
-        looks = reconciles()
+        looks = reconciliations()
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
     return (
-        f"{jobs} Jobs of {pods} pods: created in {created:.1f} s, all completed after {took:.1f} s "
-        f"({jobs / took:.1f} Jobs/s, {jobs * pods / took:.0f} pods/s); {looks} looks, {looks / took:.0f}/s, "
-        f"{used / looks * 1000:.2f} ms of processor each; controller {used:.1f} s of a core; memory {before:.0f} MB "
-        f"before, {resident_megabytes(os.getpid()):.0f} MB after; {queue.depth} keys left"
+        f"| {jobs:,} Jobs of {pods} pods, created to completed, emulator, 200 hollow nodes "
+        f"| created in {created:.1f} s, all completed after {took:.1f} s: {jobs / took:.1f} Jobs/s, "
+        f"{jobs * pods / took:.0f} pods/s; {looks:,} reconciliations, {looks / took:.0f}/s; controller "
+        f"{used:.1f} s of processor time, {used / jobs * 1000:.1f} ms a Job; memory {before:.0f} MB before, "
+        f"{resident_megabytes(os.getpid()):.0f} MB after; {queue.depth} keys left |"
     )
 
 
@@ -126,19 +129,19 @@ def job(number: int, pods: int, seconds: float) -> dict[str, Any]:
 
 
 @contextmanager
-def running(folder: Path, command: str, *flags: str) -> Iterator[None]:
+def running(folder: Path, command: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run one of our commands beside this process."""
     with (folder / f"{command}.log").open("wb") as log:
         process = subprocess.Popen([sys.executable, "-m", "scheduler", command, *flags], stdout=log, stderr=log)
         try:
-            yield
+            yield process
         finally:
             process.terminate()
             process.wait()
 
 
-def reconciles() -> int:
-    """Count the looks at Jobs so far."""
+def reconciliations() -> int:
+    """Count those of Jobs so far."""
     from controllers.operating.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
 
     return int(sum(RECONCILES.labels("job", result)._value.get() for result in ("done", "failed")))  # noqa: SLF001
