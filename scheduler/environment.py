@@ -1,10 +1,10 @@
-"""Environment variables that Volcano's scheduler reads."""
+"""Environment variables that Volcano's processes read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Environment", "read_environment"]
+__all__ = ["SOCKET_FOLDER", "Environment", "read_environment", "socket_folder"]
 
 SOCKET_FOLDER: Final = "/tmp/klog-socks"  # noqa: S108 - Volcano's default, kept
 
@@ -21,8 +21,13 @@ class Environment:
     """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
 
 
+def socket_folder(variables: Mapping[str, str]) -> str:
+    """Return where the socket that changes the verbosity stands."""
+    return variables.get("DEBUG_SOCKET_DIR", "") or SOCKET_FOLDER
+
+
 def read_environment(variables: Mapping[str, str]) -> tuple[Environment, list[str], list[str]]:
-    """Read the variables.
+    """Read the variables of the scheduler.
 
     Returns:
         What they say, warnings, and faults.
@@ -35,7 +40,7 @@ def read_environment(variables: Mapping[str, str]) -> tuple[Environment, list[st
         )
         if name in variables
     ]
-    folder = variables.get("DEBUG_SOCKET_DIR", "") or SOCKET_FOLDER
+    folder = socket_folder(variables)
     if variables.get("MULTI_SCHEDULER_ENABLE") != "true":
         return Environment(debug_socket_folder=folder), warnings, []
     member, faults = variables.get("SCHEDULER_POD_NAME", ""), []

@@ -6,6 +6,7 @@ __all__ = [
     "EXPECTATIONS_EXPIRED",
     "LEADER",
     "RECONCILES",
+    "WATCH_LAG",
     "WORK_ADDS",
     "WORK_DELAYED",
     "WORK_DEPTH",
@@ -33,6 +34,9 @@ WORK_LONGEST = Gauge(
 LEADER = Gauge("pyroclast_controllers_leader", "1 while this process reconciles, 0 while it stands by.")
 RECONCILES = Counter(
     "pyroclast_reconciles_total", "Reconciliations by controller that were `done` or have `failed`.", ["name", "result"]
+)
+WATCH_LAG = Gauge(
+    "pyroclast_watch_lag_seconds", "Seconds since a watch last brought something, bookmarks included.", ["resource"]
 )
 EXPECTATIONS_EXPIRED = Counter(
     "pyroclast_expectations_expired_total", "Own writes that a store did not show in time, by resource.", ["resource"]

@@ -226,9 +226,14 @@ class Operator:
             if followed.reflector is None or not followed.reflector.synced.is_set()
         )
 
+    @property
+    def reflectors(self) -> Sequence[Reflector[Any]]:
+        """What follows each kind, as far as following has begun."""
+        return [followed.reflector for followed in self._followed.values() if followed.reflector is not None]
+
     def troubles(self) -> Iterable[ApiError | CacheError | None]:
         """Return what keeps each reflector from following, None for those that do."""
-        return [followed.reflector.trouble for followed in self._followed.values() if followed.reflector]
+        return [reflector.trouble for reflector in self.reflectors]
 
     def stuck(self) -> str | None:
         """Name reconcilers that do not come to an end, or None."""

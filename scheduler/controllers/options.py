@@ -4,6 +4,7 @@ What has no meaning here is accepted, warned of, and listed with its reason in `
 docs/controllers/flags.md is kept equal to all of it.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
@@ -13,6 +14,7 @@ from controllers.operating.options import ControllerOptions
 from model.errors import ConfigError
 from scheduler import flags
 from scheduler.controllers.table import chosen
+from scheduler.environment import SOCKET_FOLDER, socket_folder
 from scheduler.features import read_gates
 from scheduler.flags import FlagKind, flag
 from scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
@@ -84,6 +86,9 @@ class Options(ProcessOptions):
     enable_queue_allocated_pods_check: bool = flag(
         FlagKind.BOOLEAN, default=False, help="A queue with allocated pods may not be deleted."
     )
+
+    debug_socket_folder: str = SOCKET_FOLDER
+    """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
 
     @property
     def chosen(self) -> list[str]:
@@ -165,15 +170,15 @@ WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
 """Flags of Volcano that are accepted, by name, and why they change nothing."""
 
 
-def parse_options(arguments: Sequence[str]) -> ParsedOptions[Options]:
-    """Read flags.
+def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> ParsedOptions[Options]:
+    """Read flags, and the environment for the folder of the socket.
 
     Raises:
         ConfigError: With every fault found.
     """
     reading = flags.read(arguments, flags.flags_of(Options), {name: kind for name, (kind, _) in WITHOUT_EFFECT.items()})
     features, gate_warnings, gate_faults = read_gates(reading.values.get("feature_gates", ()))
-    options = Options(**reading.values, features=features)
+    options = Options(**reading.values, features=features, debug_socket_folder=socket_folder(environment))
     _, table_warnings, table_faults = chosen(options.controllers)
     faults = [*reading.faults, *gate_faults, *table_faults, *_faults_of(options)]
     if faults:

@@ -9,6 +9,7 @@ lease was lost, which is fatal on purpose, since a fresh process has no doubts a
 import asyncio
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Final
@@ -17,6 +18,7 @@ import structlog
 from prometheus_client import REGISTRY, disable_created_metrics, generate_latest
 
 from controllers.admission.serving import Admission
+from controllers.operating.metrics import WATCH_LAG
 from controllers.operating.operator import Operator
 from kube.client import Client
 from kube.collector import settle
@@ -28,9 +30,11 @@ from scheduler.controllers.options import Options
 from scheduler.controllers.table import CONTROLLERS
 from scheduler.health import Endpoints, Inside
 from scheduler.leadership import LeadershipLostError, lead, lease_options
+from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.version import own_version
+from scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]
 
@@ -38,6 +42,8 @@ LEASE_LOST: Final = 1
 COMPONENT: Final = "vc-controller-manager"
 """Who reports events: the name that Volcano's users know."""
 
+_FIGURES_SECONDS: Final = 5.0
+"""Between two looks at how far watches have come."""
 _LAST_SECONDS: Final = 15.0
 """Time that reconciliations have to come to their end; a kubelet kills after thirty seconds."""
 
@@ -50,7 +56,6 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
     Raises:
         ConfigError: Something that an operator must mend keeps them from starting.
     """
-    del level  # --v decides; there is no socket to move it
     _log.info("starting", version=own_version(), controllers=options.chosen, admission=options.enable_admission)
     for warning in warnings:
         _log.warning("option_warning", warning=warning)
@@ -58,6 +63,9 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
     async with AsyncExitStack() as stack:
         cluster = await connect(ClusterOptions(kubeconfig=options.kubeconfig, master=options.master))
         client = await stack.enter_async_context(Client(cluster, component="controllers"))
+        socket = LevelSocket(options.debug_socket_folder, level, verbosity=options.v)
+        stack.push_async_callback(socket.stop)
+        await socket.start()
         return await _Process(options, client).run(stack)
 
 
@@ -100,7 +108,7 @@ class _Process:
     async def _serve(self) -> int:
         """Follow, and answer admission, as long as we lead or stand by."""
         async with asyncio.TaskGroup() as beside:
-            tasks = [beside.create_task(self._operator.follow())]
+            tasks = [beside.create_task(self._operator.follow()), beside.create_task(self._watch_figures())]
             if self._admission is not None:
                 tasks.append(beside.create_task(self._admission.run()))
             try:
@@ -159,6 +167,16 @@ class _Process:
             for task in (working, stopping):
                 task.cancel()
             await asyncio.gather(working, stopping, return_exceptions=True)
+
+    async def _watch_figures(self) -> None:
+        """Keep the gauges of watches, on standbys too."""
+        lag = WatchLag()
+        while True:
+            now = time.monotonic()
+            for reflector in self._operator.reflectors:
+                kind, is_synced = reflector.resource.plural, reflector.synced.is_set()
+                WATCH_LAG.labels(kind).set(lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced))
+            await asyncio.sleep(_FIGURES_SECONDS)
 
     def _inside(self) -> Inside:
         checks = {"synced": self._why_unsynced}

@@ -6,7 +6,9 @@ import signal
 import socket
 from pathlib import Path
 
+import aiohttp
 import pytest
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from emulator.run import Emulator
@@ -57,3 +59,30 @@ async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
                 options = parse_options([f"--kubeconfig={kubeconfig}", "--leader-elect=false", *arguments]).options
                 with capture_logs(), pytest.raises(ConfigError):
                     await asyncio.wait_for(serve(options, Level(20)), 20)
+
+
+async def test_its_verbosity_can_be_moved_and_its_watches_are_measured(tmp_path: Path) -> None:
+    """By the socket that Volcano's tools know; a standby's watches count as well."""
+    async with Emulator(port=0) as emulator:
+        kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
+        arguments = [f"--kubeconfig={kubeconfig}", "--leader-elect=false"]
+        options = parse_options(arguments, {"DEBUG_SOCKET_DIR": str(tmp_path)}).options
+        with capture_logs() as lines:
+            serving = asyncio.create_task(serve(options, Level(20)))
+            async with asyncio.timeout(20):
+                while not any(line["event"] == "reconciling" for line in lines):  # noqa: ASYNC110  a log has none
+                    await asyncio.sleep(0.01)
+                async with (
+                    aiohttp.UnixConnector(path=str(tmp_path / "klog-klog.sock")) as connector,
+                    aiohttp.ClientSession(connector=connector) as session,
+                    session.get("http://socket/getlevel") as answer,
+                ):
+                    level = await answer.text()
+                lag = REGISTRY.get_sample_value("pyroclast_watch_lag_seconds", {"resource": "pods"})
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert await serving == 0
+
+    assert "0" in level
+    assert lag is not None
+    assert 0 <= lag < 20
+    assert not (tmp_path / "klog-klog.sock").exists()
