@@ -57,6 +57,8 @@ class Sample:
     """Resident memory of scheduler and controllers."""
     series: int
     """Lines of the scheduler's metrics."""
+    events: int
+    """Of the scheduler's, recorded and not sent yet: they hold memory while the machine is too busy to send them."""
 
 
 def main() -> None:
@@ -138,7 +140,7 @@ class Lives:
                 told = " / ".join(f"{each:.1f}" for each in samples[-1].megabytes)
                 print(
                     f"{samples[-1].pods} lives, {time.perf_counter() - begun:.0f} s: {told} MB, "
-                    f"{samples[-1].series} series",
+                    f"{samples[-1].series} series, {samples[-1].events} events waiting",
                     flush=True,
                 )
         following.cancel()
@@ -151,10 +153,12 @@ class Lives:
 
 
 def look(pods: int, pids: Sequence[int], metrics: str) -> Sample:
-    """Read memory and series."""
+    """Read memory, series and events that wait."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(metrics, timeout=30.0) as answer:
-        series = sum(not line.startswith(b"#") for line in answer.read().splitlines())
-    return Sample(pods=pods, megabytes=tuple(resident_megabytes(pid) for pid in pids), series=series)
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    waiting = next(float(line.split()[1]) for line in lines if line.startswith("pyroclast_events_waiting "))
+    memory = tuple(resident_megabytes(pid) for pid in pids)
+    return Sample(pods=pods, megabytes=memory, series=len(lines), events=int(waiting))
 
 
 def priority_class() -> dict[str, Any]:

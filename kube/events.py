@@ -18,7 +18,7 @@ from kube.backoff import Backoff
 from kube.client import Client, Lane, MediaType
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
-from kube.metrics import EVENTS_DROPPED
+from kube.metrics import EVENTS_DROPPED, EVENTS_WAITING
 from kube.resources import Resource
 from kube.retrying import retry
 from kube.traffic import Traffic
@@ -181,6 +181,7 @@ class EventRecorder:
         if len(self._waiting) > self._capacity:
             self._waiting.popitem(last=False)
             EVENTS_DROPPED.labels("full").inc()
+        EVENTS_WAITING.set(self.backlog)
         self._wake.set()
 
     async def run(self) -> None:
@@ -236,6 +237,7 @@ class EventRecorder:
                 await self._deliver(key, waiting)
             finally:
                 self._under_way.discard(key)
+                EVENTS_WAITING.set(self.backlog)
                 if key in self._waiting:
                     self._wake.set()
                 async with self._changed:

@@ -5,6 +5,7 @@ from prometheus_client import Counter, Gauge, Histogram
 __all__ = [
     "BROKEN_OBJECTS",
     "EVENTS_DROPPED",
+    "EVENTS_WAITING",
     "HANDLER_ERRORS",
     "REFLECTOR_RESTARTS",
     "REQUESTS",
@@ -42,6 +43,10 @@ EVENTS_DROPPED = Counter(
     "pyroclast_events_dropped_total",
     "Events that were never sent, by cause.",
     ["cause"],
+)
+EVENTS_WAITING = Gauge(
+    "pyroclast_events_waiting",
+    "Events that are recorded and not sent yet.",
 )
 STATUS_WRITES = Counter(
     "pyroclast_status_writes_total",

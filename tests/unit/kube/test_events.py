@@ -152,9 +152,11 @@ async def test_binds_pass_first(world: World) -> None:
         recorder.record(pod(), "Normal", "Scheduled", "so")
         await asyncio.sleep(0.05)
         assert await events(world) == []
+        assert REGISTRY.get_sample_value("pyroclast_events_waiting") == 1
     await asyncio.wait_for(recorder.drain(), 5)
 
     assert len(await events(world)) == 1
+    assert REGISTRY.get_sample_value("pyroclast_events_waiting") == 0
 
 
 async def test_old_events_let_no_bind_pass(world: World) -> None:
