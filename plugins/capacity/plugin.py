@@ -110,9 +110,13 @@ class Holding:
 
     def rank(self, queue: Queue) -> tuple[Any, ...]:
         """Rank a queue: higher priority, leaves first, then smaller share where its ancestors part from another's."""
-        *above, own = (self.books[name] for name in reversed(self.tree.paths[queue.name]))
-        shares = [(*_share_key(book), self._session.queues[book.name].created, book.name) for book in above]
-        return -queue.priority, not self.tree.is_leaf(queue.name), (*shares, _share_key(own))
+        path = [self.books[name] for name in reversed(self.tree.paths[queue.name])]
+        created = self._session.queues
+        # of equals the older goes first, whether it is a leaf or a branch; side by side another plugin may decide
+        shares = [
+            _share_key(each) + ((created[each.name].created, each.name) if len(path) > 1 else ()) for each in path
+        ]
+        return -queue.priority, not self.tree.is_leaf(queue.name), tuple(shares)
 
     def compare_victims(self, left: Queue, right: Queue, preemptor: Queue) -> int:
         """Evict first from the closer relative of the queue that needs room."""

@@ -329,3 +329,19 @@ def test_a_capability_of_no_cpu_is_told() -> None:
     assert told(there) == {
         "q": ("CapabilityZero", "a capability of 0 sets no limit on cpu; to close the queue set its state")
     }
+
+
+@pytest.mark.parametrize(("branch", "leaf"), [("a", "b"), ("b", "a")])
+def test_of_a_branch_and_a_leaf_with_equal_shares_the_first_goes_first(branch: str, leaf: str) -> None:
+    """Older, or of equal age by name: neither uses anything, and how deep a queue lies decides nothing."""
+    there = world(
+        queue(branch, deserved={"cpu": "2"}),
+        queue("twig", parent=branch, deserved={"cpu": "2"}),
+        queue(leaf, deserved={"cpu": "2"}),
+        *jobs("one", "twig", "1"),
+        *jobs("other", leaf, "1"),
+        tree=True,
+    )
+    below, beside = (holding(there).rank(there.queue(name)) for name in ("twig", leaf))
+
+    assert (below < beside) is (branch < leaf)
