@@ -99,6 +99,8 @@ class GangPlanner:
         Returns:
             None where it has places; else why not, and nothing has changed.
         """
+        if len(domains) > 1 and self._place_unharmed(job, tasks, domains, goes_on):
+            return None
         found: list[str] = []
         for takes_gangs in self._rule.modes:
             found.clear()
@@ -114,6 +116,18 @@ class GangPlanner:
         if not domains:
             return no_domain(self._rule.action)
         return no_plan(self._session, self._rule.action, tasks[0], found, {})
+
+    def _place_unharmed(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> bool:
+        """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
+        for domain in domains:
+            with self._session.statement() as statement:
+                attempt = Attempt(job, statement, takes_gangs=False, domain=domain.mask)
+                if self._place_all(attempt, domain, tasks, goes_on):
+                    self._planner.finish(attempt)
+                    return True
+        return False
 
     def _make_room_unless_in_vain(
         self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]

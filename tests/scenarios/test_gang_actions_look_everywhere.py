@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from pyroclast.testing import Outcome, Scenario
 
 TIERS = (("gang", "priority"), ("predicates", "network-topology-aware"))
@@ -26,15 +28,16 @@ def evict(scenario: Scenario) -> Outcome:
 BASE = Scenario().priority_class("high", 9)
 
 
-def test_a_domain_without_victims_counts() -> None:
-    """Rack a is empty: the gang goes there, though all that can be evicted runs in rack b."""
+@pytest.mark.parametrize(("full", "empty"), [("a1", "b1"), ("b1", "a1")])
+def test_a_domain_without_victims_counts(full: str, empty: str) -> None:
+    """One rack is empty: the gang goes there, also where all that can be evicted runs in the rack that comes first."""
     scenario = BASE.node("a1", cpu=2).node("b1", cpu=2).add(rack("a", "a1"), rack("b", "b1"))
-    scenario = scenario.running("low", on=["b1", "b1"], min_available=0)
+    scenario = scenario.running("low", on=[full, full], min_available=0)
     topology = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
     outcome = evict(scenario.job("gang", tasks=2, priority_class="high", phase="Inqueue", group=topology))
 
     assert outcome.evictions == []
-    assert outcome.pipelined == {"gang-0": "a1", "gang-1": "a1"}
+    assert outcome.pipelined == {"gang-0": empty, "gang-1": empty}
 
 
 def test_room_that_others_wait_for_is_not_given_out_twice() -> None:
