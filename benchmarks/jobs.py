@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,12 @@ from controllers.operating.options import ControllerOptions
 from emulator.hollow.kubelets import DURATION
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
+from kube.resources import NODES
 
 NAMESPACE = "default"
 WAIT_SECONDS = 1800.0
 WORKERS = 16
+HOLLOW_NODES = 200
 
 
 def main() -> None:
@@ -53,17 +55,30 @@ def main() -> None:
 async def measure(folder: Path, jobs: int, pods: int, seconds: float) -> str:
     """Run all Jobs to completion; say what it took."""
     kubeconfig = folder / "kubeconfig"
-    emulator = ("emulator", f"--kubeconfig={kubeconfig}", "--hollow-nodes=200", "--history=200000")
+    emulator = ("emulator", f"--kubeconfig={kubeconfig}", f"--hollow-nodes={HOLLOW_NODES}", "--history=200000")
     daemon = ("scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--schedule-period=100ms")
-    with running(folder, *emulator) as process:
-        while not kubeconfig.exists():
-            if process.poll() is not None:
-                raise RuntimeError((folder / "emulator.log").read_text()[-2000:])
-            await asyncio.sleep(0.1)
+    with running(folder, *emulator) as server:
+        await there(server, folder / "emulator.log", kubeconfig.exists)
         cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
-        with running(folder, *daemon):
-            async with Client(cluster, component="benchmark", timeout=60.0) as client:
+        async with Client(cluster, component="benchmark", timeout=60.0) as client:
+            while len((await client.request_json("GET", NODES.collection()))["items"]) < HOLLOW_NODES:
+                await asyncio.sleep(0.1)
+            with running(folder, *daemon) as scheduler:
+                log = folder / "scheduler.log"
+                await there(scheduler, log, lambda: b'"event": "synced"' in log.read_bytes())
                 return await controlled(client, jobs, pods, seconds)
+
+
+async def there(process: "subprocess.Popen[bytes]", log: Path, is_there: Callable[[], bool]) -> None:
+    """Wait for what a process does at its start.
+
+    Raises:
+        RuntimeError: It ended.
+    """
+    while not is_there():
+        if process.poll() is not None:
+            raise RuntimeError(log.read_text()[-2000:])
+        await asyncio.sleep(0.1)
 
 
 async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> str:
@@ -88,7 +103,7 @@ async def controlled(client: Client, jobs: int, pods: int, seconds: float) -> st
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
     return (
-        f"| {jobs:,} Jobs of {pods} pods, created to completed, emulator, 200 hollow nodes "
+        f"| {jobs:,} Jobs of {pods} pods, created to completed, emulator, {HOLLOW_NODES} hollow nodes "
         f"| created in {created:.1f} s, all completed after {took:.1f} s: {jobs / took:.1f} Jobs/s, "
         f"{jobs * pods / took:.0f} pods/s; {looks:,} reconciliations, {looks / took:.0f}/s; controller "
         f"{used:.1f} s of processor time, {used / jobs * 1000:.1f} ms a Job; memory {before:.0f} MB before, "
