@@ -61,7 +61,7 @@ async def measure(folder: Path, jobs: int, pods: int, seconds: float) -> str:
         await there(server, folder / "emulator.log", kubeconfig.exists)
         cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
         async with Client(cluster, component="benchmark", timeout=60.0) as client:
-            while len((await client.request_json("GET", NODES.collection()))["items"]) < HOLLOW_NODES:
+            while len((await client.request_json("GET", NODES.collection()))["items"]) < HOLLOW_NODES:  # noqa: ASYNC110  # nor the server
                 await asyncio.sleep(0.1)
             with running(folder, *daemon) as scheduler:
                 log = folder / "scheduler.log"
@@ -77,7 +77,7 @@ async def there(process: "subprocess.Popen[bytes]", log: Path, is_there: Callabl
     """
     while not is_there():
         if process.poll() is not None:
-            raise RuntimeError(log.read_text()[-2000:])
+            raise RuntimeError(await asyncio.to_thread(log.read_text))
         await asyncio.sleep(0.1)
 
 
