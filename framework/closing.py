@@ -226,6 +226,7 @@ def _standing(job: SessionJob, revision: int) -> Standing:
         job.verdict,
         dict(job.eviction_refusals),
         dict(job.task_refusals),
+        job.remedy,
         job.misfit,
         job.misfits_queue,
         job.all_refusals,

@@ -10,7 +10,7 @@ from framework import points
 from framework.configuration import Profile
 from framework.domains import DomainNodes, Domains
 from framework.jobs import SessionJob, SubJob
-from framework.memory import Settled, Standing
+from framework.memory import Remedy, Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Move, Point, Registered
 from framework.promises import Promises
@@ -110,8 +110,26 @@ class JobQuestions(NodeQuestions):
                 too_great |= columns
         self._out_of_reach = mask & too_great
         mask |= self._still_kept_by_queue(waiting & by_queue, templates)
+        self._ask_again_about_remedies(mask)
         self.passed_over = table.select(mask)
         return mask
+
+    def _ask_again_about_remedies(self, mask: BoolArray) -> None:
+        """Take out of a mask, shape (J,), the jobs that were told of a remedy which may be none any more."""
+        known: dict[int, bool] = {}
+        for job_id, remedy in self._settled.remedies.items():
+            job = self.snapshot.jobs.get(job_id)
+            if job is not None and mask[job.column]:
+                if id(remedy) not in known:  # jobs that are alike share theirs
+                    known[id(remedy)] = self._stands(remedy)
+                mask[job.column] = known[id(remedy)]
+
+    def _stands(self, remedy: Remedy) -> bool:
+        jobs = [self.snapshot.jobs.get(each) for each in remedy.jobs]
+        allocated = self.snapshot.job_table.allocated
+        if any(job is None or not allocated[:, job.column].any() for job in jobs):
+            return False
+        return self.nodes.room_on(remedy.nodes) == remedy.room
 
     def _still_kept_by_queue(self, mask: BoolArray, templates: IntArray) -> BoolArray:
         """Tell which of some jobs their queue would refuse once more in the same words; what it has, only grows."""

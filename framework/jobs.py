@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from framework.memory import Standing
+from framework.memory import Remedy, Standing
 from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
@@ -46,6 +46,7 @@ class SessionJob:
         "phase",
         "queue",
         "refusals",
+        "remedy",
         "standing",
         "task_refusals",
         "touched",
@@ -91,6 +92,8 @@ class SessionJob:
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
         self.verdict: Refusal | None = None
         """Why it lacks its minimum, summed up as the session closes."""
+        self.remedy: Remedy | None = None
+        """Whose end would let it run, as the session found at its end."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
@@ -363,6 +366,7 @@ class SessionJob:
         if self.standing is not None:
             self.refusals = self.refusals or list(self.standing.refusals)
             self.task_refusals = {**self.standing.task_refusals, **self.task_refusals}
+            self.remedy = self.standing.remedy
             if not self.waiting_count:
                 self.misfit, self.misfits_queue = self.standing.misfit, self.standing.misfits_queue
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from framework.promises import Promise
 from model.arrays import BoolArray, IntArray
-from model.ids import JobId, TaskId
+from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job, JobTable
 from model.refusals import Refusal
 
-__all__ = ["Memory", "Settled", "Standing"]
+__all__ = ["Memory", "Remedy", "Settled", "Standing"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -46,6 +46,16 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
         return in_time and (self.quiet_snapshot, self.quiet_configuration) == (snapshot, configuration)
 
 
+class Remedy(msgspec.Struct, frozen=True, gc=False):
+    """Whose end would let a job run, and what that was found on."""
+
+    jobs: tuple[JobId, ...]
+    nodes: tuple[NodeName, ...]
+    """Where these run."""
+    room: bytes
+    """Room free now or later on these nodes: as long as it is the same, so is the answer."""
+
+
 class Standing(msgspec.Struct, frozen=True, gc=False):
     """What a job was told, as long as nothing of it changes."""
 
@@ -57,6 +67,8 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     eviction_refusals: Mapping[str, Refusal]
     """By action why nobody is evicted for it."""
     task_refusals: Mapping[TaskId, Refusal]
+    remedy: Remedy | None
+    """Whose end would let it run, where that is known."""
     misfit: int | None
     """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
     misfits_queue: bool
@@ -78,7 +90,7 @@ class Settled:
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_by_queue", "_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs")
+    __slots__ = ("_by_queue", "_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs", "remedies")
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
@@ -86,6 +98,8 @@ class Settled:
         self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
         self._standing: dict[JobId, Standing] = {}
+        self.remedies: dict[JobId, Remedy] = {}
+        """What jobs were told would let them run."""
         self._told: dict[str, str] = {}
         self._told_jobs: dict[JobId, dict[str, str]] = {}
 
@@ -109,6 +123,10 @@ class Settled:
         """Keep what a job was told."""
         self._fit(job.column + 1)
         self._standing[job.id] = standing
+        if standing.remedy is not None:
+            self.remedies[job.id] = standing.remedy
+        else:
+            self.remedies.pop(job.id, None)
         misfit = standing.misfit
         self._refused[job.column] = standing.revision if misfit is not None else _NEVER
         self._misfits[job.column] = _NEVER if misfit is None else misfit
@@ -141,6 +159,7 @@ class Settled:
         """Forget what jobs were told that are no more."""
         if len(self._standing) > len(jobs):
             self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
+            self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
         self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
 
     def _fit(self, columns: int) -> None:

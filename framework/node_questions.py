@@ -166,6 +166,15 @@ class NodeQuestions(Registering):
         fits = self.nodes.needs(task.template).thresholds <= room
         return bool(np.logical_and.reduce(fits, axis=0).any())
 
+    def refused_everywhere(self, task: Task) -> Refusal | None:
+        """Say why no node has room for a task's template now or later in this session; None where one may."""
+        if self.has_room(task):
+            candidates = self.candidates(task)
+            candidates.refresh(task)
+            if (candidates.allowed & candidates.fits_future).any():
+                return None
+        return self.explain(task)
+
     def fits_empty_nodes(self, task: Task) -> bool:
         """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
         known = self._fits_empty.get(task.template.number)

@@ -222,6 +222,13 @@ class SessionNodes:
             return self._bundle(self._all, state, self.table.allocatable, self.table.reported, is_all=True)
         return self.supposing(index, self.state[:, index])
 
+    def room_on(self, names: Sequence[NodeName]) -> bytes:
+        """Return a key of the room that is free now or later on some nodes; empty where one of them is gone."""
+        columns = [self.table.column.get(name) for name in names]
+        if None in columns:
+            return b""
+        return self.columns(np.array(columns, dtype=np.int64)).future_idle.tobytes()
+
     def amounts_key(self, column: int) -> bytes:
         """Return a key of all amounts of a node: nodes with equal keys are equal to whoever looks at amounts alone."""
         capacity = self._capacities.get(column)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from model.ids import JobId
+
 __all__ = ["NO_PLAN", "Reason", "Refusal"]
 
 NO_PLAN: Final = "NoEvictionHelps"
@@ -42,3 +44,5 @@ class Refusal:
     amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
     """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
     task asks for and the most that a node that lacks it has left. The same words with other amounts are no news."""
+    fits_when: tuple[JobId, ...] = ()
+    """Jobs on nodes whose end, together, would give it its places; empty where none are known."""

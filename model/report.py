@@ -120,7 +120,8 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     refusals: Mapping[JobId, tuple[Refusal, ...]]
     """Why a job waits, first binding rule first, also of jobs passed over because nothing changed for them."""
     task_refusals: Mapping[TaskId, tuple[Refusal, ...]]
-    """Why a task waits, likewise, also of pods that no job holds; one refusal each."""
+    """Why a task waits, likewise, also of pods that no job holds; behind its queue's refusal that of nodes, where none
+    would take it either."""
     vetoes: Mapping[TaskId, tuple[tuple[TaskId, Refusal], ...]]
     """By candidate for eviction who spared it: (beneficiary, refusal), the first of each job for each plugin.
 

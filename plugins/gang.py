@@ -201,11 +201,18 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
     message = f"{lacking}/{members} tasks in gang unschedulable: {job_message(job)}"
     if is_broken(job):
-        message += f"; the gang is broken and holds {held_in_words(session, job)} that does no work"
+        message = f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that does no work"
+    fits_when = () if job.remedy is None else job.remedy.jobs
+    if fits_when:
+        message = (
+            f"{message.rstrip('.')}; fits when {' and '.join(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
+        )
     session.set_condition(job, condition(session, "Unschedulable", reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
-    job.verdict = Refusal(plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable)
+    job.verdict = Refusal(
+        plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable, fits_when=fits_when
+    )
     session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
     session.sample("unschedule_task_count", lacking, job_id=job.job.name)
 

@@ -66,4 +66,5 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
         "resolvable": refusal.resolvable,
         "action": refusal.action,
         "amounts": amounts_in_words(refusal),
+        "fitsWhen": list(refusal.fits_when),
     }

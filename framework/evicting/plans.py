@@ -227,8 +227,9 @@ class Planner:
         """Say why no evictions make room for a task on any node, after all were looked at."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
-        helped: BoolArray = np.any(session.shard_groups(session.candidates(task).permitted_by_facts), axis=0)
-        counts = count_by_reason(nodes, helped, self.freed(attempt).any(axis=0), attempt.tried)
+        helped = np.logical_or.reduce(session.shard_groups(session.candidates(task).permitted_by_facts))
+        lose = np.logical_or.reduce(self.freed(attempt) > 0, axis=0)
+        counts = count_by_reason(nodes, helped, lose, attempt.tried)
         return no_plan(session, self._rule.action, task, counts, counts)
 
     def note_vetoes(self, attempt: Attempt, task: Task) -> None:

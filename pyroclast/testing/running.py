@@ -25,6 +25,7 @@ def run(
     recreate_evicted: bool,
     shard_mode: str,
     shard: str,
+    arrivals: Mapping[int, Sequence[Mapping[str, Any]]],
 ) -> Outcome:
     """Run cycles; the arguments are those of `Scenario.run`."""
     parsed, registry = configured(actions, plugins, arguments)
@@ -39,5 +40,6 @@ def run(
         recreate_evicted=recreate_evicted,
         stopwatch=Stopwatch(),
         warn=warnings.append,
+        arrivals=arrivals,
     )
     return Outcome(rounds=tuple(rounds), warnings=tuple(warnings))

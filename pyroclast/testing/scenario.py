@@ -254,6 +254,7 @@ class Scenario:
         now: float | None = None,
         arguments: Mapping[str, Mapping[str, Any]] | None = None,
         recreate_evicted: bool = False,
+        later: Mapping[int, "Scenario"] | None = None,
     ) -> Outcome:
         """Decide.
 
@@ -267,6 +268,7 @@ class Scenario:
             now: The moment of the first cycle, seconds since 1970; where None, long after all objects were made.
             arguments: Arguments by plugin and by action.
             recreate_evicted: Whether evicted pods are made anew, pending.
+            later: By number of a cycle, this scenario with what is made before that cycle.
 
         Raises:
             ConfigError: A plugin or an action is unknown, or an argument cannot be used.
@@ -282,6 +284,7 @@ class Scenario:
             recreate_evicted=recreate_evicted,
             shard_mode=self.shard_mode,
             shard=self.shard,
+            arrivals={cycle: grown.objects[len(self.objects) :] for cycle, grown in (later or {}).items()},
         )
 
     def _metadata(

@@ -68,6 +68,8 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
     }
     if refusal.action:
         told["action"] = refusal.action
+    if refusal.fits_when:
+        told["fitsWhen"] = list(refusal.fits_when)
     if refusal.amounts:
         told["amounts"] = amounts_in_words(refusal)
     return told

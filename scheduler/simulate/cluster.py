@@ -49,12 +49,18 @@ class SimulatedCluster:
             note: Is told of kinds that play no part.
         """
         self._books = Books(options, report)
+        self._report = report
+        self._note = note
         self._objects: dict[str, dict[str, Any]] = {}
         """By kind, then by UID for pods and by key for others."""
         self._first_pods: dict[str, wire.Pod] = {}
         """Pods as they were given, by key: what they are made anew from."""
-        found = decoded(_within_bounds(objects, report), report=report, note=note)
-        self._books.measure(measurements(found, report))
+        self.add(objects)
+
+    def add(self, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Take further objects over; what is known by their names is replaced."""
+        found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
+        self._books.measure(measurements(found, self._report))
         for kind, each in found:
             if kind == MEASURED:
                 continue

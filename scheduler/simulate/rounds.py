@@ -1,8 +1,8 @@
 """Rounds: cycles one after the other on a simulated cluster, a period apart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -71,6 +71,7 @@ def run_rounds(
     recreate_evicted: bool,
     stopwatch: Stopwatch,
     warn: Callable[[str], None],
+    arrivals: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
 ) -> list[Round]:
     """Run cycles; between two of them all that was decided happens, and the clock moves by a period.
 
@@ -84,11 +85,13 @@ def run_rounds(
         recreate_evicted: Whether evicted pods are made anew, pending.
         stopwatch: Takes the time of all cycles together.
         warn: Is told of plans that the books refused.
+        arrivals: Objects that come between cycles, by number of the cycle that sees them first, from 1.
     """
     memory: Memory | None = None
     done: list[Round] = []
     for number in range(rounds):
         moment = now + number * PERIOD_SECONDS
+        cluster.add((arrivals or {}).get(number + 1, ()))
         snapshot, pod_names = cluster.snapshot(), cluster.pod_names()
         watch = _Watch(cluster=cluster, now=moment, stopwatch=stopwatch, warn=warn)
         report, memory = run_cycle(

@@ -29,7 +29,10 @@ def test_a_queue_whose_nodes_are_idle_is_served_beside_one_whose_nodes_are_full(
     assert sorted(outcome.bindings.values()) == ["n1"] * 4 + ["n2"]
     waiting = [f"low{number}-0" for number in range(LOW_JOBS) if f"low{number}-0" not in outcome.bindings]
     assert len(waiting) == LOW_JOBS - 4
-    assert all(outcome.why_pod(pod) or outcome.why(pod.removesuffix("-0")) for pod in waiting[:20])
+    for pod in waiting:
+        (refusal,) = outcome.refusals_of_pod(pod)
+        assert refusal.counts == {"Insufficient cpu": 1, "node(s) didn't match Pod's node affinity/selector": 1}
+        assert refusal.amounts == {"cpu": (1000, 0)}
 
 
 def test_a_job_is_admitted_whose_resources_are_there_whatever_others_ask_for() -> None:

@@ -6,6 +6,7 @@ from pyroclast.testing import Outcome, Scenario
 
 ACTIONS = ("enqueue", "allocate", "backfill")
 PLUGINS = (("priority", "gang", "conformance"), ("overcommit", "drf", "predicates", "proportion", "nodeorder"))
+GPU = "nvidia.com/gpu"
 
 
 def cluster(*, fresh_first: bool, urgent: bool = False) -> Scenario:
@@ -37,11 +38,19 @@ def test_the_gang_is_made_whole(fresh_first: bool) -> None:
 
 
 def test_fresh_jobs_are_told_that_nothing_is_free() -> None:
-    """Each says which resource is short."""
+    """The queue, which is the cluster, would have 3 GPUs of 2; no node has one left; the gang has them."""
     outcome = decide(cluster(fresh_first=True))
 
-    for name in ("f1-0", "f2-0"):
-        assert "nvidia.com/gpu" in outcome.why_pod(name)
+    for name in ("f1", "f2"):
+        queue, nodes = outcome.refusals_of_pod(f"{name}-0")
+        assert (queue.reason, queue.amounts) == ("QueueOverDeserved", {GPU: (3000, 2000)})
+        assert (nodes.reason, nodes.counts, nodes.amounts) == (
+            "NoNodeFits",
+            {f"Insufficient {GPU}": 2},
+            {GPU: (1000, 0)},
+        )
+        (verdict,) = outcome.refusals(name)
+        assert verdict.fits_when == ("default/gang",)
 
 
 def test_more_urgent_work_goes_first_and_the_gang_says_that_it_is_broken() -> None:
@@ -50,4 +59,5 @@ def test_more_urgent_work_goes_first_and_the_gang_says_that_it_is_broken() -> No
 
     assert outcome.bindings == {"f1-0": "n2"}
     assert "the gang is broken and holds 1 nvidia.com/gpu that does no work" in outcome.why("gang")
+    assert outcome.why("gang").endswith("fits when default/f1 ends")
     assert outcome.phases["gang"] == "Unknown"
