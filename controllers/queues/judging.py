@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from controllers.admission.faults import Fault, told
 from controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
+from controllers.admission.rules.queue_tree import SharedSums
 from controllers.admission.rules.queues import root_faults, standing_faults
 from controllers.kinds import QUEUES
 from controllers.operating.complaints import Complaints, grace_left
@@ -38,12 +39,14 @@ class QueueJudge:
     async def reconcile(self, _: Key) -> float | None:
         """Judge all queues; the newest later."""
         lookups, queues = StoredQueues(self._queues), self._queues.values()
+        sums = SharedSums(lookups)
         now, waits = self._operator.clock.wall(), []
         for queue in queues:
             if wait := grace_left(queue.metadata.creation_timestamp, now):
                 waits.append(wait)
                 continue
-            faults = (*standing_faults(queue, lookups, self._options.max_queue_depth), *self._root_faults(queue))
+            faults = standing_faults(queue, lookups, sums, self._options.max_queue_depth)
+            faults += tuple(self._root_faults(queue))
             self._complaints.tell(queue, told(faults))
             await asyncio.sleep(0)  # a tree of a thousand queues takes a while, and others have their turn
         self._complaints.keep(map(key_of, queues))

@@ -16,7 +16,7 @@ from model.api.names import ROOT_QUEUE
 from model.api.scheduling import Queue
 from model.wire.base import ResourceList
 
-__all__ = ["allocated_pods", "parent_faults", "tree_amount_faults"]
+__all__ = ["SharedSums", "allocated_pods", "parent_faults", "tree_amount_faults"]
 
 _TOP: Final = frozenset({"", ROOT_QUEUE})
 """Parents above which there is nothing to check."""
@@ -67,18 +67,34 @@ def allocated_pods(queue: Queue) -> int:
     return int(amounts_of(queue.status.allocated).get("pods", 0))
 
 
-def tree_amount_faults(queue: Queue, lookups: Lookups) -> Iterator[Fault]:
+class SharedSums:
+    """What is wrong with the sums below queues of a tree that stands: of a thousand siblings it is added up once."""
+
+    def __init__(self, lookups: Lookups) -> None:
+        """Begin with nothing added up."""
+        self._lookups = lookups
+        self._known: dict[str, tuple[Fault, ...]] = {}
+
+    def faults(self, parent: Queue) -> tuple[Fault, ...]:
+        """Return what the queues below `parent` are told."""
+        name = parent.metadata.name
+        if name not in self._known:
+            self._known[name] = tuple(_sum_faults(parent, self._lookups.children(name), f"parent queue {name}"))
+        return self._known[name]
+
+
+def tree_amount_faults(queue: Queue, lookups: Lookups, sums: SharedSums | None = None) -> Iterator[Fault]:
     """Find amounts that do not fit those of the parent or of the children.
 
     Args:
         queue: The queue, which is not the root; its parent exists.
         lookups: The other queues.
+        sums: Of a tree in which the queue stands already as it is.
     """
     parent = None if queue.spec.parent in _TOP else lookups.queue(queue.spec.parent)
     if parent is not None:
         yield from _ancestor_faults(queue, lookups)
-        siblings = [each for each in lookups.children(queue.spec.parent) if each.metadata.name != queue.metadata.name]
-        yield from _sum_faults(parent, [*siblings, queue], f"parent queue {parent.metadata.name}")
+        yield from sums.faults(parent) if sums is not None else _sum_faults_with(queue, parent, lookups)
     children = lookups.children(queue.metadata.name)
     if children:
         yield from _descendant_faults(queue, children, lookups)
@@ -167,6 +183,12 @@ def _capability(queue: Queue, name: str) -> Fraction:
         if name in queue.spec.capability
         else Fraction()
     )
+
+
+def _sum_faults_with(queue: Queue, parent: Queue, lookups: Lookups) -> Iterator[Fault]:
+    """Find what is wrong with the sums below `parent` once `queue` is there as it is asked for."""
+    siblings = [each for each in lookups.children(queue.spec.parent) if each.metadata.name != queue.metadata.name]
+    yield from _sum_faults(parent, [*siblings, queue], f"parent queue {parent.metadata.name}")
 
 
 def _sum_faults(parent: Queue, children: Iterable[Queue], who: str) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.queue_paths import path_faults, rooted
-from controllers.admission.rules.queue_tree import allocated_pods, parent_faults, tree_amount_faults
+from controllers.admission.rules.queue_tree import SharedSums, allocated_pods, parent_faults, tree_amount_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.templates.resources import amount_faults, amounts_of
 from model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
@@ -72,15 +72,16 @@ def faults_of(
     return the_first(_faults(queue, old, lookups, limits))
 
 
-def standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> tuple[Fault, ...]:
+def standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth: int) -> tuple[Fault, ...]:
     """Find what is wrong with a queue that is there, whoever let it in.
 
     Args:
         queue: The queue.
         lookups: All queues.
+        sums: Over them.
         max_depth: As in `QueueLimits`.
     """
-    return the_first(_standing_faults(queue, lookups, max_depth))
+    return the_first(_standing_faults(queue, lookups, sums, max_depth))
 
 
 def root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
@@ -142,7 +143,7 @@ def _faults(
         yield from tree_amount_faults(queue, lookups)
 
 
-def _standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator[Fault]:
+def _standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth: int) -> Iterator[Fault]:
     yield from _amount_faults(queue.spec)
     yield from _state_faults(queue, _KEPT_STATES)
     made = queue.metadata.creation_timestamp
@@ -151,7 +152,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator
     misplaced = tuple(parent_faults(queue, lookups, max_depth))
     yield from misplaced
     if not misplaced and queue.metadata.name != ROOT_QUEUE:
-        yield from tree_amount_faults(queue, lookups)
+        yield from tree_amount_faults(queue, lookups, sums)
 
 
 def _is_unchanged(old: Queue, queue: Queue) -> bool:
