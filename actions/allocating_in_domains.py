@@ -86,11 +86,13 @@ class DomainSearch:
             if place_part(session, self._statement, self._job, sheet, session.domains.mask(left[best])):
                 return float(scores[best])
             del left[best]
+        sheet.return_to(mark)  # a wider domain begins with all of it
         return None
 
     def _begin_trial(self, sheet: Worksheet) -> None:
-        """Forget what earlier trials were told."""
+        """Forget what earlier trials, in other domains, were told."""
         self._is_tried = True
+        sheet.failed_roles.clear()
         for task in sheet.left():
             self._job.task_refusals.pop(task.id, None)
             self._job.last_places.pop(task.id, None)

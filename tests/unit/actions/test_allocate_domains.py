@@ -193,3 +193,15 @@ def test_room_that_others_took_in_this_cycle_is_found_out_by_trying() -> None:
     assert len(scenario.run("allocate", plugins=PLUGINS).bindings) == 4
     begun = two_racks().pod("alone", node="s0-n1").job("second", tasks=4, min_available=1, group=HARD_2)
     assert begun.run("allocate", plugins=PLUGINS).bindings == {}
+
+
+def test_a_wider_domain_is_tried_with_all_tasks() -> None:
+    """What was placed, or failed, on the nodes of one rack begins anew on those of the row."""
+    scenario = two_racks()
+    for node in ("s0-n1", "s1-n3"):
+        scenario = scenario.pod(f"web-{node}", node=node, cpu=None, labels={"app": "web"}, scheduler="other")
+    apart = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}}
+    scenario = scenario.job("j", tasks=2, role="worker", group=SOFT, pod=spec)
+
+    assert scenario.run("allocate", plugins=PLUGINS).bindings == {"j-0": "s0-n2", "j-1": "s1-n4"}
