@@ -150,15 +150,15 @@ class Domains:
     # Amounts ----------------------------------------------------------------------------------------------------------
 
     def used(self) -> IntArray:
-        """Requests of what runs, is about to or waits for room, by domain, base units, shape (R, D); do not write."""
+        """Requests of what runs, or will, less what was evicted, by domain, base units, shape (R, D); do not write."""
         rows = self._nodes.rows
         log = self._nodes.log
         if self._used is None or self._counted is None or len(log) - self._cursor > _FEW:
-            self._counted = self._nodes.state[rows.used] + self._nodes.state[rows.pipelined]
+            self._counted = self._nodes.state[rows.viewed].copy()
             self._used = self.topology.sums(self._counted)
         else:
             for column in set(log[self._cursor :]):
-                now = self._nodes.state[rows.used, column] + self._nodes.state[rows.pipelined, column]
+                now = self._nodes.state[rows.viewed, column]
                 self._used[:, self.around(column)] += (now - self._counted[:, column])[:, None]
                 self._counted[:, column] = now
         self._cursor = len(log)

@@ -106,7 +106,7 @@ def agree(there: World, case: Case, task: str) -> None:
 @ALIKE
 @given(SEEDS, st.sampled_from(["near-next", "plain-next"]))
 def test_same_scores(seed: int, task: str) -> None:
-    """As the session opens, with pods placed in it, and when that is undone."""
+    """As the session opens, with pods placed and evicted in it, and when that is undone."""
     case = Case(seed)
     there = case.world()
     agree(there, case, task)
@@ -116,6 +116,10 @@ def test_same_scores(seed: int, task: str) -> None:
         for name in [name for name, on in before.items() if not on and name != task]:
             case.on[name] = case.chance.choice(case.site.nodes)
             there.place(statement, name, case.on[name])
+        agree(there, case, task)
+        for name in [name for name, on in before.items() if on and case.chance.random() < 0.5]:
+            case.on[name] = ""
+            there.evict(statement, name)
         agree(there, case, task)
 
     case.on = before
