@@ -108,6 +108,12 @@ class Group:
         return sum(pod.status in statuses for pod in self.pods)
 
     @property
+    def topology(self) -> Mapping[str, Any] | None:
+        """How close it wants to lie."""
+        found: Mapping[str, Any] | None = self.object["spec"].get("networkTopology")
+        return found
+
+    @property
     def ready(self) -> int:
         """Pods that count towards the minimum."""
         return self.count(*READY)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
-from tests.differential.plain import Part
+from tests.differential.parts import Part, parts_of
 from tests.differential.policy import Policy
 from tests.differential.vetoes import ACTIVE, Vetoes
 
@@ -38,6 +38,8 @@ class Draft:
     group: Group
     who: Who
     whole: bool
+    domain: str = ""
+    """Where the job may lie; the root where it does not mind."""
     units: list[Unit] = field(default_factory=list)
     places: list[tuple[Pod, Node]] = field(default_factory=list)
 
@@ -173,11 +175,14 @@ class Evicting(Vetoes):
         """The pods of a gang that need room."""
         return [pod for pod in self.eligible(group) if not pod.best_effort]
 
+    def modes(self, who: Who) -> tuple[bool, ...]:
+        """Whether gangs may go whole, in the order in which plans are sought."""
+        return (False, True) if self.arguments.get(who.action, {}).get("allowWholeBundle", True) else (False,)
+
     def plan_for_gang(self, group: Group, who: Who) -> None:
         """Evict over all nodes until the minimum has its places, or change nothing."""
         pods = self.worth_placing(group)
-        modes = (False, True) if self.arguments.get(who.action, {}).get("allowWholeBundle", True) else (False,)
-        for whole in modes if pods else ():
+        for whole in self.modes(who) if pods else ():
             before = self.picture()
             draft = Draft(group, who, whole)
             if self.make_room(draft, pods):
@@ -191,7 +196,7 @@ class Evicting(Vetoes):
             return True
         untried = 0
         freed: list[Pod] = []
-        everybody = [pod for node in self.cluster.nodes for pod in self.filters.on(node)]
+        everybody = [pod for node in self.usable() for pod in self.filters.on(node)]
         lacking = self.lacking(draft.group, pods)
         for victim in self.victims(draft, pods[0], everybody):
             unit = self.unit(draft, pods[0], victim)
@@ -208,6 +213,10 @@ class Evicting(Vetoes):
                 untried = 0
         return untried > 0 and self.place_all(draft, pods)
 
+    def usable(self) -> list[Node]:
+        """The nodes on which room may be made."""
+        return self.cluster.nodes
+
     def lacking(self, group: Group, pods: Sequence[Pod]) -> Mapping[str, int]:
         """What the smallest choice of pods lacks on all nodes together."""
         needed = min(len(pods), max(group.minimum - group.ready - group.light, 1))
@@ -216,14 +225,14 @@ class Evicting(Vetoes):
             n for pod in pods for n in pod.request
         }:
             asked = sorted(pod.request.get(name, 0) for pod in pods)[:needed]
-            lacking[name] = sum(asked) - sum(max(0, self.room(node, name, later=True)) for node in self.cluster.nodes)
+            lacking[name] = sum(asked) - sum(max(0, self.room(node, name, later=True)) for node in self.usable())
         return lacking
 
     def place_all(self, draft: Draft, pods: Sequence[Pod]) -> bool:
         """Place pods until the minimum is reached: each part's own first, then what the whole still lacks."""
         before, places = self.picture(), len(draft.places)
         group = draft.group
-        parts = sorted(self.parts(group), key=lambda part: self.part_key(part)[1:])
+        parts = sorted(parts_of(group), key=lambda part: self.part_key(part)[1:])
         for only_minimums in (True, False):
             for part in parts:
                 if not self.pipelined(group):
@@ -479,12 +488,12 @@ class Evicting(Vetoes):
         return len(placed) < group.minimum or lacks
 
     def finish(self, draft: Draft, before: Any) -> None:
-        """Give back victims that are not needed, and carry the plan out; without victims allocate does better."""
+        """Give back victims that are not needed, and carry the plan out; what needs no victims others bind."""
         self.thin_out(draft, before)
         if draft.units:
             evicted = [pod.key for unit in draft.units for pod in unit]
             self.evicting.append({"evicted": evicted, "for": [(pod.key, node.name) for pod, node in draft.places]})
-        elif "allocate" in self.following:
+        elif "allocate" in self.following or all(pod.best_effort for pod, _ in draft.places):
             self.put_back(before)
 
     def thin_out(self, draft: Draft, before: Any) -> None:

@@ -5,41 +5,19 @@ Slow and obvious on purpose. It is written from Volcano's documented behaviour a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from tests.differential.cluster import READY, Cluster, Group, Node, Pod
-from tests.differential.filters import Filters, selects
+from tests.differential.filters import Filters
+from tests.differential.parts import Part, parts_of
 from tests.differential.policies import POLICIES
 from tests.differential.policy import Key, Policy
 from tests.differential.scores import SCORES, used
 from tests.differential.shares import NEVER, Shares
 
 Arguments = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(eq=False)
-class Part:
-    """A sub-job: a part of a group with a minimum of its own, and its pods still to be placed."""
-
-    group: Group
-    id: str
-    policy: str
-    minimum: int
-    members: list[Pod]
-    index: int = 0
-    """The first value that made it, as a number."""
-    left: list[Pod] = field(default_factory=list)
-    is_required: bool = False
-    failed: set[str] = field(default_factory=set)
-    """Pods that found no node."""
-
-    def reaches(self, *more: str) -> bool:
-        """Whether its minimum is placed."""
-        placed = sum(pod.status in READY or pod.status in more or self.group.counts(pod) for pod in self.members)
-        return placed >= self.minimum
 
 
 class Plain:
@@ -171,7 +149,7 @@ class Plain:
             for role, least in group.by_role.items():
                 if least and sum(pod.role == role and pod.status in possible for pod in group.pods) < least:
                     return False
-        existing = self.parts(group)
+        existing = parts_of(group)
         for policy in group.policies:
             if sum(part.policy == policy["name"] for part in existing) < policy.get("minSubGroups", 0):
                 return False
@@ -185,7 +163,7 @@ class Plain:
 
     def enough_parts(self, group: Group, *more: str) -> bool:
         """Whether enough parts of each policy have theirs."""
-        parts = self.parts(group) if group.policies else []
+        parts = parts_of(group) if group.policies else []
         return all(
             sum(part.policy == policy["name"] and part.reaches(*more) for part in parts)
             >= policy.get("minSubGroups", 0)
@@ -253,7 +231,7 @@ class Plain:
     def allocate(self, actions: Sequence[str]) -> None:
         """Offer free room to jobs, queues in turn."""
         for group in self.cluster.groups.values():
-            if group.phase in ("", "Pending") and "enqueue" not in actions and group.count("Pending"):
+            if group.phase in ("", "Pending") and "enqueue" not in actions:
                 group.phase = "Inqueue"
         willing = [group for group in self.cluster.groups.values() if group.phase not in ("", "Pending")]
         work = self.by_queue(group for group in willing if group.count("Pending") and self.valid(group))
@@ -272,28 +250,9 @@ class Plain:
         if "backfill" not in rest or any(evicts[: rest.index("backfill")]):
             self.complete_rest()  # else somebody could be evicted for a gang that lacks nothing but light pods
 
-    def parts(self, group: Group) -> list[Part]:
-        """Divide a job."""
-        if not group.policies:
-            return [Part(group, group.key, "", group.minimum, group.pods)]
-        found: dict[str, Part] = {}
-        for pod in group.pods:
-            name, policy, minimum, index = group.key, "", 1, 0
-            for each in group.policies:
-                keys = each.get("matchLabelKeys", [])
-                values = [pod.labels.get(key, "") for key in keys]
-                selector = each.get("labelSelector")
-                if (selector is None or selects(selector, pod.labels)) and all(values) and (keys or selector):
-                    policy, minimum = each["name"], each.get("subGroupSize") or 1
-                    name = f"{group.key}/{policy}" + (f"-{'-'.join(values)}" if values else "")
-                    index = int(values[0]) if values and values[0].isdecimal() else 0
-                    break
-            found.setdefault(name, Part(group, name, policy, minimum, [], index)).members.append(pod)
-        return list(found.values())
-
     def worksheet(self, group: Group) -> list[Part]:
         """List what a job has to place, by part."""
-        parts = self.parts(group)
+        parts = parts_of(group)
         for part in parts:
             waiting = [pod for pod in part.members if pod.status == "Pending" and not (pod.gated or pod.best_effort)]
             part.left = sorted(waiting, key=self.pod_key)
@@ -308,31 +267,39 @@ class Plain:
         return [part for part in parts if part.left]
 
     def offer(self, group: Group, parts: list[Part]) -> bool:
-        """Place pods of a job and keep what is worth keeping; True where places were committed."""
+        """Place pods of a job and keep what is worth keeping; True where the job has its minimum."""
         placed: list[Pod] = []
-        if group.policies:
-            open_parts = [part for part in parts if part.left]
-            while open_parts:
-                part = min(open_parts, key=self.part_key)
-                begun = len(placed)
-                kept = self.place(part, placed)
-                if not (kept and len(placed) > begun):
-                    part.left = []  # a part that comes to nothing gets no other turn
-                if not part.left:
-                    open_parts.remove(part)
-                if kept and len(placed) > begun and self.ready(group):
-                    break
-        else:
-            self.place(parts[0], placed)
+        self.attempt(group, parts, placed)
         if self.ready(group):
             if self.relies_on_light(group):
-                self.waiting[group.key] = placed
-                return False
-            self.commit(placed)
+                self.waiting[group.key] = [*self.waiting.get(group.key, []), *placed]
+            else:
+                self.commit([*self.waiting.pop(group.key, []), *placed])
             return True
         if not self.pipelined(group):
             self.undo(placed, 0)
         return False
+
+    def attempt(self, group: Group, parts: list[Part], placed: list[Pod]) -> None:
+        """Place pods of a job."""
+        if group.policies:
+            self.take_turns(group, parts, placed, lambda part: self.place(part, placed))
+        else:
+            self.place(parts[0], placed)
+
+    def take_turns(self, group: Group, parts: list[Part], placed: list[Pod], place: Callable[[Part], bool]) -> None:
+        """Place pods of the parts, one part after the other, until the job is ready."""
+        open_parts = [part for part in parts if part.left]
+        while open_parts:
+            part = min(open_parts, key=self.part_key)
+            begun = len(placed)
+            kept = place(part)
+            if not (kept and len(placed) > begun):
+                part.left = []  # a part that comes to nothing gets no other turn
+            if not part.left:
+                open_parts.remove(part)
+            if kept and len(placed) > begun and self.ready(group):
+                break
 
     def place(self, part: Part, placed: list[Pod]) -> bool:
         """Place the pods of a part until it is ready; False where nothing of it was worth keeping."""

@@ -97,6 +97,26 @@ class PlainSite:
                 scores[node] += sum(each in self.inside(leaf) for each in placed) / size
         return scores
 
+    def fullness(
+        self,
+        domain: str,
+        *,
+        request: Mapping[str, int],
+        used: Mapping[str, Mapping[str, int]],
+        offered: Mapping[str, Mapping[str, int]],
+        weights: Mapping[str, int],
+    ) -> float:
+        """How full a domain would be with a request more, from 0 to 1; 0 where it would be overfull."""
+        total = 0.0
+        counted = {name: weight for name, weight in weights.items() if request.get(name)}
+        for name, weight in counted.items():
+            after = request[name] + sum(used[node].get(name, 0) for node in self.inside(domain))
+            most = sum(offered[node].get(name, 0) for node in self.inside(domain))
+            if after > most:
+                return 0.0
+            total += weight * (after / most) if most else 0.0
+        return total / sum(counted.values()) if sum(counted.values()) else 0.0
+
     def packing(
         self,
         candidates: Sequence[str],
@@ -110,15 +130,7 @@ class PlainSite:
         """Score candidates for a task without a topology, from 0 to 1."""
 
         def fullness(domain: str) -> float:
-            total = 0.0
-            counted = {name: weight for name, weight in weights.items() if request.get(name)}
-            for name, weight in counted.items():
-                after = request[name] + sum(used[node].get(name, 0) for node in self.inside(domain))
-                most = sum(offered[node].get(name, 0) for node in self.inside(domain))
-                if after > most:
-                    return 0.0
-                total += weight * after / most
-            return total / sum(counted.values()) if sum(counted.values()) else 0.0
+            return self.fullness(domain, request=request, used=used, offered=offered, weights=weights)
 
         tiers = range(self.tiers()[0], self.tiers()[-1] + 1)
         say = {tier: fading ** (tier - 1) for tier in tiers}

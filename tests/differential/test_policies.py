@@ -11,7 +11,7 @@ from framework.cycle import run_cycle
 from framework.memory import Memory
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from tests.differential.evicting import Evicting
+from tests.differential.topological import Topological
 from tests.differential.varied import VARIATIONS, Varied, varied
 from tests.laws.test_settled import Taking
 
@@ -22,7 +22,7 @@ PLUGINS = sorted(VARIATIONS)
 
 def plainly(each: Varied) -> dict[str, Any]:
     """Decide as the rules are written."""
-    plain = Evicting(each.scenario.objects, each.tiers, each.now, each.arguments, each.runs)
+    plain = Topological(each.scenario.objects, each.tiers, each.now, each.arguments, each.runs)
     plain.run(each.actions)
     return {"plans": plain.plans, "evicting": plain.evicting, "held": plain.held, "phases": plain.phases}
 

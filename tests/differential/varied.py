@@ -435,6 +435,71 @@ def with_relations(objects: tuple[Object, ...], _now: float, chance: Random) -> 
     return edited(objects, "PodGroup", group), {"task-topology.weight": chance.choice([1, 10, 10])}
 
 
+def with_racks(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """HyperNodes of one to three tiers, some skipped, nodes and racks outside, jobs and parts that want to be close."""
+    names = [each["metadata"]["name"] for each in objects if each["kind"] == "Node"]
+    tiers = sorted(chance.sample([1, 2, 3, 4], chance.choice([1, 1, 2, 3])))
+    members: dict[str, list[Object]] = {f"a{number}": [] for number in range(chance.randint(1, 3))}
+    tier_of = dict.fromkeys(members, tiers[0])
+    for name in names:
+        if chance.random() < 0.9:
+            members[chance.choice(list(members))].append(_member("Node", name))
+    below = list(members)
+    for level, tier in enumerate(tiers[1:], start=1):
+        around = [f"{'abc'[level]}{number}" for number in range(chance.randint(1, 2))]
+        for name in around:
+            members[name], tier_of[name] = [], tier
+        for name in below:
+            if chance.random() < 0.9:
+                members[chance.choice(around)].append(_member("HyperNode", name))
+        below = around
+    hyper_nodes = [
+        {
+            "kind": "HyperNode",
+            "metadata": {"name": name},
+            "spec": {"tier": tier_of[name], "tierName": f"t{tier_of[name]}", "members": inside},
+        }
+        for name, inside in members.items()
+    ]
+
+    def topology() -> Object:
+        if chance.random() < 0.4:
+            return {"mode": "soft"}
+        if chance.random() < 0.2:
+            return {"mode": "hard", "highestTierName": f"t{chance.choice([*tiers, 9])}"}
+        if chance.random() < 0.1:
+            return {"mode": "hard"}
+        return {"mode": "hard", "highestTierAllowed": chance.choice([*tiers, *tiers, tiers[-1] + 1, 0])}
+
+    def group(each: Any) -> Object:
+        spec = dict(each["spec"])
+        if chance.random() < 0.6:
+            spec["networkTopology"] = topology()
+        if spec.get("subGroupPolicy"):
+            spec["subGroupPolicy"] = [
+                {**policy, "networkTopology": topology()} if chance.random() < 0.5 else policy
+                for policy in spec["subGroupPolicy"]
+            ]
+        return {**each, "spec": spec}
+
+    arguments: Arguments = {"weight": chance.choice([1, 1, 3])}
+    if chance.random() < 0.4:
+        arguments["hypernode.binpack.cpu"] = chance.choice([0, 3])
+    if chance.random() < 0.3:
+        arguments |= {"hypernode.binpack.resources": GPU, f"hypernode.binpack.resources.{GPU}": 4}
+    if chance.random() < 0.4:
+        arguments["hypernode.binpack.normal-pod.fading"] = chance.choice([0, 0.5, 1])
+    if chance.random() < 0.2:
+        arguments["hypernode.binpack.normal-pod.enable"] = False
+    if chance.random() < 0.3:
+        arguments["hypernode.gradient.evict.max-hypernodes"] = chance.choice([1, 2])
+    return (*edited(objects, "PodGroup", group), *hyper_nodes), arguments
+
+
+def _member(kind: str, name: str) -> Object:
+    return {"type": kind, "selector": {"exactMatch": {"name": name}}}
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -445,6 +510,7 @@ class Variation:
 
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
+    "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
     "pdb": Variation((full,), with_budgets),
     "rescheduling": Variation((shuffling,), with_marks),

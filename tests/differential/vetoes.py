@@ -5,7 +5,8 @@ from typing import Any
 
 from tests.differential.capacity import NAMES, Declared, PlainPod, PlainQueue
 from tests.differential.cluster import READY, Amounts, Group, Pod
-from tests.differential.plain import Part, Plain
+from tests.differential.parts import Part, parts_of
+from tests.differential.plain import Plain
 from tests.differential.policy import Key, Rule
 
 ACTIVE = ("Running", "Bound", "Binding", "Allocated")
@@ -68,7 +69,7 @@ class Vetoes(Plain):
                 return False
         if not any(policy.get("minSubGroups", 0) > 0 for policy in group.policies):
             return True
-        parts = self.parts(group)
+        parts = parts_of(group)
         policy = next(part.policy for part in parts if pod in part.members)
         with_it = sum(part.policy == policy and self.stands(part, gone, instead) for part in parts)
         without = sum(part.policy == policy and self.stands(part, [*gone, pod], instead) for part in parts)
@@ -95,7 +96,7 @@ class Vetoes(Plain):
         for role in {pod.role for pod in lost} if checks else ():
             if self.role_count(group, role) < group.by_role.get(role, 0):
                 return False
-        parts = self.parts(group) if group.policies else []
+        parts = parts_of(group) if group.policies else []
         for policy in group.policies:
             mine = [part for part in parts if part.policy == policy["name"]]
             standing = sum(self.stands(part, lost) for part in mine)

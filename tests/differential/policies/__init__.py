@@ -1,6 +1,7 @@
 """Plugins of the plain scheduler, each in a file of its own, by name."""
 
 from tests.differential.policies.cdp import Cdp
+from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
 from tests.differential.policies.pdb import Pdb
 from tests.differential.policies.rescheduling import Rescheduling
@@ -13,5 +14,16 @@ from tests.differential.policy import Policy
 
 POLICIES: dict[str, type[Policy]] = {
     each.name: each
-    for each in (Cdp, NodeGroup, Pdb, Rescheduling, ResourceQuota, ResourceStrategyFit, TaskTopology, Tdm, Usage)
+    for each in (
+        Cdp,
+        NetworkTopologyAware,
+        NodeGroup,
+        Pdb,
+        Rescheduling,
+        ResourceQuota,
+        ResourceStrategyFit,
+        TaskTopology,
+        Tdm,
+        Usage,
+    )
 }
