@@ -221,10 +221,11 @@ class _Places:
             yield set(held.number[held.column == column].tolist())
 
     def _without(self, ended: Sequence[int]) -> IntArray:
-        held, room = self._held, self._room.copy()
+        held = self._held
         gone = np.isin(held.number, ended)
-        np.add.at(room, (slice(None), held.column[gone]), held.amounts[self._asked][:, gone])
-        return room
+        freed = np.zeros(self._room.shape[::-1], dtype=np.int64)
+        np.add.at(freed, held.column[gone], held.amounts[self._asked][:, gone].T)
+        return self._room + freed.T
 
 
 def _on_node(job: SessionJob) -> list[Task]:

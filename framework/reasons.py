@@ -1,0 +1,62 @@
+"""Reasons: why jobs and tasks wait, as the report of a cycle says it.
+
+Who was passed over because nothing changed is told as before, with the amounts of now; what stands behind a queue's
+refusal is looked up once for equal tasks.
+"""
+
+from collections.abc import Callable
+
+from framework.explaining import NO_NODE_FITS
+from framework.session import Session
+from model.ids import JobId, QueueName, TaskId
+from model.refusals import Refusal
+from model.tasks import Task
+
+__all__ = ["reasons_of"]
+
+
+def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict[TaskId, tuple[Refusal, ...]]]:
+    """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
+    refusals: dict[JobId, tuple[Refusal, ...]] = {}
+    of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
+        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
+    }
+    of_kind: dict[tuple[QueueName | None, int | None], tuple[Refusal, ...]] = {}
+    known, behind = session.known_jobs(), _nodes_behind_queues(session)
+    for job in session.passed_over:
+        standing, again = session.standing(job), known.get(job.id)
+        if standing is None or (again is not None and again.touched):
+            continue
+        evictions = None if again is None else again.eviction_refusals
+        refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
+        kind = (job.queue if standing.misfits_queue else None, standing.misfit)
+        for task_id, refusal in standing.task_refusals.items():
+            if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
+                of_kind[kind] = behind(job.tasks[task_id], session.told_again.get(kind, refusal))
+            first = of_kind[kind]
+            of_tasks[task_id] = first if refusal == first[0] else behind(job.tasks[task_id], refusal)
+    for job_id, each in sorted(known.items()):
+        told = each.all_refusals
+        if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
+            told = each.standing.told_with(each.eviction_refusals)
+        if told:
+            refusals.setdefault(job_id, told)
+        for task_id, refusal in each.task_refusals.items():
+            of_tasks[task_id] = behind(each.tasks[task_id], refusal)
+    return {job_id: refusals[job_id] for job_id in sorted(refusals) if refusals[job_id]}, of_tasks
+
+
+def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Refusal, ...]]:
+    """Return what puts behind a queue's refusal of a task that of the nodes, where none would take the task either."""
+    known: dict[int, tuple[Refusal, ...]] = {}
+
+    def told(task: Task, refusal: Refusal) -> tuple[Refusal, ...]:
+        if not refusal.amounts or refusal.reason == NO_NODE_FITS:
+            return (refusal,)
+        number = task.template.number
+        if number not in known:
+            of_nodes = session.refused_everywhere(task)
+            known[number] = () if of_nodes is None else (of_nodes,)
+        return (refusal, *known[number])
+
+    return told
