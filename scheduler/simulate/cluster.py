@@ -60,7 +60,8 @@ class SimulatedCluster:
     def add(self, objects: Iterable[Mapping[str, Any]]) -> None:
         """Take further objects over; what is known by their names is replaced."""
         found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
-        self._books.measure(measurements(found, self._report))
+        if any(kind == MEASURED for kind, _ in found):  # measurements come all together and replace each other
+            self._books.measure(measurements(found, self._report))
         for kind, each in found:
             if kind == MEASURED:
                 continue
