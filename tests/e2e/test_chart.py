@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,12 @@ def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Pat
         ground.kubectl("delete", "cronvcjob,jobflow,jobtemplate,vcjob", "--all")
 
 
+def is_grouped(ground: Ground, pod: str) -> bool:
+    """Tell whether the controllers have given a pod a group."""
+    group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
+    return ground.kubectl("get", "pod", pod, "-o", group).startswith("podgroup-")
+
+
 def try_it(ground: Ground, seconds: int, *, is_good: bool) -> str:
     """Run `helm test`; return what it said."""
     words = ("test", NAME, "--namespace", NAME, f"--timeout={seconds}s")
@@ -246,8 +253,7 @@ def test_helm_test_fails_without_a_scheduler(ground: Ground, tmp_path: Path) -> 
     hook = f"{NAME}-pyroclast-test"
     with installed(ground), controlling(ground, tmp_path):
         assert "timed out" in try_it(ground, 10, is_good=False)
-        group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
-        assert ground.kubectl("get", "pod", hook, "-o", group).startswith("podgroup-")
+        assert is_grouped(ground, hook)
         assert read(ground, "pod", hook)["spec"].get("nodeName") is None
         ground.kubectl("delete", "pod", hook)
 
@@ -307,10 +313,8 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
             own(ground, *each)
         ground.kubectl("apply", "-f", "-", input=json.dumps({**names, "spec": job}))
 
-        pods = ["alone", *(f"of-{plural}" for _, plural, _ in WORKLOADS)]
-        group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
-        for pod in pods:
-            running.wait_for(lambda pod=pod: bool(ground.kubectl("get", "pod", pod, "-o", group)))
+        for pod in ("alone", *(f"of-{plural}" for _, plural, _ in WORKLOADS)):
+            running.wait_for(partial(is_grouped, ground, pod))
         made = "configmaps,secrets,services,networkpolicies,persistentvolumeclaims,podgroups"
         owned = 'jsonpath={range .items[?(@.metadata.ownerReferences[0].name=="whole")]}{.kind} {end}'
         running.wait_for(
