@@ -53,8 +53,10 @@ class DomainSearch:
         tasks = [task for sheet in self._sheets for task in sheet.left()]
         room = RoomInDomains(session, tasks)
         place = self._best_of if job.has_sub_group_policy else self._first_of
+        # who has waited long enough holds what there is, were it less than the minimum
+        missing = 1 if session.job_pipelined(job) else session.missing_of_job(job)
         for level in session.gradients_for_job(job, session.domains.topology.root, ALLOCATE):
-            enough = room.hold(level, session.missing_of_job(job))
+            enough = room.hold(level, missing)
             if enough and place(enough):
                 return session.job_ready(job)
         self._refuse(room)

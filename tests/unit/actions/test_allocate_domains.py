@@ -205,3 +205,13 @@ def test_a_wider_domain_is_tried_with_all_tasks() -> None:
     scenario = scenario.job("j", tasks=2, role="worker", group=SOFT, pod=spec)
 
     assert scenario.run("allocate", plugins=PLUGINS).bindings == {"j-0": "s0-n2", "j-1": "s1-n4"}
+
+
+def test_a_gang_that_has_waited_long_enough_holds_what_its_domain_has() -> None:
+    """Less than its minimum, as without a topology: sla permits it before gang is asked."""
+    waits = {"sla-waiting-time": "1s"}
+    scenario = two_racks().job("long", tasks=3, group=HARD_1, annotations=waits).job("later", tasks=4, min_available=1)
+
+    outcome = scenario.run("allocate", plugins=(("sla",), *PLUGINS))
+
+    assert racks(outcome.bindings) == ["s1", "s1"]
