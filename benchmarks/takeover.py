@@ -1,4 +1,4 @@
-"""What a restart and a change of leader cost: `python -m benchmarks.takeover [emulator] [realserver] [--rounds N]`.
+"""What a restart and a change of leader cost: `python -m benchmarks.takeover [--only SERVER] [--rounds N]`.
 
 A cluster of 5,000 nodes and 20,000 pods that run. Three questions, each asked some times over:
 
@@ -363,7 +363,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.takeover", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("servers", nargs="*", choices=SERVERS, default=SERVERS, help="which; both where none is given")
+    parser.add_argument("--only", choices=SERVERS, help="one server; both where none is named")
     parser.add_argument("--nodes", type=int, default=5000, help="nodes (default: %(default)s)")
     parser.add_argument("--pods", type=int, default=20_000, help="pods that run (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that each is asked (default: %(default)s)")
@@ -371,7 +371,7 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     print(f"{describe_machine()}, plain loop {speed_now():.0f} M additions/s", "| what | where | seconds |", sep="\n\n")
     print("|---|---|---|")
-    for kind in given.servers:
+    for kind in (given.only,) if given.only else SERVERS:
         for row in uvloop.run(measure(kind, given.nodes, given.pods, given.rounds)):
             print(row, flush=True)
 
