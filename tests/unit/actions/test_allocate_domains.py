@@ -210,7 +210,8 @@ def test_a_wider_domain_is_tried_with_all_tasks() -> None:
 def test_a_gang_that_has_waited_long_enough_holds_what_its_domain_has() -> None:
     """Less than its minimum, as without a topology: sla permits it before gang is asked."""
     waits = {"sla-waiting-time": "1s"}
-    scenario = two_racks().job("long", tasks=3, group=HARD_1, annotations=waits).job("later", tasks=4, min_available=1)
+    scenario = two_racks().job("long", tasks=3, cpu="600m", group=HARD_1, annotations=waits)  # 1,800m of 2, one a node
+    scenario = scenario.job("later", tasks=4, min_available=1)
 
     outcome = scenario.run("allocate", plugins=(("sla",), *PLUGINS))
 
