@@ -268,7 +268,7 @@ class EventRecorder:
             except ApiError as error:
                 if not error.is_not_found:
                     raise
-                del self._sent[key]  # expired on the server: it is a new event there
+                self._sent.pop(key, None)  # expired on the server: it is a new event there
             else:
                 sent.count = count
                 return

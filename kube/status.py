@@ -1,8 +1,8 @@
 """Status writer: tell the cluster how jobs, queues and pods fare, but only news, and never in the way of binds.
 
 Each wish is compared with the object as it was last seen; what would change nothing is not written. Of several wishes
-for one object the newest counts. A cycle may cause so many writes; the rest is carried over. Writes are patches, with
-the object's UID as a precondition.
+for one object the newest counts, and is not sent before the one under way is answered. A cycle may cause so many
+writes; the rest is carried over. Writes are patches, with the object's UID as a precondition.
 """
 
 import asyncio
@@ -64,6 +64,10 @@ class _Written(NamedTuple):
     when: float
     """By the clock that never jumps."""
 
+    def says(self, write: _Write) -> bool:
+        """Tell whether it is the same wish, of the same version of the object."""
+        return (self.version, self.wish) == (write.metadata.resource_version, write.wish)
+
 
 class StatusWriter:
     """Takes wishes at any time, without waiting; `run` writes them."""
@@ -96,7 +100,7 @@ class StatusWriter:
         self._traffic = traffic or Traffic()
         self._clock = clock or SystemClock()
         self._pending: dict[tuple[str, str], _Write] = {}
-        self._under_way = 0
+        self._under_way: set[tuple[str, str]] = set()
         self._written: dict[tuple[str, str], _Written] = {}
         """Oldest first."""
         self._changed = asyncio.Condition()
@@ -106,7 +110,7 @@ class StatusWriter:
     @property
     def backlog(self) -> int:
         """Wishes not yet written."""
-        return len(self._pending) + self._under_way
+        return len(self._pending) + len(self._under_way)
 
     def begin_cycle(self) -> None:
         """Grant the next cycle's writes."""
@@ -209,8 +213,10 @@ class StatusWriter:
             self._pending.pop(write.key, None)
             return False
         written = self._written.get(write.key)
-        if written is not None and (written.version, written.wish) == (write.metadata.resource_version, write.wish):
-            return False  # the echo is not here yet
+        if written is not None and written.says(write) and write.key not in self._under_way:
+            # The echo is not here yet; an older wish that waits must not be written over it.
+            self._pending.pop(write.key, None)
+            return False
         waiting = self._pending.get(write.key)
         self._pending[write.key] = write if waiting is None else replace(write, since=waiting.since)
         self._wake.set()
@@ -223,21 +229,25 @@ class StatusWriter:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            self._under_way += 1
             try:
                 await self._traffic.quiet(write.since + _LONGEST_COURTESY - self._clock.monotonic())
                 await self._write(write)
             finally:
-                self._under_way -= 1
+                self._under_way.discard(write.key)
+                if write.key in self._pending:
+                    self._wake.set()
                 async with self._changed:
                     self._changed.notify_all()
 
     def _next(self) -> _Write | None:
-        """Take the wish that waits longest, if the cycle's budget allows."""
-        if not self._pending or self._budget <= 0:
+        """Take the wish that waits longest, if the cycle's budget allows; of each object one at a time."""
+        if self._budget <= 0:
+            return None
+        key = next((key for key in self._pending if key not in self._under_way), None)
+        if key is None:
             return None
         self._budget -= 1
-        key = next(iter(self._pending))
+        self._under_way.add(key)
         return self._pending.pop(key)
 
     async def _write(self, write: _Write) -> None:
@@ -249,7 +259,6 @@ class StatusWriter:
                 STATUS_WRITES.labels(plural, "retried").inc()
                 self._pending.setdefault(write.key, write)  # unless a newer wish came meanwhile
                 await self._clock.sleep(self._backoff.next_wait(error.retry_after))
-                self._wake.set()
                 return
             STATUS_WRITES.labels(plural, "dropped").inc()
             if error.status not in _DROPPED and not _is_another(error):
@@ -263,7 +272,10 @@ class StatusWriter:
         """Note what was written, and forget what was long ago: most of it of objects that are gone."""
         now = self._clock.monotonic()
         self._written.pop(write.key, None)
-        self._written[write.key] = _Written(write.metadata.resource_version, write.wish, now)
+        written = self._written[write.key] = _Written(write.metadata.resource_version, write.wish, now)
+        waiting = self._pending.get(write.key)
+        if waiting is not None and written.says(waiting):
+            del self._pending[write.key]  # wished for again while it was under way
         while next(iter(self._written.values())).when < now - _ECHO:
             del self._written[next(iter(self._written))]
 

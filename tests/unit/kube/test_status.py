@@ -213,6 +213,54 @@ async def test_a_cycle_writes_no_more_than_its_budget(world: World) -> None:
     assert (await seen_pod(world, "c")).status.conditions[0].message == "new"
 
 
+async def test_the_newest_wish_has_the_last_word(world: World, writer: StatusWriter) -> None:
+    """One that was under way before it, and comes late to the server, is not written over it."""
+    await world.define_pod_groups()
+    await world.pod_group("g", minMember=1)
+    seen = await seen_group(world)
+    world.faults.add(effect="hold", resource="podgroups", verb="patch", delay_seconds=0.2, count=1)
+    writer.pod_group(seen, inqueue(running=1))
+    await world.soon(lambda: world.faults.used == 1)
+
+    writer.pod_group(seen, inqueue(running=2))
+    await drained(writer)
+
+    assert (await seen_group(world)).status.running == 2
+
+
+async def test_a_wish_that_is_written_already_outdates_the_one_that_waits(world: World) -> None:
+    """There and back again before the echo came: what was wished in between is not written."""
+    await world.define_pod_groups()
+    await world.pod_group("g", minMember=1)
+    writer = StatusWriter(world.client, Discovery(world.client), writes_per_cycle=1, clock=world.clock)
+    world.start(writer.run())
+    seen = await seen_group(world)
+    writer.pod_group(seen, inqueue(running=1))
+    await drained(writer)
+
+    writer.pod_group(seen, inqueue(running=2))
+    assert not writer.pod_group(seen, inqueue(running=1))
+    writer.begin_cycle()
+    await drained(writer)
+
+    assert (await seen_group(world)).status.running == 1
+
+
+async def test_what_is_wished_again_while_it_is_under_way_is_written_once(world: World, writer: StatusWriter) -> None:
+    """A slow answer is no reason to say it twice."""
+    await world.define_pod_groups()
+    await world.pod_group("g", minMember=1)
+    seen = await seen_group(world)
+    world.faults.add(effect="hold", resource="podgroups", verb="patch", delay_seconds=0.1)
+    writer.pod_group(seen, inqueue(running=1))
+    await world.soon(lambda: world.faults.used == 1)
+
+    writer.pod_group(seen, inqueue(running=1))
+    await drained(writer)
+
+    assert world.faults.used == 1
+
+
 async def test_temporary_refusals_are_carried_over(world: World, writer: StatusWriter) -> None:
     """Nothing is lost when the server is busy."""
     await world.pod("a")
