@@ -7,6 +7,8 @@ import pytest
 
 from cache.objects import books_from_objects
 from framework.cycle import run_cycle
+from model.ids import JobId
+from model.refusals import Refusal
 from scheduler.daemon import Seen
 from scheduler.explain import explain_job
 from scheduler.figures import tell_figures, tell_placements
@@ -80,6 +82,17 @@ def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
 
     assert metrics.value("pyroclast_backlog_tasks", "q") == 3
     assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
+
+
+def test_why_nobody_is_evicted_is_not_what_keeps_a_job(seen: Seen) -> None:
+    """It stands behind what a job lacks, and where that is told by its pods alone, behind theirs."""
+    evictions = Refusal(plugin="reclaim", reason="HasMinimum", action="reclaim")
+    report = msgspec.structs.replace(seen.report, refusals={JobId("ns/large"): (evictions,)})
+    metrics = Metrics()
+    tell_figures(Seen(snapshot=seen.snapshot, report=report), metrics)
+
+    assert metrics.value("pyroclast_refused_jobs", "resources", "NoNodeFits") == 1
+    assert metrics.value("pyroclast_refused_jobs", "reclaim", "HasMinimum") is None
 
 
 def test_jobs_that_need_not_be_tried_again_still_wait(seen: Seen) -> None:
