@@ -14,6 +14,7 @@ counted and named, and the rest goes on. A kind that the server lacks counts as 
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Final, Generic, Protocol, TypeVar
 
 import aiohttp
@@ -93,7 +94,6 @@ class Reflector(Generic[T]):
         namespace: str = "",
         label_selector: str = "",
         field_selector: str = "",
-        keep_raw: bool = False,
         page_size: int = 500,
         on_broken: Callable[[ObjectError], None] | None = None,
         clock: Clock | None = None,
@@ -108,7 +108,6 @@ class Reflector(Generic[T]):
             namespace: Only this one; empty for all.
             label_selector: Only objects with these labels.
             field_selector: Only objects with these fields.
-            keep_raw: Keep each object's JSON in `raws`.
             page_size: Objects a page.
             on_broken: Is told of each object that does not fit its kind.
             clock: For waiting.
@@ -117,8 +116,6 @@ class Reflector(Generic[T]):
         self.resource = resource
         self.objects: dict[str, T] = {}
         """By `namespace/name`."""
-        self.raws: dict[str, bytes] = {}
-        """JSON by `namespace/name`, when kept."""
         self.broken: dict[str, ObjectError] = {}
         """What was left out, by `namespace/name`."""
         self.synced = asyncio.Event()
@@ -135,7 +132,6 @@ class Reflector(Generic[T]):
         self._selectors = {
             key: value for key, value in (("labelSelector", label_selector), ("fieldSelector", field_selector)) if value
         }
-        self._keep_raw = keep_raw
         self._page_size = page_size
         self._on_broken = on_broken
         self._clock = clock or SystemClock()
@@ -167,7 +163,6 @@ class Reflector(Generic[T]):
     async def _list(self) -> None:
         """Fetch everything and tell the handlers the difference."""
         objects: dict[str, T] = {}
-        raws: dict[str, bytes] = {}
         broken: dict[str, ObjectError] = {}
         params = {**self._selectors, "limit": str(self._page_size)}
         while True:
@@ -179,10 +174,8 @@ class Reflector(Generic[T]):
                     raise _ExpiredError from error
                 raise
             with collector_off():
-                page = self.resource.decoder.page(body, keep_raw=self._keep_raw)
-            keys = [item.metadata.key for item in page.items]
-            objects.update(zip(keys, page.items, strict=True))
-            raws.update(zip(keys, page.raws, strict=False))
+                page = self.resource.decoder.page(body)
+            objects.update((item.metadata.key, item) for item in page.items)
             broken.update((entry.metadata.key, entry.error) for entry in page.broken)
             if not page.continue_token:
                 break
@@ -191,23 +184,20 @@ class Reflector(Generic[T]):
         self.trouble = None
         self._backoff.reset()
         self._absence.reset()
-        await self._replace(objects, raws, broken)
+        await self._replace(objects, broken)
         self.resource_version = page.resource_version
         self.synced.set()
 
-    async def _replace(self, objects: dict[str, T], raws: dict[str, bytes], broken: dict[str, ObjectError]) -> None:
+    async def _replace(self, objects: dict[str, T], broken: dict[str, ObjectError]) -> None:
         """Move from what is known to what was listed, one notification at a time."""
         for key in self.broken.keys() - broken.keys():
             self._mend(key)
         for key, error in broken.items():
             self._fence(key, error)
         told = 0
-        for key in [key for key in self.objects if key not in objects]:
-            self._forget(key)
-            told += 1
-        self.raws = raws
-        for key, item in objects.items():
-            told += self._learn(key, item)
+        gone = [key for key in self.objects if key not in objects]
+        for news in chain((self._forget(key) for key in gone), (self._learn(*each) for each in objects.items())):
+            told += news
             if told >= _SLICE:
                 told = 0
                 await asyncio.sleep(0)  # a long list must not starve the lease
@@ -288,8 +278,7 @@ class Reflector(Generic[T]):
             self._forget(key)
         elif event.type != "BOOKMARK":
             self._mend(key)
-            if self._learn(key, event.object) and self._keep_raw:
-                self.raws[key] = _object_of(line)
+            self._learn(key, event.object)
         self._stand_at(metadata.resource_version)
 
     def _take_broken(self, event: Broken) -> None:
@@ -328,11 +317,13 @@ class Reflector(Generic[T]):
         self._tell(lambda handler: handler.updated(old, new))
         return True
 
-    def _forget(self, key: str) -> None:
+    def _forget(self, key: str) -> bool:
+        """Let an object go; tell whether it was known."""
         old = self.objects.pop(key, None)
-        self.raws.pop(key, None)
-        if old is not None:
-            self._tell(lambda handler: handler.deleted(old))
+        if old is None:
+            return False
+        self._tell(lambda handler: handler.deleted(old))
+        return True
 
     def _fence(self, key: str, error: ObjectError) -> None:
         """Leave out a broken object; what was known of it is true no longer, as it would be after a restart."""
@@ -362,7 +353,7 @@ class Reflector(Generic[T]):
         if self.is_present or not self.synced.is_set():
             self._log.info("kind_absent")
         self.is_present = False
-        await self._replace({}, {}, {})
+        await self._replace({}, {})
         self.resource_version = ""
         self.synced.set()
         await self._clock.sleep(self._absence.next_wait())
@@ -378,9 +369,3 @@ class Reflector(Generic[T]):
 
     def _restart(self, cause: str) -> None:
         REFLECTOR_RESTARTS.labels(self.resource.plural, cause).inc()
-
-
-def _object_of(line: bytes) -> bytes:
-    """Cut the object out of a watch event: `{"type":"…","object":{…}}`."""
-    start = line.index(b'"object":') + len(b'"object":')
-    return line[start : line.rindex(b"}")].strip()

@@ -90,8 +90,6 @@ class Page(Generic[T]):
     """Empty on the last page."""
     items: list[T]
     broken: list[Broken]
-    raws: list[bytes]
-    """The JSON of each of `items`, when asked for; else empty."""
 
 
 _STATUS_EVENT = msgspec.json.Decoder(StatusEvent)
@@ -140,27 +138,24 @@ class Decoder(Generic[T]):
             where = path.rstrip("`").lstrip(".") or "(whole object)"
             raise ObjectError(self.kind, _metadata(identity).key or "(unnamed)", where, message) from error
 
-    def page(self, data: bytes, *, keep_raw: bool = False) -> Page[T]:
+    def page(self, data: bytes) -> Page[T]:
         """Decode a list.
 
         Raises:
             CacheError: It is not a list at all.
         """
         try:
-            if not keep_raw:
-                page = self._page.decode(data)
-                return Page(
-                    resource_version=page.metadata.resource_version,
-                    continue_token=page.metadata.continue_,
-                    items=page.items or [],
-                    broken=[],
-                    raws=[],
-                )
+            page = self._page.decode(data)
         except msgspec.ValidationError:
-            pass  # one item at fault must not cost the others: they are taken one by one below
+            return self._page_by_item(data)  # one item at fault must not cost the others
         except msgspec.DecodeError as error:
             raise CacheError(f"list of {self.kind}: not JSON: {error}") from error
-        return self._page_by_item(data, keep_raw=keep_raw)
+        return Page(
+            resource_version=page.metadata.resource_version,
+            continue_token=page.metadata.continue_,
+            items=page.items or [],
+            broken=[],
+        )
 
     def event(self, line: bytes) -> WatchEvent[T] | StatusEvent | Broken:
         """Decode one line of a watch.
@@ -176,29 +171,23 @@ class Decoder(Generic[T]):
             raise CacheError(f"watch of {self.kind}: not JSON: {error}") from error
         return self._event_in_parts(line) if event.type == "ERROR" else event
 
-    def _page_by_item(self, data: bytes, *, keep_raw: bool) -> Page[T]:
+    def _page_by_item(self, data: bytes) -> Page[T]:
         try:
             page = _RAW_PAGE.decode(data)
         except msgspec.DecodeError as error:
             raise CacheError(f"list of {self.kind}: {error}") from error
         items: list[T] = []
         broken: list[Broken] = []
-        raws: list[bytes] = []
         for raw in page.items or ():
             try:
                 items.append(self.decode(memoryview(raw)))
             except ObjectError as error:
                 broken.append(Broken(metadata=_identity(raw), error=error))
-            else:
-                if keep_raw:
-                    # Copied: a view would pin the whole page in memory.
-                    raws.append(bytes(raw))
         return Page(
             resource_version=page.metadata.resource_version,
             continue_token=page.metadata.continue_,
             items=items,
             broken=broken,
-            raws=raws,
         )
 
     def _event_in_parts(self, line: bytes) -> WatchEvent[T] | StatusEvent | Broken:

@@ -8,7 +8,7 @@ from kube import resources
 from kube.errors import NoAnswerError
 from kube.reflector import Reflector
 from model.errors import ObjectError
-from model.wire import Pod
+from model.wire import ObjectMeta, Pod
 from tests.unit.kube.world import World
 
 PODS = "/api/v1/pods"
@@ -202,21 +202,21 @@ async def test_a_handler_that_fails_stops_nobody(world: World) -> None:
     assert world.log == [("added", "a"), ("added", "b")]
 
 
-async def test_raw_objects_are_kept_when_asked_for(world: World) -> None:
-    """The JSON stands beside the object, from list and watch alike, and goes with it."""
-    await world.pod("a")
-    pods = Reflector(world.client, resources.PODS, clock=world.clock, keep_raw=True)
-    world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
-    await world.pod("b")
-    await world.soon(lambda: "default/b" in pods.objects)
-    assert b'"image":"i"' in pods.raws["default/a"]
-    assert resources.PODS.decoder.decode(pods.raws["default/b"]) == pods.objects["default/b"]
+async def test_many_that_are_gone_let_others_have_their_turn(world: World, pods: Reflector[Pod]) -> None:
+    """A kind that vanishes, or a namespace with all its pods, must not starve the lease."""
+    pods.objects.update({f"default/{number}": Pod(metadata=ObjectMeta(name=str(number))) for number in range(2000)})
+    told_at_turns: list[int] = []
 
-    await world.delete_pod("a")
-    await world.soon(lambda: "default/a" not in pods.objects)
+    async def other() -> None:
+        while True:
+            told_at_turns.append(len(world.log))
+            await asyncio.sleep(0)
 
-    assert list(pods.raws) == ["default/b"]
+    world.start(other())
+    await pods._replace({}, {})
+
+    assert len(world.log) == 2000
+    assert {500, 1000, 1500} <= set(told_at_turns)
 
 
 async def test_selectors_narrow_what_is_followed(world: World) -> None:

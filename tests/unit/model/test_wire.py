@@ -89,13 +89,6 @@ def test_a_list_of_null_is_empty() -> None:
     assert pods().page(b'{"metadata":{},"items":null}').items == []
 
 
-def test_raw_objects_are_kept_on_request() -> None:
-    """Each item's own JSON stands beside it, the same one by one."""
-    page = pods().page(b'{"metadata":{},"items":[' + BROKEN + b"," + POD + b"]}", keep_raw=True)
-
-    assert page.raws == [POD]
-
-
 def test_what_is_no_list_is_an_error() -> None:
     """A proxy's page is not a list."""
     with pytest.raises(CacheError):
