@@ -22,7 +22,9 @@ from tests.laws.living.inspecting import Inspector, headroom_of
 
 __all__ = ["Beginning", "Repeated", "decided_in_every_way", "in_other_order", "miscounted", "told"]
 
-KINDS = ("Pod", "Node", "PodGroup", "Queue", "PriorityClass", *LOOKUP_KINDS)
+BUDGET = "PodDisruptionBudget"
+KINDS = ("Pod", "Node", "PodGroup", "Queue", "PriorityClass", *(kind for kind in LOOKUP_KINDS if kind != BUDGET))
+"""In the order of which nothing may hang."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,9 @@ def decided_in_every_way(
 def in_other_order(books: Books, chance: random.Random) -> Snapshot:
     """Return the snapshot of books that heard of the same objects in another order."""
     fresh = Books(books.options)
+    for _, budget in sorted(books.stored(BUDGET).items()):
+        fresh.apply(BUDGET, budget)
+    # a budget that comes later lets those go whom one kept
     fresh._assumed, fresh._kept = dict(books._assumed), set(books._kept)
     fresh._broken_gangs = set(books._broken_gangs)
     fresh.measure(books.usage)
