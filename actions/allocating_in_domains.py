@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from actions.allocating_parts import place_part, place_parts
+from framework import points
 from framework.domains import ALLOCATE
 from framework.jobs import SessionJob
 from framework.placing import Worksheet
@@ -70,8 +71,8 @@ class DomainSearch:
         if self._for_part is None:
             levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
             self._for_part = frozenset(number for inner in levels for number in inner)
-        # The root, which is also the answer where nobody is asked, stands for every domain inside it.
-        is_anywhere = root in self._for_part
+        # where nobody is asked about sub-jobs the job's own domains are theirs
+        is_anywhere = not self._session.functions(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
         fit = [number for number in level if is_anywhere or number in self._for_part]
         return self._place_sheet(sheet, fit) is not None
 

@@ -216,3 +216,12 @@ def test_a_gang_that_has_waited_long_enough_holds_what_its_domain_has() -> None:
     outcome = scenario.run("allocate", plugins=(("sla",), *PLUGINS))
 
     assert racks(outcome.bindings) == ["s1", "s1"]
+
+
+def test_a_job_begins_where_all_of_it_has_room() -> None:
+    """Its pods above the minimum count too, whatever the scores are; here there are none."""
+    scenario = two_racks().pod("busy", node="s0-n1").job("j", tasks=2, min_available=1, group=SOFT)
+
+    outcome = scenario.run("allocate", plugins=PLUGINS, arguments={"network-topology-aware": {"weight": 0}})
+
+    assert outcome.bindings["j-0"] == "s1-n3"
