@@ -8,6 +8,8 @@ import asyncio
 import os
 import ssl
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
@@ -25,6 +27,8 @@ _REFRESH_SECONDS: Final = 60.0
 """How long a credential that may change is used before its source is asked again, as client-go does for token files."""
 _RETRY_SECONDS: Final = 5.0
 """How long the last credential is used when its source has failed."""
+_SOURCE_SECONDS: Final = 15.0
+"""Time that a source has to renew a credential. The first has no limit: somebody may be asked to log in."""
 
 _log = structlog.get_logger(__name__)
 
@@ -45,8 +49,16 @@ class ClusterOptions:
 class Cluster:
     """An API server with our credentials for it."""
 
-    def __init__(self, options: ClusterOptions, *, clock: Clock | None = None) -> None:
-        """Remember the options; `connect` reads them."""
+    def __init__(
+        self, options: ClusterOptions, *, clock: Clock | None = None, source_seconds: float = _SOURCE_SECONDS
+    ) -> None:
+        """Remember the options; `connect` reads them.
+
+        Args:
+            options: How to find the server.
+            clock: Tells when credentials are stale.
+            source_seconds: Time that the source of a credential has to renew it.
+        """
         self.server = ""
         """Address without a trailing slash."""
         self.tls: ssl.SSLContext | bool = True
@@ -55,7 +67,8 @@ class Cluster:
         self._options = options
         self._clock = clock or SystemClock()
         self._authorization: str | None = None
-        self._certificate: tuple[str | None, ...] = ()
+        self._source_seconds = source_seconds
+        self._tls_stamp: tuple[bytes | bool, ...] = ()
         self._loader: Any = None
         self._fresh_until = 0.0
         self._is_changeable = False
@@ -94,10 +107,13 @@ class Cluster:
     async def _renew(self) -> None:
         """Ask the source; while it fails, the last header stays, and the server judges it."""
         try:
-            await self.load()
-        except ConfigError as error:
+            # Every request waits for this one: a plugin that hangs must not hold them for good.
+            async with asyncio.timeout(self._source_seconds):
+                await self.load()
+        except (ConfigError, TimeoutError) as error:
             # A plugin that fails for a while must not end whoever follows or leads: requests are tried again anyway.
-            _log.warning("credentials_not_renewed", error=str(error))
+            why = str(error) or f"{self._source()}: no answer within {self._source_seconds:g} s"
+            _log.warning("credentials_not_renewed", error=why)
             self._fresh_until = self._clock.monotonic() + _RETRY_SECONDS
             self._loads += 1
 
@@ -148,7 +164,7 @@ class Cluster:
         else:
             await self._loader.load_and_set(found)
         user = self._user()
-        self._is_changeable = any(key in user for key in ("exec", "auth-provider", "tokenFile"))
+        self._is_changeable = any(key in user for key in ("exec", "auth-provider", "tokenFile", "client-certificate"))
         if "exec" in user and not found.api_key and not found.cert_file:
             raise ConfigError(f"{self._source()}: the exec plugin of the user gave no credentials")
 
@@ -162,10 +178,10 @@ class Cluster:
         self.proxy = found.proxy or None
         self.tls_server_name = found.tls_server_name or None
         self._authorization = found.api_key.get("BearerToken")
-        certificate = (found.ssl_ca_cert, found.cert_file, found.key_file, str(found.verify_ssl))
-        if certificate != self._certificate:
-            self.tls = _tls_context(found) if self.server.startswith("https") else True
-            self._certificate = certificate
+        if self.server.startswith("https"):
+            stamp = _tls_stamp(found)
+            if stamp != self._tls_stamp:
+                self.tls, self._tls_stamp = _tls_context(found), stamp
 
     def _user(self) -> dict[str, Any]:
         user = self._loader._user if self._loader is not None else None  # noqa: SLF001  the loader has no public way to tell
@@ -210,6 +226,15 @@ def _kubeconfig_exists(paths: str = "") -> bool:
         for path in (paths or os.environ.get("KUBECONFIG") or "~/.kube/config").split(os.pathsep)
         if path
     )
+
+
+def _tls_stamp(found: Configuration) -> tuple[bytes | bool, ...]:
+    """Tell settings apart by what their files hold: authorities and certificates are renewed under the same names."""
+    files = (found.ssl_ca_cert, found.cert_file, found.key_file)
+    try:
+        return (*(sha256(Path(file).read_bytes()).digest() if file else b"" for file in files), bool(found.verify_ssl))
+    except OSError as error:
+        raise ConfigError(f"TLS files: {error}") from error
 
 
 def _tls_context(found: Configuration) -> ssl.SSLContext:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from kube.configuration import ClusterOptions, connect
+from kube.configuration import Cluster, ClusterOptions, connect
 from model.errors import ConfigError
 from tests.unit.kube.world import FakeClock
 
@@ -114,6 +114,23 @@ async def test_exec_plugins_give_tokens_that_are_renewed(tmp_path: Path) -> None
     assert await cluster.authorization() == "Bearer token-2"
 
 
+async def test_credentials_outlive_a_source_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin that waits for what never comes holds no request for long."""
+    token = tmp_path / "token"
+    token.write_text("first", encoding="utf-8")
+    clock = FakeClock()
+    options = ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)}))
+    cluster = Cluster(options, clock=clock, source_seconds=0.05)
+    await cluster.load()
+    monkeypatch.setattr(cluster, "load", asyncio.Event().wait)
+    clock.now += 61
+
+    async with asyncio.timeout(5):
+        asked = await asyncio.gather(*(cluster.authorization() for _ in range(3)))
+
+    assert asked == ["Bearer first"] * 3
+
+
 async def test_credentials_outlive_a_source_that_fails_for_a_while(tmp_path: Path) -> None:
     """The last token stays, however many ask; the source is asked again seconds later."""
     token = tmp_path / "token"
@@ -213,3 +230,58 @@ async def test_a_service_account_is_used_inside_a_pod(tmp_path: Path, monkeypatc
     clock.now += 61
 
     assert (await cluster.authorization() or "").lower() == "bearer second"
+
+
+async def test_a_renewed_authority_of_a_service_account_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kubelets put it under the name of the old one; one that stays the same keeps its connections."""
+    token, authority = tmp_path / "token", tmp_path / "ca.crt"
+    token.write_text("t", encoding="utf-8")
+    trustme.CA().cert_pem.write_to_path(str(authority))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    module = "kubernetes.aio.config.incluster_config"
+    monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(authority))
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(), clock=clock)
+    first = cluster.tls
+    clock.now += 61
+    await cluster.authorization()
+    assert cluster.tls is first
+
+    renewed = trustme.CA()
+    renewed.cert_pem.write_to_path(str(authority))
+    clock.now += 61
+    await cluster.authorization()
+
+    assert isinstance(cluster.tls, ssl.SSLContext)
+    assert cluster.tls.get_ca_certs(binary_form=True) == [ssl.PEM_cert_to_DER_cert(renewed.cert_pem.bytes().decode())]
+
+
+async def test_a_renewed_client_certificate_is_shown(tmp_path: Path) -> None:
+    """Read again from its files; half of a new pair leaves the last good one until the other half is there."""
+    authority = trustme.CA()
+    files = {name: tmp_path / name for name in ("client-certificate", "client-key")}
+
+    def write(issued: trustme.LeafCert, *names: str) -> None:
+        parts = {"client-certificate": issued.cert_chain_pems[0], "client-key": issued.private_key_pem}
+        for name in names:
+            parts[name].write_to_path(str(files[name]))
+
+    write(authority.issue_cert("me"), *files)
+    path = kubeconfig(tmp_path, {name: str(file) for name, file in files.items()}, server="https://one:6443")
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=path), clock=clock)
+    first, renewed = cluster.tls, authority.issue_cert("me")
+
+    write(renewed, "client-certificate")
+    clock.now += 61
+    await cluster.authorization()
+    assert cluster.tls is first
+
+    write(renewed, "client-key")
+    clock.now += 61
+    await cluster.authorization()
+    assert cluster.tls is not first
