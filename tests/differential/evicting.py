@@ -428,8 +428,18 @@ class Evicting(Vetoes):
 
     def victims(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
         """Which of some pods may go for another, first to go first."""
-        considered = [each for each in pods if self.considers(draft, pod, each)]
-        return self.permitted(draft.who.point, pod, self.leave_first(considered)) if considered else []
+        considered = self.sparable(draft, self.leave_first([each for each in pods if self.considers(draft, pod, each)]))
+        return self.permitted(draft.who.point, pod, considered) if considered else []
+
+    def sparable(self, draft: Draft, pods: Iterable[Pod]) -> list[Pod]:
+        """Those whose gangs can spare them one after the other, and the last of a gang; all where gangs go whole."""
+        gone: dict[str, list[Pod]] = {}
+        for pod in pods:
+            group, before = self.group_of(pod), gone.setdefault(pod.group, [])
+            is_last = group.count(*ACTIVE) - len(before) == 1
+            if draft.whole or group is draft.group or is_last or self.spares(group, before, pod):
+                before.append(pod)
+        return [pod for pod in pods if pod in gone[pod.group]]
 
     def considers(self, draft: Draft, pod: Pod, victim: Pod) -> bool:
         """Whether a pod may be proposed as a victim."""

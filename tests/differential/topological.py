@@ -306,23 +306,24 @@ class Topological(Evicting):
         return False
 
     def plan_for_gang(self, group: Group, who: Who) -> None:
-        """Evict for a gang in one domain after the other: first those who can be spared, then whole gangs."""
+        """Evict for a gang in one domain after the other: nobody, then those who can be spared, then whole gangs."""
         if self.aware is None:
             super().plan_for_gang(group, who)
             return
         pods = self.worth_placing(group)
-        most = self.arguments.get(who.action, {}).get("maxDomains", MOST_DOMAINS)
-        for whole in self.modes(who) if pods else ():
-            for domain in self.domains(group, most):
-                before = self.picture()
-                draft = Draft(group, who, whole, domain=domain)
-                self.inside = self.aware.site.inside(domain)
-                made = self.make_room(draft, pods)
-                self.inside = None
-                if made:
-                    self.finish(draft, before)
-                    return
-                self.put_back(before)
+        domains = self.domains(group, self.arguments.get(who.action, {}).get("maxDomains", MOST_DOMAINS))
+        tries = [(domain, False, self.place_all) for domain in domains]  # nobody goes where some domain has room
+        tries += [(domain, whole, self.make_room) for whole in self.modes(who) for domain in domains]
+        for domain, whole, make in tries if pods else ():
+            before = self.picture()
+            draft = Draft(group, who, whole, domain=domain)
+            self.inside = self.aware.site.inside(domain)
+            made = make(draft, pods)
+            self.inside = None
+            if made:
+                self.finish(draft, before)
+                return
+            self.put_back(before)
 
     def place_part(self, draft: Draft, part: Part, pods: Sequence[Pod], *, only_minimums: bool) -> None:
         """Place pods of a part, in the first domain inside the job's that has its minimum."""
