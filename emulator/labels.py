@@ -1,13 +1,14 @@
-"""Spelling of label keys and values, with Kubernetes' words for what is wrong."""
+"""Spelling of names, label keys and label values, with Kubernetes' words for what is wrong."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["dns_subdomain_faults", "label_key_faults", "label_value_faults"]
+__all__ = ["dns_label_faults", "dns_subdomain_faults", "label_key_faults", "label_value_faults"]
 
 _NAME = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])\Z")
 _VALUE = re.compile(r"((([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?)\Z")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 
 _NAME_RULE = (
@@ -31,6 +32,22 @@ _SUBDOMAIN_RULE = (
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+def dns_label_faults(name: str) -> list[str]:
+    """Say what keeps `name` from being an RFC 1123 label; nothing when it is one."""
+    faults = []
+    if len(name) > 63:
+        faults.append("must be no more than 63 characters")
+    if not _LABEL.match(name):
+        faults.append("must not contain dots" if _SUBDOMAIN.match(name) else _LABEL_RULE)
+    return faults
 
 
 def dns_subdomain_faults(name: str) -> list[str]:

@@ -5,12 +5,11 @@ from typing import Any
 from emulator.calls import Call
 from emulator.cluster import Cluster
 from emulator.crud import check_type
+from emulator.podnames import label_name_faults, name_faults
 from emulator.quantities import requests_of
 from emulator.statuses import ApiError, bad_request, conflict, forbidden, invalid, precondition
 from emulator.store import Record
 from emulator.strategies import (
-    LABEL,
-    LABEL_RULE,
     Context,
     Strategy,
     forbidden_value,
@@ -91,7 +90,7 @@ class PodStrategy(Strategy):
         spec = new.get("spec")
         if not isinstance(spec, dict):
             return [required("spec.containers")]
-        return container_faults(spec) if old is None else change_faults(spec, old["spec"])
+        return [*name_faults(spec), *container_faults(spec)] if old is None else change_faults(spec, old["spec"])
 
     def grace_seconds(self, tree: Object, asked: int | None) -> int:
         """What was asked, else what the pod says; none for a pod without a node or one that has ended."""
@@ -228,19 +227,8 @@ def one_container(path: str, container: Object, names: set[str]) -> Faults:
     name = container.get("name")
     if not name:
         faults.append(required(f"{path}.name"))
-    elif not LABEL.match(name) or len(name) > 63:
-        faults.append(
-            invalid_value(
-                f"{path}.name",
-                name,
-                LABEL_RULE,
-            )
-        )
-    elif name in names:
-        faults.append(
-            {"field": f"{path}.name", "reason": "FieldValueDuplicate", "message": f'Duplicate value: "{name}"'}
-        )
-    names.add(str(name))
+    else:
+        faults += label_name_faults(f"{path}.name", name, names)
     if not container.get("image"):
         faults.append(required(f"{path}.image"))
     return faults

@@ -4,12 +4,11 @@ The general rules (metadata, revisions, conflicts) are in `crud`. A strategy fil
 create, carries it over on update, and finds the faults of an object. Kinds without an own strategy get `PLAIN`.
 """
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from emulator.calls import Call
-from emulator.labels import dns_subdomain_faults, label_key_faults, label_value_faults
+from emulator.labels import dns_label_faults, dns_subdomain_faults, label_key_faults, label_value_faults
 from emulator.statuses import cause
 from emulator.store import Record
 
@@ -21,12 +20,6 @@ __all__ = ["PLAIN", "Strategy", "invalid_value", "metadata_faults", "required", 
 Object = dict[str, Any]
 Faults = list[dict[str, str]]
 
-LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
-LABEL_RULE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
-    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
 LABEL_NAMED = frozenset({"namespaces", "services"})
 FREELY_NAMED = frozenset({"roles", "rolebindings", "clusterroles", "clusterrolebindings", "events"})
 COUNTING = frozenset(
@@ -94,8 +87,7 @@ def metadata_faults(tree: Object, plural: str) -> Faults:
     if not name:
         return [required("metadata.name", "name or generateName is required")]
     if plural in LABEL_NAMED:
-        if not LABEL.match(name) or len(name) > 63:
-            faults.append(invalid_value("metadata.name", name, LABEL_RULE))
+        faults += [invalid_value("metadata.name", name, text) for text in dns_label_faults(name)]
     elif plural not in FREELY_NAMED:
         faults += [invalid_value("metadata.name", name, text) for text in dns_subdomain_faults(name)]
     for key, value in (metadata.get("labels") or {}).items():
