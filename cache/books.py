@@ -14,7 +14,6 @@ from typing import Any, cast
 import msgspec
 
 from cache.assumptions import Assumption
-from cache.claims import ClaimIndex
 from cache.effects import Effects
 from cache.heartbeats import is_heartbeat
 from cache.job_book import JobBook, JobEntry
@@ -28,7 +27,8 @@ from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
 from cache.translate import Translator, single_group, single_job_id
-from cache.volumes import VolumeLookup, attach_limits, claim_keys
+from cache.uses import UseIndex
+from cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
 from model import wire
 from model.arrays import BoolArray
 from model.device_claims import device_claim_keys
@@ -78,8 +78,9 @@ class Books:
         self._tasks: dict[TaskId, Task] = {}
         self._ids_by_key: dict[str, TaskId] = {}
         self._loose: dict[TaskId, Refusal] = {}
-        self._claims = ClaimIndex(claim_keys)
-        self._device_claims = ClaimIndex(device_claim_keys)
+        self._claims = UseIndex[TaskId, wire.Pod](claim_keys)
+        self._device_claims = UseIndex[TaskId, wire.Pod](device_claim_keys)
+        self._volumes = UseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
         self._kept: set[TaskId] = set()
@@ -122,8 +123,9 @@ class Books:
                     self._jobs.mark_all()
                     self._generation += 1
             case _ if kind in LOOKUP_KINDS:
+                known = self._lookups.of(kind).get(new.metadata.key)
                 if self._lookups.put(kind, new.metadata, new):
-                    self._follow_lookup(kind, new)
+                    self._follow_lookup(kind, known, new)
 
     def remove(self, kind: str, old: Any) -> None:
         """Forget an object that left the cluster; one that is not known is ignored."""
@@ -143,8 +145,9 @@ class Books:
                     self._jobs.mark_all()
                     self._generation += 1
             case _ if kind in LOOKUP_KINDS:
+                known = self._lookups.of(kind).get(old.metadata.key)
                 if self._lookups.drop(kind, old.metadata):
-                    self._follow_lookup(kind, old)
+                    self._follow_lookup(kind, known, None)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; the same object while nothing changed."""
@@ -524,24 +527,22 @@ class Books:
         for task in free:
             self._translate_pod(pods[task])
 
-    def _follow_lookup(self, kind: str, changed: Any) -> None:
-        """Make anew what depends on an object that is looked up."""
+    def _follow_lookup(self, kind: str, old: Any, new: Any) -> None:
+        """Make anew what depends on an object that is looked up; None stands for its absence."""
         self._generation += 1
+        changed = old if new is None else new
         match kind:
             case "PersistentVolumeClaim":
+                self._volumes.note(changed.metadata.key, old, new)
                 self._translate_users([changed.metadata.key])
             case "ResourceClaim":
                 self._translate(self._device_claims.users([changed.metadata.key]))
             case "PodDisruptionBudget":
                 self._release_kept(changed.metadata.namespace)
             case "PersistentVolume":
-                self._translate_users(
-                    key
-                    for key, claim in self._lookups.of("PersistentVolumeClaim").items()
-                    if claim.spec.volume_name == changed.metadata.name
-                )
+                self._translate_users(self._volumes.users([changed.metadata.name]))
             case "StorageClass":
-                self._translate_users(self._claims.all_claims())
+                self._translate_users(self._claims.used())
             case "CSINode":
                 node = self._stored["Node"].get(changed.metadata.name)
                 if node is not None:

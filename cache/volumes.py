@@ -14,7 +14,7 @@ from model import wire
 from model.errors import ObjectError
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["VolumeLookup", "attach_limits", "claim_keys"]
+__all__ = ["VolumeLookup", "attach_limits", "claim_keys", "volume_names"]
 
 _PREFIX: Final = "attachable-volumes-csi-"
 _UNLIMITED_COUNT: Final = 2**31 - 1
@@ -35,6 +35,11 @@ def claim_keys(pod: wire.Pod) -> Iterator[str]:
         name = _claim_name(pod, volume)
         if name is not None:
             yield f"{pod.metadata.namespace}/{name}"
+
+
+def volume_names(claim: wire.PersistentVolumeClaim) -> tuple[str, ...]:
+    """Name the volume that a claim is bound to, or asks for; none where it names none."""
+    return (claim.spec.volume_name,) if claim.spec.volume_name else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Volumes that become known late change what pods ask for."""
 
+import msgspec
+
 from cache.books import Books
 from model import wire
 from tests.unit.cache.builders import filled, group, node, pod, queue, task
@@ -38,6 +40,24 @@ def test_a_pod_before_its_claim_its_class_and_its_volume() -> None:
 
     books.remove("PersistentVolumeClaim", CLAIM)
     assert task(books, "p").template.best_effort
+
+
+def test_a_claim_that_moves_to_another_volume() -> None:
+    """What it was bound to before concerns its pods no longer; what it is bound to now does, whichever comes first."""
+    moved = msgspec.structs.replace(CLAIM, spec=msgspec.structs.replace(CLAIM.spec, volume_name="w"))
+    books = filled(Books(), queue(), group("g"), CLAIMING, CLAIM, VOLUME, CLASS, moved)
+    assert task(books, "p").template.request[LIMIT] == 1000
+    asked = task(books, "p")
+
+    books.remove("PersistentVolume", VOLUME)
+    assert task(books, "p") is asked
+
+    other = msgspec.structs.replace(VOLUME, metadata=wire.ObjectMeta(name="w"))
+    filled(books, other)
+    assert task(books, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
+
+    books.remove("PersistentVolume", other)
+    assert task(books, "p").template.request[LIMIT] == 1000
 
 
 def test_a_node_offers_what_its_drivers_attach() -> None:
