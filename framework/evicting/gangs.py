@@ -12,7 +12,7 @@ from framework.jobs import SessionJob, SubJob
 from model.ids import SubJobId
 from model.tasks import READY_STATUSES, Task, TaskStatus
 
-__all__ = ["ACTIVE_STATUSES", "Surplus", "can_spare", "is_intact", "might_spare", "whole_gang"]
+__all__ = ["ACTIVE_STATUSES", "Surplus", "active_count", "can_spare", "is_intact", "might_spare", "whole_gang"]
 
 ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.ALLOCATED})
 """Tasks that hold room for their gang."""

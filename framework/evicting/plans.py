@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
-from framework.evicting.gangs import can_spare, is_intact, might_spare, whole_gang
+from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, too_great
 from framework.evicting.rules import Looks, Rule
@@ -335,7 +335,8 @@ class Planner:
     def permitted_of(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
         """Return which of some tasks the rule and the plugins permit to go for a task, first to go first."""
         proposed = self._proposed(attempt, task, tasks)
-        return self._rule.ask(task, in_order(self._session, attempt.job, proposed)) if proposed else []
+        ordered = list(self._sparable(attempt, task, in_order(self._session, attempt.job, proposed)))
+        return self._rule.ask(task, ordered) if ordered else []
 
     def _proposed(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
         """Return those of some tasks that plugins are to be asked about, and tell others that the rule spares them."""
@@ -352,6 +353,27 @@ class Planner:
                 session.note_veto(victim.id, task, veto)
         return proposed
 
+    def _sparable(self, attempt: Attempt, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
+        """Leave out those that their gangs cannot spare, where no gang goes whole.
+
+        They could not go whoever permits it, and would use up what plugins that count let others of their queue lose.
+        """
+        surplus: dict[JobId, Surplus] = {}
+        active: dict[JobId, int] = {}
+        for victim in candidates:
+            job = self._session.job_of(victim)
+            assert job is not None, "a victim has a job"
+            if attempt.takes_gangs or job is attempt.job:
+                yield victim
+                continue
+            if job.id not in surplus:
+                surplus[job.id], active[job.id] = Surplus(job), active_count(job)
+            if active[job.id] == 1 or surplus[job.id].take(victim):
+                active[job.id] -= 1
+                yield victim
+            else:
+                self._note_kept(attempt, task, victim)
+
     def permitted_in_turn(self, attempt: Attempt, task: Task) -> Iterator[tuple[list[Task], bool]]:
         """Yield who may go for a task anywhere in a plan's domain, first to go first: ever more of them.
 
@@ -361,7 +383,7 @@ class Planner:
         rule = self._rule
         domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
         jobs = [job for job in self._jobs_in(domain) if rule.considers_job(attempt.job, job)]
-        candidates = self._order.iterate(attempt.job, jobs, domain)
+        candidates = self._sparable(attempt, task, self._order.iterate(attempt.job, jobs, domain))
         asked: list[Task] = []
         more = _FIRST_ASKED if rule.ask_first is not None else None
         while True:
@@ -395,9 +417,14 @@ class Planner:
         if job is attempt.job or can_spare(job, victim):
             return (victim,)
         gang = self._gang_of(attempt, task, job) if attempt.takes_gangs else None
-        if gang is None and attempt.takes_gangs is self._rule.modes[-1]:
-            session.note_veto(victim.id, task, self._rule.vetoes.together)
+        if gang is None:
+            self._note_kept(attempt, task, victim)
         return gang
+
+    def _note_kept(self, attempt: Attempt, task: Task, victim: Task) -> None:
+        """Tell a victim that its gang stays together, unless gangs are still to be taken whole."""
+        if attempt.takes_gangs is self._rule.modes[-1]:
+            self._session.note_veto(victim.id, task, self._rule.vetoes.together)
 
     def _gang_of(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
         """Return all of a gang where all of it may go; asked once as long as nothing changes."""

@@ -431,7 +431,7 @@ class Evicting(Vetoes):
         considered = self.sparable(draft, self.leave_first([each for each in pods if self.considers(draft, pod, each)]))
         return self.permitted(draft.who.point, pod, considered) if considered else []
 
-    def sparable(self, draft: Draft, pods: Iterable[Pod]) -> list[Pod]:
+    def sparable(self, draft: Draft, pods: Sequence[Pod]) -> list[Pod]:
         """Those whose gangs can spare them one after the other, and the last of a gang; all where gangs go whole."""
         gone: dict[str, list[Pod]] = {}
         for pod in pods:
