@@ -7,17 +7,20 @@
     cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
 
 Objects are recorded as they came, at the start and whenever they change, never the snapshot itself: what a snapshot
-holds follows from them. A record ends where its daemon did, perhaps in the middle of a line.
+holds follows from them. A record ends where its daemon did, or where its file could not be written any more, perhaps
+in the middle of a line.
 """
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
 import numpy as np
+import structlog
 
 from cache.books import Books
 from cache.options import BooksOptions
@@ -53,6 +56,8 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
+
+_log = structlog.get_logger(__name__)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header", tag_field="do"):
@@ -192,7 +197,12 @@ class Text(Protocol):
 
 
 class Recorder:
-    """Writes a record; may be called from several threads."""
+    """Writes a record; may be called from several threads.
+
+        recording ──closed, or the file takes no more──▶ ended
+
+    Whoever is recorded goes on: a full disk costs the record, not the cluster its scheduler.
+    """
 
     def __init__(self, path: Path, options: Options) -> None:
         """Begin a record; one that is there is replaced.
@@ -205,6 +215,7 @@ class Recorder:
         except OSError as error:
             raise ConfigError(f"--record: {path}: {error.strerror or error}") from error
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._configuration = -1
         flags = {name.replace("-", "_") for name in flags_of(Options)}
         self.write(
@@ -215,15 +226,30 @@ class Recorder:
             )
         )
 
-    def write(self, entry: Entry) -> None:
-        """Add a line."""
+    def write(self, entry: Entry, *, flush: bool = False) -> None:
+        """Add a line; with `flush`, what was written is in the file when this returns."""
+        if self._ended.is_set():
+            return
         line = encode(entry) + b"\n"
         with self._lock:
-            self._file.write(line)
+            if self._ended.is_set():
+                return
+            try:
+                self._file.write(line)
+                if flush:
+                    self._file.flush()
+            except OSError as error:
+                self._end()
+                _log.error("record_ended", file=self._file.name, error=error.strerror or str(error))
 
     def close(self) -> None:
         """End the record."""
         with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        self._ended.set()
+        with suppress(OSError):  # what was not written for want of room is tried once more, and told already
             self._file.close()
 
     def watching(self, decide: Decide, settings: Text) -> Decide:
@@ -247,10 +273,9 @@ class Recorder:
                         memory=memory,
                         report=msgspec.Raw(encode(report)),
                         left=left,
-                    )
+                    ),
+                    flush=True,
                 )
-                with self._lock:
-                    self._file.flush()
             return report, left
 
         return decide_and_record

@@ -91,6 +91,27 @@ def record(tmp_path: Path) -> Path:
     return tmp_path / "record"
 
 
+def test_a_full_disk_costs_the_record_alone() -> None:
+    """The books take everything in, and the cycle places the gang."""
+    options = parse_options(["--record=/dev/full"], {}).options
+    registry = load_registry("")
+    recorder = Recorder(Path(options.record), options)
+    books = RecordedBooks(recorder, books_options(options))
+    for kind, each in decoded(objects()):
+        books.apply(kind, each)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    configuration = read_configuration(TEXT, registry).configuration
+    for _ in range(2):
+        report, _ = recorder.watching(decide, Settings())(
+            books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent()
+        )
+        assert [len(plan.binds) for plan in report.plans] == [2]
+    recorder.close()
+
+
 def test_a_record_is_decided_again(record: Path) -> None:
     """Every cycle comes to the same report and leaves the same memory."""
     with record.open("rb") as lines:
