@@ -32,7 +32,7 @@ async def kept(frail: Frail, on_surprise: Callable[[str], None] = lambda _: None
     """Keep the work until it goes on."""
     background = Background(frail.clock, on_surprise=on_surprise)
     background.keep("frail", frail.run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await frail.is_well.wait()
     return background
 
