@@ -209,7 +209,7 @@ class Ground:
                     stdout=output,
                 )
             started.append(daemon)
-            await self._wait(lambda: _is_synced(log))
+            await self._wait(lambda: _is_synced(daemon, log))
             spent.append(_Spent(daemon.pid))
 
         try:
@@ -257,8 +257,11 @@ class Ground:
             await self.clear()
 
 
-async def _is_synced(log: Path) -> bool:
-    return b'"synced"' in await asyncio.to_thread(log.read_bytes)
+async def _is_synced(daemon: asyncio.subprocess.Process, log: Path) -> bool:
+    said = await asyncio.to_thread(log.read_bytes)
+    if daemon.returncode is not None:
+        raise RuntimeError(f"the daemon ended with {daemon.returncode}: {said.decode()[-2000:]}")
+    return b'"synced"' in said
 
 
 def synced_at(log: Path) -> float:
