@@ -13,7 +13,7 @@ import msgspec
 from model.errors import ConflictError, PyroclastError
 from model.wire import Status, StatusCause
 
-__all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "refusal"]
+__all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "means_another", "refusal"]
 
 _TOO_MANY_REQUESTS: Final = 429
 _STATUS: Final = msgspec.json.Decoder(Status)
@@ -75,6 +75,11 @@ class NoAnswerError(ApiError):
 
 class ApiConflictError(ApiError, ConflictError):
     """The object is not as the request presumed."""
+
+
+def means_another(error: ApiError) -> bool:
+    """Tell whether a patch was refused because the object it meant is gone, or its name another's by now."""
+    return error.is_not_found or (error.status in {409, 422} and "metadata.uid" in error.message)
 
 
 def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:

@@ -16,7 +16,7 @@ import msgspec
 from kube.backoff import Backoff
 from kube.client import Client, MediaType
 from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
+from kube.errors import ApiError, means_another
 from kube.resources import PODS, Discovery
 from kube.retrying import retry
 from model.plan import Eviction
@@ -25,6 +25,7 @@ from model.wire import time_text
 __all__ = ["BUDGET", "EvictionOutcome", "Evictor"]
 
 _BAD_REQUEST: Final = 400
+_CONFLICT: Final = 409
 _TOO_MANY_REQUESTS: Final = 429
 _DRY_RUN: Final[Mapping[str, str]] = {"dryRun": "All"}
 _NO_DRY_RUN: Final = "does not support dry run"
@@ -209,7 +210,7 @@ def _is_budget(error: ApiError) -> bool:
 
 
 def _judge(eviction: Eviction, error: ApiError) -> EvictionOutcome:
-    if error.status in {404, 409}:
+    if error.status == _CONFLICT or means_another(error):
         # Not there any more, or its UID is another's: there is nothing left to evict.
         return EvictionOutcome(eviction=eviction, is_leaving=True, reason="Gone", message=error.message)
     return _stays(eviction, BUDGET if _is_budget(error) else error.reason, error.message)

@@ -16,7 +16,7 @@ import structlog
 from kube.backoff import Backoff
 from kube.client import Client, Lane, MediaType
 from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
+from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
 from kube.resources import POD_GROUPS, PODS, QUEUES, Discovery, Resource
 from kube.traffic import Traffic
@@ -30,9 +30,7 @@ _ECHO: Final = 30.0
 too early costs a write that changes nothing."""
 _LONGEST_COURTESY: Final = 1.0
 """Seconds that a write waits for binds at most."""
-_DROPPED: Final = frozenset({404, 409})
-"""The object is gone or another: the next cycle sees that and wishes anew."""
-
+_CONFLICT: Final = 409
 _log = structlog.get_logger(__name__)
 
 
@@ -261,7 +259,8 @@ class StatusWriter:
                 await self._clock.sleep(self._backoff.next_wait(error.retry_after))
                 return
             STATUS_WRITES.labels(plural, "dropped").inc()
-            if error.status not in _DROPPED and not _is_another(error):
+            # Gone, another or changed: the next cycle sees that and wishes anew.
+            if error.status != _CONFLICT and not means_another(error):
                 _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
             return
         self._backoff.reset()
@@ -302,11 +301,6 @@ class StatusWriter:
             media_type=write.media_type,
             lane=Lane.BACKGROUND,
         )
-
-
-def _is_another(error: ApiError) -> bool:
-    """Tell whether the server refused because the name belongs to another object by now: 422 to a patch."""
-    return error.status == 422 and "metadata.uid" in error.message
 
 
 def _undated(condition: Condition) -> tuple[str, str, str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from kube.client import Client, MediaType
-from kube.errors import ApiError
+from kube.errors import ApiError, means_another
 from kube.resources import Resource
 from model.errors import PyroclastError
 from model.wire import ObjectMeta
@@ -188,11 +188,6 @@ class Writer:
         if not self._may_write():
             raise NotLeadingError(f"{method} {path}: not sent, another process may lead by now")
         return await self._client.request_json(method, path, body=body, **options)
-
-
-def means_another(error: ApiError) -> bool:
-    """Tell whether a patch was refused because the object it meant is gone, or its name another's by now."""
-    return error.is_not_found or (error.status in {409, 422} and "metadata.uid" in error.message)
 
 
 def owner_reference(resource: Resource[Any], metadata: ObjectMeta) -> dict[str, Any]:

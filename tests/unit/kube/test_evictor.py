@@ -172,13 +172,14 @@ async def test_identical_conditions_do_not_spare_a_pod(world: World) -> None:
     assert "deletionTimestamp" in (await world.get_pod("a"))["metadata"]
 
 
-async def test_a_successor_of_the_same_name_is_spared(world: World) -> None:
-    """The UID is a precondition of every step."""
+@pytest.mark.parametrize("way", ["api", "delete"])
+async def test_a_successor_of_the_same_name_is_spared(world: World, way: Literal["api", "delete"]) -> None:
+    """The UID is a precondition of every step, and whom it was meant for is gone."""
     old = await world.pod("a")
     await world.delete_pod("a")
     await running_pod(world)
 
-    outcome = await evict(world, "a", old)
+    outcome = await evict(world, "a", old, way=way)
 
     pod = await world.get_pod("a")
     assert (outcome.is_leaving, outcome.reason) == (True, "Gone")
@@ -186,12 +187,13 @@ async def test_a_successor_of_the_same_name_is_spared(world: World) -> None:
     assert conditions(pod)["Ready"] == ("True", "")
 
 
-async def test_a_pod_that_is_gone_has_left(world: World) -> None:
+@pytest.mark.parametrize("way", ["api", "delete"])
+async def test_a_pod_that_is_gone_has_left(world: World, way: Literal["api", "delete"]) -> None:
     """There is nothing to evict, which is what was wanted."""
     uid = await world.pod("a")
     await world.delete_pod("a")
 
-    outcome = await evict(world, "a", uid)
+    outcome = await evict(world, "a", uid, way=way)
 
     assert (outcome.is_leaving, outcome.reason) == (True, "Gone")
 
