@@ -42,6 +42,8 @@ __all__ = ["SchedulerCache"]
 
 _RESYNC_SECONDS: Final = 1.0
 """Time between looks for overdue echoes."""
+_AWAY: Final = frozenset({0, 429, 503})
+"""Refusals that concern all of a server, not one object: no answer, too many requests, not available."""
 
 _log = structlog.get_logger(__name__)
 
@@ -231,15 +233,21 @@ class SchedulerCache:
     async def _read_overdue(self) -> None:
         while True:
             await self._clock.sleep(_RESYNC_SECONDS)
-            for task in self.books.overdue(self._clock.monotonic()):
-                known = self.books.task(task)
-                if known is None or task not in self.books.assumed():
-                    continue  # settled while another pod was being read
-                _log.warning("echo_overdue", pod=known.key)
-                try:
-                    await self.resync(task)
-                except PyroclastError as error:
-                    _log.warning("resync_failed", error=str(error))
+            await self._resync_overdue()
+
+    async def _resync_overdue(self) -> None:
+        """Read the pods of overdue tasks again, until the server cannot be asked."""
+        for task in self.books.overdue(self._clock.monotonic()):
+            known = self.books.task(task)
+            if known is None or task not in self.books.assumed():
+                continue  # settled while another pod was being read
+            _log.warning("echo_overdue", pod=known.key)
+            try:
+                await self.resync(task)
+            except PyroclastError as error:
+                _log.warning("resync_failed", error=str(error))
+                if isinstance(error, ApiError) and error.status in _AWAY:
+                    return  # the others, maybe thousands, would be asked about in vain, and told in the log
 
     async def _audit_now_and_then(self) -> None:
         await self.synced.wait()

@@ -384,6 +384,21 @@ async def test_overdue_echoes_are_looked_for(following: Following) -> None:
     assert status_of(following, a) is TaskStatus.PENDING
 
 
+async def test_a_server_that_is_away_is_asked_about_one_pod_at_a_look(following: Following) -> None:
+    """Thousands may be overdue then; each would be asked about in vain."""
+    uids = await started(following, "a", "b", "c")
+    await following.cache.background.stop()
+    following.world.faults.add(effect="error", verb="get", resource="pods", code=503)
+    following.cache.books.assume(plan(*(bind(uid, name) for uid, name in zip(uids, "abc", strict=True))), -1e9)
+
+    await following.cache._resync_overdue()
+    assert following.world.faults.used == 1
+
+    following.world.faults.clear()
+    await following.cache._resync_overdue()
+    assert not following.cache.books.assumed()
+
+
 async def test_an_audit_runs_beside_the_loop_and_finds_drift(following: Following) -> None:
     """A fault planted into the running books is named."""
     (a,) = await started(following, "a")
