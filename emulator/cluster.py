@@ -1,7 +1,5 @@
 """The state of one emulated cluster, and what all requests share."""
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +27,6 @@ class Cluster:
     """Rules by group and plural; other kinds are `PLAIN`."""
     schemas: dict[tuple[str, str, str], Object] = field(default_factory=dict)
     """OpenAPI schemas of custom resources by group, version and plural."""
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def strategy(self, resource: Resource) -> Strategy:
         """The rules of a resource."""
@@ -53,15 +50,3 @@ class Cluster:
         if record is None:
             raise not_found(resource.group, resource.plural, name)
         return record
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the requests until it is done or the server stops."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def stop(self) -> None:
-        """End all work beside the requests."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -113,7 +113,6 @@ class Emulator:
             self._site.close()
         if self._server is not None:
             await self._server.shutdown(1.0)
-        await self.cluster.stop()
 
 
 def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:

@@ -372,10 +372,6 @@ _BINDINGS = [
 _WEBHOOKS = [NAME, _column("Webhooks", _of(lambda o: len(items_at(o, "webhooks"))), "integer"), AGE]
 
 
-def _volume_modes(driver: Any) -> str:
-    return ",".join(map(str, items_at(driver, "spec", "volumeLifecycleModes"))) or "Persistent"
-
-
 def _token_requests(driver: Any) -> str:
     return _joined(items_at(driver, "spec", "tokenRequests"), "audience") or UNSET
 
