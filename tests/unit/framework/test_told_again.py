@@ -87,4 +87,4 @@ def test_other_words_are_told_and_what_else_was_told_stands() -> None:
     (status,) = (each for each in reports[3].group_statuses if each.job == "default/big")
     message = f"Origin reason is big-0: {lacks}; fits when default/v and default/w end. reclaim: "
     assert message in status.conditions[0].message
-    assert reports[4].pod_conditions == reports[4].group_statuses == ()
+    assert (reports[4].pod_conditions, reports[4].group_statuses) == ((), ())
