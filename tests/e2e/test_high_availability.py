@@ -22,10 +22,11 @@ from tests.e2e.wallclock import WallClock
 from tests.e2e.wire import wire_to
 
 NAME = "available"
-LEASE_SECONDS = 3.0
+LEASE_SECONDS = 6.0
+"""A machine that builds beside the tests stands still for a second or two; a leader must outlast that."""
 LEASE = (
     f"--leader-elect-lease-duration={LEASE_SECONDS}s",
-    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-renew-deadline=4s",
     "--leader-elect-retry-period=300ms",
     f"--leader-elect-resource-namespace={NAME}",
 )
@@ -187,7 +188,7 @@ def test_a_leader_whose_wall_clock_jumps_leads_on_and_hands_over(ground: Ground,
             clock.jump_to(ahead)
             jumped = time.monotonic()
             leader.wait_for(lambda: abs(renewed_ago(ground) + ahead) < 60.0)
-            leader.wait_for(lambda: time.monotonic() > jumped + 2 * LEASE_SECONDS)
+            leader.wait_for(lambda: time.monotonic() > jumped + LEASE_SECONDS + 2.0)
             arrived = list(arrivals.names)
             leader.wait_for(lambda: all_run(ground, arrived))
             assert standby.metric("pyroclast_leader") == 0
