@@ -13,6 +13,7 @@ from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
 from tests.differential.generated import case
 
+SHUFFLING = ("allocate", "shuffle")
 TRIES = 4
 """Full clusters looked at for one in which somebody is evicted."""
 YEAR_SECONDS = 365 * 24 * 3600
@@ -104,7 +105,12 @@ def shuffling(chance: Random) -> Varied:
     each = full(chance)
     plugins = {"rescheduling": each.now - chance.choice([30, 300, 301, 301, 900, 900])}
     arguments = {**each.arguments, "shuffle": {"maxEvictions": chance.choice([0, 0, 1, 2])}}
-    return replace(each, actions=("allocate", "shuffle"), arguments=arguments, runs=plugins)
+    return replace(each, actions=SHUFFLING, arguments=arguments, runs=plugins)
+
+
+def rescheduling(chance: Random) -> Varied:
+    """Make a cluster from whose busy nodes pods go."""
+    return varied("rescheduling", chance)
 
 
 def edited(objects: tuple[Object, ...], kind: str, edit: Callable[[Any], Object]) -> tuple[Object, ...]:
@@ -145,7 +151,7 @@ def with_budgets(objects: tuple[Object, ...], _now: float, chance: Random) -> tu
                 )
             },
             "status": {
-                "disruptionsAllowed": chance.choice([0, 0, 1, 1, 2, 3]),
+                "disruptionsAllowed": chance.choice([0, 0, 0, 1, 1, 2]),
                 "disruptedPods": {chance.choice(names): moment(0)} if names and chance.random() < 0.2 else {},
             },
         }
@@ -512,7 +518,7 @@ VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
-    "pdb": Variation((full,), with_budgets),
+    "pdb": Variation((full, full, rescheduling), with_budgets),
     "rescheduling": Variation((shuffling,), with_marks),
     "resource-strategy-fit": Variation((roomy, full), with_devices),
     "resourcequota": Variation((gated,), with_quotas),
