@@ -80,8 +80,8 @@ def strategic_merge_patch(obj: Json, patch: Json, kind: str) -> Json:
 
     The directives `$patch: delete|replace|merge`, `$retainKeys`, `$deleteFromPrimitiveList/…` and
     `$setElementOrder/…` are obeyed. An unknown kind is merged with lists replaced, metadata by its own rules. An object
-    without apiVersion, such as a part of one, is taken for the built-in kind of that name. The object stays as it is, and
-    the result shares with it what the patch does not touch.
+    without apiVersion, such as a part of one, is taken for the built-in kind of that name. The object stays as it is,
+    and the result shares with it what the patch does not touch.
 
     Raises:
         PatchError: The patch is not an object, a directive is unknown or misplaced, or a merge key is missing.
