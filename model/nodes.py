@@ -27,6 +27,7 @@ SCORED_ROWS: Final = 2
 
 _MOST_DERIVED: Final = 1 << 14
 """Answers kept about one set of nodes: pods with ever new selectors must not fill the memory while nodes stay."""
+_UNKNOWN: Final = object()
 
 Derived = TypeVar("Derived")
 
@@ -98,12 +99,15 @@ class NodeFacts:
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
-        if key not in self.memo:
-            derived = compute()
-            if len(self.memo) >= _MOST_DERIVED:
-                self.memo.clear()
-            self.memo[key] = derived
-        return cast("Derived", self.memo[key])
+        known = self.memo.get(key, _UNKNOWN)
+        if known is not _UNKNOWN:
+            return cast("Derived", known)
+        derived = compute()
+        # Not read back: snapshots share facts, and a cycle and an audit, in two threads, may both be at it.
+        if len(self.memo) >= _MOST_DERIVED:
+            self.memo.clear()
+        self.memo[key] = derived
+        return derived
 
     def label_codes(self, label: str) -> tuple[IntArray, Mapping[str, int]]:
         """Number the values of a label.
