@@ -245,7 +245,10 @@ class Topological(Evicting):
         """Place pods of a part in the best domain inside another, of the lowest level in which some serves it."""
         assert self.aware is not None
         begun = len(placed)
-        for level in self.levels_of_part(part, domain):
+        levels = self.levels_of_part(part, domain)
+        if not part.group.policies:  # the job is its own part and has one domain, which must do for both
+            levels = [[each] for level in levels for each in level if each == domain]
+        for level in levels:
             served = []
             for each in level:
                 before = self.mark([part])
