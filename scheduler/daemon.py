@@ -36,6 +36,8 @@ __all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
 
 _FULL_COLLECTION_SECONDS: Final = 300.0
 """Time between full collections, which happen only after a cycle that decided nothing."""
+_STUCK_SECONDS: Final = 600.0
+"""A cycle that runs for longer will not end; those of the largest clusters take seconds."""
 
 _log = structlog.get_logger(__name__)
 
@@ -118,6 +120,8 @@ class Daemon:
     after_cycle: Callable[[Seen], None] = lambda _: None
     """Told in the cycle's thread of each cycle that looked."""
     wall: Callable[[], float] = time.time
+    stopwatch: Callable[[], Stopwatch] = Stopwatch
+    """Makes the one of a cycle."""
     seen: Seen | None = None
     memory: Memory = field(default_factory=Memory)
     _in_flight: set[asyncio.Task[None]] = field(default_factory=set)
@@ -126,6 +130,8 @@ class Daemon:
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="cycle")
     )
     _collected: float = field(default_factory=time.monotonic)
+    _running: Stopwatch | None = None
+    """Of the cycle under way."""
 
     async def run(self) -> None:
         """Run cycles until `stop` is asked for; the first begins at once."""
@@ -179,12 +185,21 @@ class Daemon:
                 self.metrics.add("pyroclast_cycles_total", 1, "failed")
                 self.memory = Memory(cycle=cycle)
                 return None
+            finally:
+                self._running = None
         self.metrics.add("pyroclast_cycles_total", 1, "finished")
         return report
 
+    def stuck(self) -> str | None:
+        """Say where a cycle hangs, a plugin from outside for example; None where none does."""
+        under_way = None if self._running is None else self._running.under_way()
+        if under_way is None or under_way[1] < _STUCK_SECONDS:
+            return None
+        return f"a cycle does not end: {under_way[1]:.0f} s, by now in {under_way[0]}"
+
     async def _cycle(self) -> CycleReport:
         loop = asyncio.get_running_loop()
-        stopwatch = Stopwatch()
+        stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
         configuration = await loop.run_in_executor(self._thread, self.configuration)
         stopwatch.mark(SNAPSHOT, begin=True)

@@ -272,7 +272,7 @@ class _Process:
 
         return Inside(
             checks={"configured": lambda: None, "synced": self._why_unsynced},
-            vital={"background": self._why_failing},
+            vital={"background": self._why_failing, "cycle": self._daemon.stuck},
             metrics_text=self._metrics.text,
             looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
             if self._options.enable_pprof
@@ -312,7 +312,7 @@ class _Process:
             signal.SIGUSR2: self._tell_size,
         }
         if self._options.cache_dumper:
-            actions[signal.SIGUSR1] = self._dump
+            actions[signal.SIGUSR1] = lambda: self._cache.background.once("write-snapshot", self._dump)
         for number, action in actions.items():
             loop.add_signal_handler(number, action)
             stack.callback(loop.remove_signal_handler, number)
@@ -325,10 +325,12 @@ class _Process:
         self._stopping.set()
         self._daemon.stop()
 
-    def _dump(self) -> None:
+    async def _dump(self) -> None:
         file = Path(self._options.cache_dump_dir) / f"snapshot-{int(time.time())}.json"
+        dump = self._cache.dump()
         try:
-            file.write_bytes(self._cache.dump().encode())
+            # In a thread: many pods and a slow disk take seconds, and the lease must not wait for them.
+            await asyncio.to_thread(lambda: file.write_bytes(dump.encode()))
         except OSError as error:
             _log.error("snapshot_not_written", file=str(file), error=str(error))
         else:

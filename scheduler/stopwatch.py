@@ -43,6 +43,11 @@ class Stopwatch:
             if running == name:
                 return
 
+    def under_way(self) -> tuple[str, float] | None:
+        """Return the innermost phase that goes on, and the seconds since the outermost began; None where none does."""
+        running = self._running.copy()  # asked by another thread than the one that marks
+        return (running[-1][0], self._now() - running[0][1]) if running else None
+
     def phase(self, name: str, begin: bool) -> None:
         """Hear of a phase from the cycle."""
         self.mark(name, begin=begin)

@@ -18,6 +18,7 @@ from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
 from scheduler.daemon import Daemon, Seen
 from scheduler.metrics import Metrics
+from scheduler.stopwatch import Stopwatch
 
 CONFIGURATION = Configuration(generation=7, profiles=(), source="")
 
@@ -225,6 +226,27 @@ async def test_plans_of_a_leader_that_lost_its_lease_are_refused(
 
     assert cluster.assumed == []
     assert cluster.written == []
+
+
+async def test_a_cycle_that_hangs_is_told(daemon: Daemon, decisions: Decisions) -> None:
+    """With the phase that it hangs in; it is over with its cycle, also with one that failed inside a phase."""
+    now = 0.0
+    told: list[str | None] = []
+    daemon.stopwatch = lambda: Stopwatch(now=lambda: now)
+
+    def hang() -> None:
+        nonlocal now
+        told.append(daemon.stuck())
+        now += 400.0
+        if now > 1000.0:
+            raise RuntimeError("plugin gave up")
+
+    decisions.plans = (plan("a"), plan("b"), plan("c"))
+    decisions.during = hang
+    await daemon.run_once()
+
+    assert told == [None, None, "a cycle does not end: 800 s, by now in action/allocate"]
+    assert daemon.stuck() is None
 
 
 async def test_failed_cycle_is_counted_and_the_next_starts_clean(
