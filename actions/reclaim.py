@@ -5,6 +5,7 @@ plan that places it, or nothing happens.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
@@ -96,17 +97,24 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
 
 
 def plan_for(session: Session, planner: Planner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
-    """Place a job's minimum in the first of its domains where that can be; None, or why there is no plan."""
+    """Place a job's minimum in the first of its domains where that can be; None, or why there is no plan.
+
+    Any domain that needs no victim comes before one that does.
+    """
     queue, refusal = session.queue(job.queue), None
-    for domain in domains_of(session, job, DEFAULT_DOMAINS):
-        refusal = planner.place(
-            job,
-            tasks,
-            refused=lambda task: session.preemptive(queue, [task]),
-            goes_on=lambda: session.job_starving(job),
-            is_enough=lambda: session.job_pipelined(job),
-            domain=domain.mask,
-        )
+
+    def refused(task: Task) -> Refusal | None:
+        return session.preemptive(queue, [task])
+
+    starves, is_enough = partial(session.job_starving, job), partial(session.job_pipelined, job)
+    domains = domains_of(session, job, DEFAULT_DOMAINS)
+    for domain in domains if len(domains) > 1 else ():
+        if planner.place_unharmed(
+            job, tasks, goes_on=starves, is_enough=is_enough, refused=refused, domain=domain.mask
+        ):
+            return None
+    for domain in domains:
+        refusal = planner.place(job, tasks, goes_on=starves, is_enough=is_enough, refused=refused, domain=domain.mask)
         if refusal is None:
             return None
     return refusal or no_domain(Reclaim.name)

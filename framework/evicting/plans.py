@@ -124,6 +124,29 @@ class Planner:
                 why = attempt.why or self._too_few(attempt, tasks)
         return why
 
+    def place_unharmed(
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        *,
+        goes_on: Callable[[], bool],
+        is_enough: Callable[[], bool],
+        refused: Callable[[Task], Refusal | None],
+        domain: BoolArray | None,
+    ) -> bool:
+        """Do the same where nobody need leave; tell whether there is such a plan."""
+        with self._session.statement() as statement:
+            attempt = Attempt(job, statement, takes_gangs=False, domain=domain)
+            for task in tasks:
+                if not goes_on():
+                    break
+                if refused(task) is None and self._session.pre_predicate(task) is None:
+                    self.place_without(attempt, task)
+            if attempt.places and is_enough() and self.completes(attempt):
+                self.finish(attempt)
+                return True
+        return False
+
     def _too_few(self, attempt: Attempt, tasks: Sequence[Task]) -> Refusal:
         """Say why a job gets no plan all of whose tasks found places."""
         if attempt.job.waits_for_best_effort:

@@ -51,3 +51,15 @@ def test_a_gang_that_may_lie_in_one_rack_does_not_speak_for_one_that_may_lie_any
     scenario = scenario.job("free", tasks=2, queue="q2", phase="Inqueue")
 
     assert sorted(scenario.run("reclaim", plugins=PLUGINS).evictions) == ["r2-0", "r2-1"]
+
+
+@pytest.mark.parametrize(("full", "empty"), [("n1", "n3"), ("n3", "n1")])
+def test_nobody_goes_where_another_rack_has_room(full: str, empty: str) -> None:
+    """Also where the rack with victims is looked at first."""
+    scenario = Scenario().queue("q1").queue("q2").add(rack("r1", "n1"), rack("r2", "n3"))
+    scenario = scenario.node("n1", cpu=2).node("n3", cpu=2).running("r", on=[full] * 2, queue="q1", min_available=0)
+    scenario = scenario.job("w", tasks=2, queue="q2", phase="Inqueue", group=HARD)
+    outcome = scenario.run("reclaim", plugins=PLUGINS)
+
+    assert outcome.evictions == []
+    assert outcome.pipelined == {"w-0": empty, "w-1": empty}
