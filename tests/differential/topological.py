@@ -21,6 +21,7 @@ class Topological(Evicting):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self.may_evict = True
         self.inside: set[str] | None = None
         """Nodes that may be used; all where None."""
         names = {name for node in self.cluster.nodes for name in node.offers} | set(self.shares.names)
@@ -300,13 +301,19 @@ class Topological(Evicting):
         """Place pods one by one, inside one domain where the job minds."""
         if self.aware is None or who.action != "reclaim":
             return super().plan(group, pods, who, **more)
-        for domain in self.domains(group, MOST_DOMAINS):
+        domains = self.domains(group, MOST_DOMAINS)
+        tries = [(domain, False) for domain in domains if len(domains) > 1]  # nobody goes where some domain has room
+        for domain, self.may_evict in [*tries, *((domain, True) for domain in domains)]:
             self.inside = self.aware.site.inside(domain)
             found = super().plan(group, pods, who, **more)
             self.inside = None
             if found:
                 return True
         return False
+
+    def find_place(self, draft: Draft, pod: Pod) -> bool:
+        """Place a pod where there is room, else, if so it may be, where evictions make some."""
+        return super().find_place(draft, pod) if self.may_evict else self.place_free(draft, pod)
 
     def plan_for_gang(self, group: Group, who: Who) -> None:
         """Evict for a gang in one domain after the other: nobody, then those who can be spared, then whole gangs."""
