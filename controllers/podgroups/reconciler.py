@@ -171,7 +171,9 @@ class GroupMaker:
         namespace = self._namespaces.get("", name)
         return namespace.metadata.annotations.get(names.POD_QUEUE_NAME, "") if namespace else ""
 
-    def _keys_of_pod(self, _: Pod | None, new: Pod | None) -> Iterable[Key]:
+    def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
+        if new is None and old is not None:
+            self._complaints.forget(key_of(old))
         if new is None or not needs_group(new, self._options.scheduler_names):
             return ()
         group = _group_of(new)
