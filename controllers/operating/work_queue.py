@@ -89,7 +89,8 @@ class WorkQueue:
     @property
     def longest_running_seconds(self) -> float:
         """Seconds that the oldest call runs by now, 0 when none does."""
-        return self._clock.monotonic() - min(self._working.values()) if self._working else 0.0
+        began = min(self._working.values(), default=None)  # asked once: metrics are told in another thread
+        return 0.0 if began is None else self._clock.monotonic() - began
 
     def failures(self, key: Key) -> int:
         """Failures of a key in a row."""
