@@ -19,12 +19,16 @@ from framework.memory import Remedy
 from framework.placing import Worksheet, place_tasks
 from framework.session import Session
 from model.arrays import IntArray
-from model.tasks import Task
+from model.tasks import Task, TaskStatus
 
 __all__ = ["find_remedies"]
 
 _MOST_ENDED: Final = 1000
 """Jobs on nodes that are looked at, in the order of their ids."""
+_MOST_WAITING: Final = 10_000
+"""Pending tasks of the jobs that are told, in the order of the jobs' ids."""
+_MOST_SEARCHES: Final = 8
+"""Jobs, each with all that are like it, that are searched for in one cycle."""
 _MOST_TRIALS: Final = 16
 """Trials in one cycle."""
 _TRIALS_EACH: Final = 3
@@ -54,13 +58,18 @@ class _Search:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._searches = _MOST_SEARCHES
         self._trials = _MOST_TRIALS
         self._found: dict[tuple[Any, ...], Remedy | None] = {}
         """Answers for jobs that are alike."""
 
     def serve(self, jobs: Sequence[SessionJob]) -> None:
         """Find an answer for each job, as long as trials are left."""
+        looks = 0
         for job in jobs:
+            looks += job.counts[TaskStatus.PENDING]
+            if looks > _MOST_WAITING:
+                return
             pending = self._session.pending_tasks(job)
             tasks = [task for task in pending if not (task.gated or task.template.best_effort)]
             if not tasks or self._session.job_valid(job) is not None:
@@ -76,8 +85,9 @@ class _Search:
             job.touched = job.touched or known != job.remedy
 
     def _answer(self, job: SessionJob, tasks: Sequence[Task]) -> Remedy | None:
-        if self._trials <= 0 or not all(map(self._session.fits_empty_nodes, tasks)):
+        if self._searches <= 0 or not all(map(self._session.fits_empty_nodes, tasks)):
             return None
+        self._searches -= 1
         for choice in self._choices(job, tasks):
             if self._fits_without(choice, job, tasks):
                 ended = self._thinned(choice, job, tasks)
@@ -164,19 +174,21 @@ class _Held:
     @classmethod
     def of(cls, session: Session) -> "_Held":
         """Add up what jobs hold that have tasks on nodes at this moment."""
-        jobs: list[SessionJob] = []
-        held: dict[tuple[int, int], IntArray] = {}
-        for job in _on_nodes(session):
+        jobs = list(_on_nodes(session))
+        pairs: list[int] = []
+        requests: list[IntArray] = []
+        for number, job in enumerate(jobs):
             for task in _on_node(job):
                 column = session.nodes.table.column.get(task.node) if task.node is not None else None
                 if column is not None:
-                    request = session.nodes.needs(task.template).request
-                    key = len(jobs), column
-                    held[key] = held[key] + request if key in held else request
-            jobs.append(job)
-        pairs = np.array(list(held), dtype=np.int64).reshape(-1, 2)
-        amounts = np.array(list(held.values()), dtype=np.int64).reshape(-1, len(session.resources))
-        return cls(jobs, pairs[:, 0], pairs[:, 1], np.ascontiguousarray(amounts.T))
+                    pairs.append(number * len(session.nodes) + column)
+                    requests.append(session.nodes.needs(task.template).request)
+        distinct, position = np.unique(np.array(pairs, dtype=np.int64), return_inverse=True)
+        amounts = np.zeros((distinct.size, len(session.resources)), dtype=np.int64)
+        if requests:
+            np.add.at(amounts, position, np.array(requests))
+        numbers, columns = np.divmod(distinct, len(session.nodes))
+        return cls(jobs, numbers, columns, np.ascontiguousarray(amounts.T))
 
 
 class _Places:
