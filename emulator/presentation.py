@@ -79,7 +79,7 @@ def compile_selectors(labels: str, fields: str, group: str, kind: str, selectabl
     def matches(facets: Object) -> bool:
         if label_test is not None and not label_test(facets["metadata"].get("labels", NO_LABELS)):
             return False
-        return not requirements or field_selector_matches(requirements, facets, selectable=paths)
+        return not requirements or field_selector_matches(requirements, facets)
 
     return matches if label_test or requirements else None
 

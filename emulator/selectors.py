@@ -343,18 +343,8 @@ def _field_fault(group: str, kind: str, path: str) -> str:
     return f"field label not supported: {path}"
 
 
-def field_value(obj: Mapping[str, Any], path: str, *, selectable: Collection[str] = ()) -> str:
-    """Read a selectable field as the text it is compared with; an absent one is empty (or its default).
-
-    Raises:
-        SelectorError: The object's kind does not support the field.
-    """
-    version = obj.get("apiVersion") or ""
-    group = version.rpartition("/")[0] if isinstance(version, str) else ""
-    if path not in selectable:
-        fault = _field_fault(group, str(obj.get("kind") or ""), path)
-        if fault:
-            raise SelectorError(fault)
+def field_value(obj: Mapping[str, Any], path: str) -> str:
+    """Read a field that `check_fields` lets pass, as the text it is compared with; an absent one has its default."""
     for alternative in _ALTERNATIVES.get(path, (path,)):
         text = _text(_walk(obj, alternative))
         if text:
@@ -362,14 +352,9 @@ def field_value(obj: Mapping[str, Any], path: str, *, selectable: Collection[str
     return _DEFAULTS.get(path, "")
 
 
-def field_selector_matches(
-    requirements: Iterable[FieldRequirement], obj: Mapping[str, Any], *, selectable: Collection[str] = ()
-) -> bool:
-    """Tell whether an object satisfies every term of a parsed field selector."""
-    return all(
-        (field_value(obj, requirement.path, selectable=selectable) == requirement.value) is (requirement.op == "=")
-        for requirement in requirements
-    )
+def field_selector_matches(requirements: Iterable[FieldRequirement], obj: Mapping[str, Any]) -> bool:
+    """Tell whether an object satisfies every term of a field selector that `check_fields` lets pass."""
+    return all((field_value(obj, each.path) == each.value) is (each.op == "=") for each in requirements)
 
 
 @functools.lru_cache(maxsize=256)
@@ -380,7 +365,7 @@ def _steps(path: str) -> tuple[str, ...]:
 def _walk(obj: Mapping[str, Any], path: str) -> Any:
     value: Any = obj
     for step in _steps(path):
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(step)
     return value
