@@ -1,6 +1,7 @@
 """Which changes concern which Jobs."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from controllers.jobs import metrics
 from controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
@@ -11,6 +12,7 @@ from controllers.operating.reconciler import AnyWatch, Watch
 from controllers.operating.store import Key, key_of
 from kube.resources import PERSISTENT_VOLUME_CLAIMS
 from model import wire
+from model.api import names
 from model.api.batch import Job
 from model.api.bus import Command
 from model.api.scheduling import Queue
@@ -36,9 +38,10 @@ def _of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
         return ()
     if new is None:
         # Series of Jobs that are gone would grow with the history of the cluster.
-        name = f"{job.metadata.namespace}/{job.metadata.name}"
+        name, queue = f"{job.metadata.namespace}/{job.metadata.name}", job.spec.queue or names.DEFAULT_QUEUE
         for metric in (metrics.JOBS_COMPLETED, metrics.JOBS_FAILED):
-            metric.remove_by_labels({"job_name": name})
+            with suppress(KeyError):
+                metric.remove(name, queue)  # by both labels: by the name alone, every series is looked at
     return (key_of(job),)
 
 
