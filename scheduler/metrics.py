@@ -6,6 +6,7 @@ Decisions come as samples of a cycle's report and are applied here; series of qu
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from prometheus_client import (
@@ -121,12 +122,15 @@ class Metrics:
 
     def keep_jobs(self, jobs: Collection[JobId]) -> None:
         """Remove the series of all jobs but these."""
-        names = {_split(job)[1] for job in jobs}
+        pairs = set(map(_split, jobs))
+        names = {name for _, name in pairs}
         for metric in _JOB_METRICS:
             name = VOLCANO_PREFIX + metric
-            series, shape = self._series[name], self._shapes[name]
-            gone = [labels for labels in series if not _is_kept(shape.labels, labels, jobs, names)]
-            self._drop(name, gone)
+            labels = self._shapes[name].labels
+            # Some know the name alone. A tuple's places, not a mapping: there are several series for each of all jobs.
+            job_of = itemgetter(*(labels.index(label) for label in _JOB_LABELS if label in labels))
+            known: Collection[Any] = pairs if _JOB_NAMESPACES.intersection(labels) else names
+            self._drop(name, [series for series in self._series[name] if job_of(series) not in known])
 
     def _register(self, name: str, shape: Shape) -> None:
         kinds: Mapping[str, Any] = {"gauge": Gauge, "counter": Counter, "histogram": Histogram}
@@ -197,6 +201,11 @@ _JOB_METRICS: Final = (
 )
 
 
+_JOB_NAMESPACES: Final = frozenset({"job_namespace", "job_ns"})
+_JOB_LABELS: Final = (*sorted(_JOB_NAMESPACES), "job_name", "job_id")
+"""Labels that name a job, namespaces first."""
+
+
 def _update(sample: Sample) -> tuple[str, str]:
     """Return which update of a queue's scalar metric a sample is part of: (metric, queue), empty for other samples."""
     metric = sample.metric
@@ -211,13 +220,3 @@ def _update(sample: Sample) -> tuple[str, str]:
 def _split(job: JobId) -> tuple[str, str]:
     namespace, _, name = job.partition("/")
     return namespace, name
-
-
-def _is_kept(names: Labels, labels: Labels, jobs: Collection[JobId], job_names: Collection[str]) -> bool:
-    """Tell whether a series belongs to a job that is still there; some metrics know only its name."""
-    values = dict(zip(names, labels, strict=True))
-    name = values.get("job_name", values.get("job_id", ""))
-    namespace = values.get("job_namespace", values.get("job_ns"))
-    if namespace is None:
-        return name in job_names
-    return f"{namespace}/{name}" in jobs
