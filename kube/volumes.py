@@ -44,11 +44,12 @@ class VolumePreparer:
         """Start the binding of one claim and wait until it is done.
 
         Raises:
-            ConflictError: The claim or the volume is not what it was when the node was chosen, or time ran out.
+            ConflictError: The claim or the volume is not what it was when the node was chosen, no volume could be made
+                there, or time ran out.
             ApiError: The server refused.
         """
         await self._patiently(lambda: self._begin(bind, preparation))
-        await self._wait(preparation)
+        await self._wait(bind, preparation)
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
         """Withdraw what a claim has not used; a claim that is bound stays so, for a later attempt."""
@@ -133,20 +134,25 @@ class VolumePreparer:
     async def _patch(self, path: str, patch: dict[str, object]) -> None:
         await self._client.request("PATCH", path, body=msgspec.json.encode(patch), media_type=MediaType.MERGE_PATCH)
 
-    async def _wait(self, preparation: Preparation) -> None:
+    async def _wait(self, bind: Bind, preparation: Preparation) -> None:
+        name = f"{preparation.namespace}/{preparation.name}"
         timeout = float(preparation.details.get("timeout-seconds", DEFAULT_TIMEOUT_SECONDS))
         give_up_at = self._clock.monotonic() + timeout
         backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
         while True:
             try:
-                if _is_bound(await self._claim(preparation)):
-                    return
+                claim = await self._claim(preparation)
             except ApiError as error:
                 if not error.is_temporary:
                     raise
+            else:
+                if _is_bound(claim):
+                    return
+                if "volume" not in preparation.details and claim.metadata.annotations.get(SELECTED_NODE) != bind.node:
+                    # So provisioners say that they cannot: another node may be chosen now, not when time is up.
+                    raise ConflictError(f"no volume could be made for claim {name} on node {bind.node}")
             wait = backoff.next_wait(0.0)
             if self._clock.monotonic() + wait > give_up_at:
-                name = f"{preparation.namespace}/{preparation.name}"
                 raise ConflictError(f"claim {name} was not bound within {timeout:g} s")
             await self._clock.sleep(wait)
 

@@ -115,6 +115,22 @@ async def test_a_claim_without_volume_is_marked_with_the_node(world: World) -> N
     assert made["metadata"]["annotations"][SELECTED] == "n1"
 
 
+async def test_a_provisioner_that_cannot_is_not_waited_for(world: World) -> None:
+    """It takes the mark off the claim, so that another node is chosen; ten minutes are for those that go on."""
+    claim = await make_claim(world)
+
+    async def provisioner() -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            made = await world.client.request_json("GET", f"{CLAIMS}/data")
+            if SELECTED in made["metadata"].get("annotations", {}):
+                await patch(world, f"{CLAIMS}/data", {"metadata": {"annotations": {SELECTED: None}}})
+
+    world.start(provisioner())
+    with pytest.raises(ConflictError, match="no volume could be made for claim default/data on node n1"):
+        await asyncio.wait_for(VolumePreparer(world.client).prepare(bind_with("u", step(claim)), step(claim)), 20)
+
+
 async def test_a_volume_that_somebody_else_took_is_refused(world: World) -> None:
     """The later of two schedulers loses, and says to whom."""
     claim = await make_claim(world)
