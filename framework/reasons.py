@@ -34,7 +34,8 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
                 of_kind[kind] = behind(job.tasks[task_id], session.told_again.get(kind, refusal))
             first = of_kind[kind]
-            of_tasks[task_id] = first if refusal == first[0] else behind(job.tasks[task_id], refusal)
+            is_same = len(standing.task_refusals) == 1 or refusal == first[0]
+            of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)
     for job_id, each in sorted(known.items()):
         told = each.all_refusals
         if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
