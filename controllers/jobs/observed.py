@@ -46,6 +46,8 @@ class Observed:
     """Volume claims that are there, by name, among those that the Job names."""
     refusal: str = ""
     """Why nothing may be made: what admission would say against a new Job, or what a plugin misses."""
+    grace: float = 0.0
+    """Seconds until a new Job is refused for its queue, which may be on its way by another watch."""
     cautions: tuple[tuple[str, str], ...] = ()
     """What is odd and does not stop it: reason and message."""
 

@@ -17,6 +17,7 @@ from controllers.jobs.plugins.registry import plugin_faults
 from controllers.jobs.pods import pod_group_name
 from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
 from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
+from controllers.operating.complaints import grace_left
 from controllers.operating.store import Key, key_of
 from model.api.batch import Job, JobSpec
 from model.api.scheduling import PodGroup
@@ -40,6 +41,7 @@ class _Read:
 
 class _Objections(TypedDict):
     refusal: str
+    grace: float
     cautions: tuple[tuple[str, str], ...]
 
 
@@ -75,7 +77,7 @@ class Observer:
             ),
             priorities=self._priorities(read.spec),
             claims=frozenset(name for name in claims if stores.claims.get(namespace, name) is not None),
-            **self._objections(whole, read),
+            **self._objections(whole, read, now),
         )
 
     def _known(self, job: Job) -> _Read:
@@ -103,12 +105,15 @@ class Observer:
             cautions=tuple((PLUGIN_ERROR, fault.message) for fault in faults if not fault.is_fatal),
         )
 
-    def _objections(self, job: Job, read: _Read) -> _Objections:
+    def _objections(self, job: Job, read: _Read, now: float) -> _Objections:
         """Say what is wrong: a new Job is refused for it; one that has begun goes on, and its owner is told."""
-        if is_new(job):
-            return {"refusal": self._queue_refusal(job) or read.obstacle, "cautions": read.cautions}
-        changes = ((INVALID, read.faults),) if read.faults else ()
-        return {"refusal": read.obstacle, "cautions": (*read.cautions, *changes)}
+        if not is_new(job):
+            changes = ((INVALID, read.faults),) if read.faults else ()
+            return {"refusal": read.obstacle, "grace": 0.0, "cautions": (*read.cautions, *changes)}
+        refusal = self._queue_refusal(job) or read.obstacle
+        waits_for_queue = refusal and not (read.faults or read.obstacle)
+        grace = grace_left(job.metadata.creation_timestamp, now) if waits_for_queue else 0.0
+        return {"refusal": refusal, "grace": grace, "cautions": read.cautions}
 
     def _queue_refusal(self, job: Job) -> str:
         """Say why a new Job is not taken, by its queue or for itself."""

@@ -124,6 +124,8 @@ class JobReconciler:
         if wait is not None:
             return wait
         seen = self._observer.observe(job, self._clock.wall())
+        if seen.grace:
+            return seen.grace
         self._paused_until[key] = self._clock.monotonic() + (len(seen.pods) // _MANY * _MANY) / _PODS_A_SECOND
         if not await self._is_true(seen):
             return 1.0

@@ -26,7 +26,7 @@ from kube.resources import Resource
 from model.api.scheduling import Queue
 from scheduler.controllers.table import CONTROLLERS
 from tests.unit.controllers import ground as grounds
-from tests.unit.controllers.admission.objects import Json, queue_json
+from tests.unit.controllers.admission.objects import Json, job, queue_json
 from tests.unit.controllers.broken import NAMESPACE, QUEUES_BESIDE, Broken, broken_objects
 
 CASES = broken_objects()
@@ -344,12 +344,14 @@ async def test_what_was_mended_is_no_longer_so(ground: grounds.Ground) -> None:
         await world.until_told([replace(case, words="queue `late` status is `Closed`")])
 
 
-async def test_a_queue_and_its_group_in_one_file_are_not_complained_about(ground: grounds.Ground) -> None:
-    """Whichever comes first; a child may come before its parent too."""
+async def test_a_queue_and_what_waits_in_it_may_come_in_one_file(ground: grounds.Ground) -> None:
+    """Groups, Jobs, queues below it: whichever comes first, nothing is complained about."""
     operator, world = await with_all_controllers(ground), World(ground)
     async with ground.working(operator):
         waiting = {"metadata": {"name": "g", "namespace": NAMESPACE}, "spec": {"queue": "child", "minMember": 1}}
         await world.make(POD_GROUPS, waiting)
+        await world.make(JOBS, job(queue="child"))
+        await operator.idle()
         await world.make(QUEUES, queue_json("child", parent="late"))
         await operator.idle()
         await world.make(QUEUES, queue_json("late", parent="root"))

@@ -72,12 +72,15 @@ def test_a_queue_that_goes_away_stops_nothing_that_runs() -> None:
 
 
 def test_a_closed_queue_takes_no_new_job() -> None:
-    """One that is there already goes on."""
+    """One that is there already goes on; the queue of a new one is given two seconds to be seen as it is."""
     world = World()
     world.job("old")
     world.run("old")
     world.queue("default", state="Closed")
     world.job("new")
+    assert world.run("new") == 2.0
+    assert world.phase("new") == ""
+    world.wait(2.0)
     world.run("new")
     world.run("old")
     assert world.phase("new") == "Pending"
