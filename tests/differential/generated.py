@@ -19,9 +19,12 @@ TIERS: tuple[Any, ...] = (
     (("predicates", "nodeorder"),),
     (("gang", "nodeorder", "proportion"),),
     (("drf", "gang", "proportion"), ("predicates",)),
+    (("priority", "gang"), ("overcommit", "capacity", "predicates", "nodeorder")),
+    (("gang", "capacity"), ("predicates", "binpack")),
 )
 CAPABILITIES: tuple[dict[str, Any] | None, ...] = (None, None, {"cpu": 4}, {"cpu": 6, "memory": "7Gi"}, {GPU: 1})
 GUARANTEES: tuple[dict[str, Any] | None, ...] = (None, None, None, {"cpu": 2}, {"memory": "3Gi", "cpu": 1})
+DESERVED: tuple[dict[str, Any] | None, ...] = (None, {"cpu": 2}, {"cpu": 4, "memory": "4Gi"}, {GPU: 1})
 RESERVES: tuple[dict[str, Any] | None, ...] = (
     None,
     None,
@@ -58,6 +61,7 @@ def case(chance: Random, *, divided: bool = False) -> Case:
             priority=chance.choice([0, 0, 0, 5]),
             capability=chance.choice(CAPABILITIES),
             guarantee=chance.choice(GUARANTEES),
+            deserved=chance.choice(DESERVED),
             state=chance.choice(["Open"] * 9 + ["Closed"]),
         )
     for value, name in ((10, "high"), (-5, "low")):

@@ -205,6 +205,7 @@ class Plain:
         """Let jobs pass the gates of their queues, queues in turn."""
         votes = {plugin: policy.opens_gate for plugin, policy in self.policies.items()}
         votes |= {"sla": self.patience, "overcommit": self.shares.cluster_takes, "proportion": self.shares.queue_takes}
+        votes["capacity"] = self.shares.queue_takes
         work = self.by_queue(group for group in self.cluster.groups.values() if group.phase in ("", "Pending"))
         while work:
             name = min(work, key=self.queue_key)

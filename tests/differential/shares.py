@@ -125,7 +125,7 @@ class Shares:
         )
 
     def queue_takes(self, group: Group) -> int:
-        """Vote of proportion at the gate."""
+        """Vote of proportion at the gate, and of capacity."""
         if self.cluster.queues[group.queue].state != "Open":
             return -1
         mine, held, elastic = self.allocated(group.queue), self.inqueue[group.queue], self.elastic[group.queue]

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler.simulate.case import moment_after
+from tests.differential.evicting import Evicting
 from tests.differential.generated import Case, case
-from tests.differential.plain import Plain
 
 ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 2**32)
 
 def plainly(each: Case) -> dict[str, Any]:
     """Decide as the rules are written."""
-    plain = Plain(each.scenario.objects, each.tiers, moment_after(each.scenario.objects) - 3600 * 24 * 365)
+    plain = Evicting(each.scenario.objects, each.tiers, moment_after(each.scenario.objects) - 3600 * 24 * 365)
     plain.run(each.actions)
     return {"plans": plain.plans, "held": plain.held, "phases": plain.phases}
 
