@@ -6,6 +6,7 @@ victim evicted for a try, and everything is put back by copies of the whole clus
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
@@ -268,14 +269,15 @@ class Evicting(Vetoes):
         first_to_go = [pod for key in reversed(self.cluster.groups) for pod in self.last_first(key, running)]
         left = self.arguments.get("shuffle", {}).get("maxEvictions") or len(running)
         for policy, named in self.named(first_to_go):
-            evicted: list[Pod] = []
-            for pod in named:
-                if len(evicted) < left and (policy.breaks_gangs or self.can_spare(self.group_of(pod), pod)):
-                    self.evict([pod])
-                    evicted.append(pod)
-            left -= len(evicted)
-            if evicted:
-                self.evicting.append({"evicted": [pod.key for pod in evicted], "for": []})
+            for _, together in groupby(named, key=policy.bound_of):
+                evicted: list[str] = []
+                for pod in together:
+                    if len(evicted) < left and (policy.breaks_gangs or self.can_spare(self.group_of(pod), pod)):
+                        self.evict([pod])
+                        evicted.append(pod.key)
+                left -= len(evicted)
+                if evicted:
+                    self.evicting.append({"evicted": evicted, "for": []})
 
     def last_first(self, key: str, pods: Sequence[Pod]) -> list[Pod]:
         """The pods of a group, last ones first."""

@@ -78,6 +78,10 @@ class Policy:
         """Which pods should go for nobody's sake."""
         return []
 
+    def bound_of(self, _pod: Pod) -> str:
+        """What bounds how many go with a pod that was named: each bound has a plan of its own."""
+        return ""
+
     def may_move(self, pods: list[Pod]) -> list[Pod]:
         """Which of those that should go may."""
         return pods

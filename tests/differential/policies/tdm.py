@@ -85,6 +85,10 @@ class Tdm(Policy):
             return []
         return self.cut(pod for pod in pods if pod.preemptable and self.is_late(pod))
 
+    def bound_of(self, pod: Pod) -> str:
+        """The window of its zone."""
+        return self.zone_of(pod)
+
     def is_late(self, pod: Pod) -> bool:
         """Whether the window of a pod's zone is closed; one without a window is never emptied."""
         zone = self.zone_of(pod)
