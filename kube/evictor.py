@@ -5,6 +5,7 @@ plain delete. Either carries the pod's UID, so that a successor of the same name
 why it leaves. A budget that forbids is a result, not an error.
 """
 
+import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -46,7 +47,7 @@ class EvictionOutcome:
 
 
 class Evictor:
-    """Evicts pods, one at a time each; callers may run many at once."""
+    """Evicts pods; callers may ask for any number at once."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Evictor:
         scheduler_name: str = "volcano",
         eviction: Literal["api", "delete"] = "api",
         is_leader: Callable[[], bool] = lambda: True,
+        concurrency: int = 32,
         patience_seconds: float = 30.0,
         clock: Clock | None = None,
         chance: random.Random | None = None,
@@ -68,6 +70,7 @@ class Evictor:
             scheduler_name: Who evicts, for the pod's conditions.
             eviction: `api` respects disruption budgets where the server can; `delete` never does.
             is_leader: Whether we may still act.
+            concurrency: Most evictions at a time; the time of those that wait their turn has not begun.
             patience_seconds: How long one eviction is tried.
             clock: For waiting and for times in conditions.
             chance: For jitter.
@@ -77,6 +80,7 @@ class Evictor:
         self._scheduler_name = scheduler_name
         self._way = eviction
         self._is_leader = is_leader
+        self._slots = asyncio.Semaphore(concurrency)
         self._patience_seconds = patience_seconds
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
@@ -100,12 +104,13 @@ class Evictor:
     async def _tell(
         self, eviction: Eviction, attempt: Callable[[Eviction], Awaitable[EvictionOutcome]]
     ) -> EvictionOutcome:
-        if not self._is_leader():
-            return _stays(eviction, "NotLeader", "leadership was lost")
-        try:
-            return await attempt(eviction)
-        except ApiError as error:
-            return _judge(eviction, error)
+        async with self._slots:
+            if not self._is_leader():
+                return _stays(eviction, "NotLeader", "leadership was lost")
+            try:
+                return await attempt(eviction)
+            except ApiError as error:
+                return _judge(eviction, error)
 
     async def _rehearse(self, eviction: Eviction) -> EvictionOutcome:
         ask = self._ask_to_leave if await self._goes_by_api() else self._delete

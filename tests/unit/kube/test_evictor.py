@@ -1,10 +1,11 @@
 """Evictions respect budgets, hit the pod that was meant, and say why."""
 
 import asyncio
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 
+from kube.client import Client
 from kube.evictor import EvictionOutcome, Evictor
 from kube.resources import PODS, Discovery
 from model.ids import JobId, NodeName, TaskId
@@ -224,6 +225,32 @@ async def test_a_server_without_evictions_gets_a_delete(world: World, monkeypatc
 
     assert outcome.is_leaving
     assert "deletionTimestamp" in (await world.get_pod("a"))["metadata"]
+
+
+async def test_many_evictions_wait_their_turn() -> None:
+    """A request that waits for a connection loses the time it has: of a plan with thousands, most would fail."""
+
+    class Busy:
+        """A client that counts the requests under way."""
+
+        now = most = answered = 0
+
+        async def request(self, *_: object, **__: object) -> bytes:
+            """Take a while."""
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0)
+            self.now -= 1
+            self.answered += 1
+            return b""
+
+    busy = Busy()
+    made = Evictor(cast("Client", busy), cast("Discovery", None), eviction="delete", concurrency=3)
+
+    outcomes = await asyncio.gather(*(made.evict(eviction(f"p{number}", f"u{number}")) for number in range(50)))
+
+    assert all(outcome.is_leaving for outcome in outcomes)
+    assert (busy.most, busy.answered) == (3, 100)
 
 
 async def test_nothing_happens_without_leadership(world: World) -> None:
