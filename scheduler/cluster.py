@@ -30,13 +30,13 @@ from scheduler.metrics import Metrics
 from scheduler.options import Options
 from scheduler.recording import RecordedBooks, Recorder
 
-__all__ = ["ESSENTIAL", "books_options", "followed", "make_cache"]
+__all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "books_options", "followed", "make_cache"]
 
 ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
 """Kinds without which no cycle begins: a pod not seen yet would be room promised twice."""
 
-_FAULTS_TOLD: Final = 10_000
-"""Different broken fields that are logged; later ones are only counted."""
+FAULTS_TOLD: Final = 10_000
+"""Different broken fields that are kept in mind; when there are more, all are told again."""
 
 _log = structlog.get_logger(__name__)
 
@@ -71,7 +71,7 @@ def make_cache(
         kinds=followed(options),
         may_write=is_leader,
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
-        on_fault=_Faults(metrics),
+        on_fault=Faults(metrics),
         on_waiting_pod=lambda pod: _watched(pod, metrics),
         background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
         make_books=Books if recorder is None else partial(RecordedBooks, recorder),
@@ -122,16 +122,20 @@ def followed(options: Options, kinds: Iterable[Resource[Any]] = FOLLOWED) -> tup
     return tuple(kind for kind in kinds if not switched_off.get(kind.kind, False))
 
 
-class _Faults:
-    """Counts broken fields of objects, and logs each once."""
+class Faults:
+    """Counts broken fields of objects, and logs each once, as long as it is kept in mind."""
 
     def __init__(self, metrics: Metrics) -> None:
+        """Count in `metrics`; nothing was told yet."""
         self._metrics = metrics
         self._told: set[str] = set()
 
     def __call__(self, fault: ObjectError) -> None:
+        """Hear of a fault, new or known."""
         self._metrics.add("pyroclast_broken_fields_total", 1, fault.kind)
         text = str(fault)
-        if text not in self._told and len(self._told) < _FAULTS_TOLD:
+        if text not in self._told:
+            if len(self._told) >= FAULTS_TOLD:
+                self._told.clear()  # most are of objects that are gone; silence from here on would hide new ones
             self._told.add(text)
             _log.warning("object_broken", kind=fault.kind, object=fault.name, path=fault.path, fault=fault.message)

@@ -1,0 +1,34 @@
+"""Broken fields are logged once each, and the memory of them is bounded."""
+
+from structlog.testing import capture_logs
+
+from model.errors import ObjectError
+from scheduler.cluster import FAULTS_TOLD, Faults
+from scheduler.metrics import Metrics
+
+
+def test_a_fault_is_told_once_and_counted_each_time() -> None:
+    """A pod is read again at each of its changes."""
+    metrics = Metrics()
+    faults = Faults(metrics)
+    with capture_logs() as logged:
+        for _ in range(3):
+            faults(ObjectError("Pod", "a/b", "spec", "odd"))
+
+    assert [(line["kind"], line["object"], line["path"], line["fault"]) for line in logged] == [
+        ("Pod", "a/b", "spec", "odd")
+    ]
+    assert metrics.value("pyroclast_broken_fields_total", "Pod") == 3
+
+
+def test_new_faults_are_told_however_many_there_were() -> None:
+    """A process that runs for months sees more than it can keep in mind, and must not fall silent."""
+    faults = Faults(Metrics())
+    for number in range(FAULTS_TOLD):
+        faults(ObjectError("Pod", f"old/{number}", "spec", "odd"))
+
+    with capture_logs() as logged:
+        for number in range(3):
+            faults(ObjectError("Pod", f"new/{number}", "spec", "odd"))
+
+    assert [line["object"] for line in logged] == ["new/0", "new/1", "new/2"]
