@@ -5,8 +5,9 @@ with the node on which its class shall make one; the cluster's volume controller
 wait until the claim says that it is bound. (Kubernetes' WaitForFirstConsumer protocol.)
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -35,9 +36,10 @@ _PATIENCE_SECONDS: Final = 60.0
 class VolumePreparer:
     """Binds claims to volumes, or asks for volumes to be made."""
 
-    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
-        """Prepare to speak to the server."""
+    def __init__(self, client: Client, *, concurrency: int = 16, clock: Clock | None = None) -> None:
+        """Prepare to speak to the server, by `concurrency` requests at a time: claims of a plan may be thousands."""
         self._client = client
+        self._slots = asyncio.Semaphore(concurrency)
         self._clock = clock or SystemClock()
 
     async def prepare(self, bind: Bind, preparation: Preparation) -> None:
@@ -79,7 +81,7 @@ class VolumePreparer:
 
     async def _claim(self, preparation: Preparation) -> wire.PersistentVolumeClaim:
         path = PERSISTENT_VOLUME_CLAIMS.path(preparation.namespace, preparation.name)
-        claim = PERSISTENT_VOLUME_CLAIMS.decoder.decode(await self._client.request("GET", path))
+        claim = PERSISTENT_VOLUME_CLAIMS.decoder.decode(await self._send("GET", path))
         expected = preparation.details.get("claim-uid", claim.metadata.uid)
         if claim.metadata.uid != expected:
             raise ConflictError(f"claim {preparation.namespace}/{preparation.name} was deleted and made anew")
@@ -128,11 +130,15 @@ class VolumePreparer:
         await self._patch(path, {"metadata": metadata})
 
     async def _volume(self, name: str) -> wire.PersistentVolume:
-        answer = await self._client.request("GET", PERSISTENT_VOLUMES.path("", name))
-        return PERSISTENT_VOLUMES.decoder.decode(answer)
+        return PERSISTENT_VOLUMES.decoder.decode(await self._send("GET", PERSISTENT_VOLUMES.path("", name)))
 
     async def _patch(self, path: str, patch: dict[str, object]) -> None:
-        await self._client.request("PATCH", path, body=msgspec.json.encode(patch), media_type=MediaType.MERGE_PATCH)
+        await self._send("PATCH", path, body=msgspec.json.encode(patch), media_type=MediaType.MERGE_PATCH)
+
+    async def _send(self, method: str, path: str, **options: Any) -> bytes:
+        """Send a request in its turn; the time that it has begins then."""
+        async with self._slots:
+            return await self._client.request(method, path, **options)
 
     async def _wait(self, bind: Bind, preparation: Preparation) -> None:
         name = f"{preparation.namespace}/{preparation.name}"

@@ -1,13 +1,13 @@
 """Claims are bound before their pods; what a failed plan began is withdrawn."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from kube.binder import ApiBinder
-from kube.client import MediaType
+from kube.client import Client, MediaType
 from kube.volumes import BIND_VOLUME, VolumePreparer
 from model.errors import ConflictError
 from model.ids import JobId, NodeName, TaskId
@@ -129,6 +129,32 @@ async def test_a_provisioner_that_cannot_is_not_waited_for(world: World) -> None
     world.start(provisioner())
     with pytest.raises(ConflictError, match="no volume could be made for claim default/data on node n1"):
         await asyncio.wait_for(VolumePreparer(world.client).prepare(bind_with("u", step(claim)), step(claim)), 20)
+
+
+async def test_many_claims_wait_their_turn() -> None:
+    """Those of a large plan are asked about a few at a time, and binds find connections."""
+    bound = {"metadata": {"name": "data", "uid": "c"}, "spec": {"volumeName": "v"}, "status": {"phase": "Bound"}}
+
+    class Busy:
+        """A client that counts the requests under way."""
+
+        now = most = answered = 0
+
+        async def request(self, *_: object, **__: object) -> bytes:
+            """Take a while."""
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0)
+            self.now -= 1
+            self.answered += 1
+            return msgspec.json.encode(bound)
+
+    busy = Busy()
+    made = VolumePreparer(cast("Client", busy), concurrency=3)
+
+    await asyncio.gather(*(made.prepare(bind_with(f"u{number}"), step("c")) for number in range(50)))
+
+    assert (busy.most, busy.answered) == (3, 100)
 
 
 async def test_a_volume_that_somebody_else_took_is_refused(world: World) -> None:
