@@ -43,6 +43,11 @@ class Crowded:
     whole: bool
 
     @property
+    def configured(self) -> tuple[tuple[Any, ...], ...]:
+        """The tiers as the configuration has them."""
+        return self.tiers
+
+    @property
     def arguments(self) -> dict[str, dict[str, Any]]:
         """Arguments by action."""
         whole = {"allowWholeBundle": self.whole}

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from scheduler.simulate.case import moment_after
 from tests.differential.crowded import Crowded, crowded
 from tests.differential.evicting import Evicting
+from tests.differential.treed import Treed, branched
 
 ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 
 
-def plainly(each: Crowded) -> dict[str, Any]:
+def plainly(each: Crowded, kind: type[Evicting] = Evicting) -> dict[str, Any]:
     """Decide as the rules are written."""
     objects = each.scenario.objects
-    plain = Evicting(objects, each.tiers, moment_after(objects), each.arguments)
+    plain = kind(objects, each.tiers, moment_after(objects), each.arguments)
     plain.run(each.actions)
     return {"plans": plain.plans, "evicting": plain.evicting, "held": plain.held}
 
@@ -26,7 +27,7 @@ def plainly(each: Crowded) -> dict[str, Any]:
 def by_the_product(each: Crowded) -> dict[str, Any]:
     """Decide as the product does."""
     outcome = each.scenario.run(
-        *each.actions, plugins=each.tiers, arguments=each.arguments, now=moment_after(each.scenario.objects)
+        *each.actions, plugins=each.configured, arguments=each.arguments, now=moment_after(each.scenario.objects)
     )
     assert outcome.failed_plugins == []
     assert outcome.warnings == ()
@@ -64,6 +65,22 @@ def test_same_evictions_where_candidates_are_many(seed: int) -> None:
     each = replace(each, actions=("allocate", chance.choice(["gangpreempt", "gangreclaim"])))
 
     assert by_the_product(each) == plainly(each)
+
+
+@settings(ALIKE, max_examples=60)
+@given(SEEDS)
+def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
+    """The same where capacity minds the branches of queues."""
+    each = branched(Random(seed))
+
+    assert by_the_product(each) == plainly(each, Treed)
+
+
+def test_the_tree_matters() -> None:
+    """Of a hundred clusters at least a tenth are decided otherwise where all queues stand side by side."""
+    cases = [branched(Random(seed)) for seed in range(100)]
+
+    assert sum(plainly(each, Treed) != plainly(each) for each in cases) >= len(cases) / 10
 
 
 def test_the_clusters_are_worth_it() -> None:
