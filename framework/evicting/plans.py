@@ -26,7 +26,7 @@ from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId
 from model.refusals import Refusal
-from model.tasks import Task
+from model.tasks import Task, TaskStatus
 from model.wire import unix_seconds
 
 __all__ = ["Attempt", "Planner", "Unit"]
@@ -37,6 +37,9 @@ _TIMES_MORE: Final = 3
 
 _MOST_LOOKS: Final = 20_000
 """Tasks of whom it is said in one session that the rule spares them; without effect."""
+
+_ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
+"""Where in their lives tasks are that anybody might think of as victims."""
 
 TOO_FEW_TASKS: Final = "TooFewTasks"
 
@@ -366,7 +369,7 @@ class Planner:
         session, rule = self._session, self._rule
         proposed = []
         for victim in tasks:
-            job = session.job_of(victim) if victim.status in rule.statuses else None
+            job = session.job_of(victim) if victim.status in _ON_NODE else None
             if job is None or not rule.concerns(attempt.job, job):
                 continue
             veto = rule.veto(attempt.job, task, victim, job)

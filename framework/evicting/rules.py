@@ -33,7 +33,16 @@ class Ask(Protocol):
 class Vetoes:
     """What an action says to tasks that it spares itself, without asking any plugin."""
 
-    __slots__ = ("action", "best_effort", "group_marked", "marked", "no_less_important", "queue_kept", "together")
+    __slots__ = (
+        "action",
+        "best_effort",
+        "group_marked",
+        "marked",
+        "no_less_important",
+        "not_running",
+        "queue_kept",
+        "together",
+    )
 
     def __init__(self, action: str) -> None:
         self.action = action
@@ -43,6 +52,7 @@ class Vetoes:
 
         self.marked = veto("NotPreemptable", "it is not preemptable: marked so, or kept by the server")
         self.group_marked = veto("GroupNotPreemptable", "its PodGroup is marked as not preemptable")
+        self.not_running = veto("NotRunning", "it does not run yet")
         self.best_effort = veto("AsksForMore", "it asks for resources, and who asks for none takes nobody's")
         self.no_less_important = veto("NotLessImportant", "its job is no less important")
         self.queue_kept = veto("QueueNotReclaimable", "its queue is not reclaimable")
@@ -92,6 +102,8 @@ class Rule:
 
     def veto(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> Refusal | None:
         """Return why a task is spared whatever plugins say; None where it may be proposed to them."""
+        if victim.status not in self.statuses:
+            return self.vetoes.not_running
         if not victim.preemptable:
             return self.vetoes.marked
         if task.template.best_effort and not victim.template.best_effort and self.same_queue:

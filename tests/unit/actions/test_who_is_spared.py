@@ -71,6 +71,18 @@ def test_pods_of_a_queue_that_gives_nothing(action: str) -> None:
     assert reasons(outcome, "v-0", action) == reasons(outcome, "v-1", action) == ["QueueNotReclaimable"]
 
 
+@pytest.mark.parametrize("action", BETWEEN)
+def test_pods_that_do_not_run_yet(action: str) -> None:
+    """Between queues those that run go; one that waits on its node for an image does not."""
+    scenario = BASE.job("v", tasks=0, min_available=0, queue="mine", phase="Running")
+    for number in range(2):
+        scenario = scenario.pod(f"v-{number}", job="v", node="n1", phase="Pending")
+    outcome = decided(against(scenario, action), action)
+
+    assert outcome.evictions == []
+    assert reasons(outcome, "v-0", action) == reasons(outcome, "v-1", action) == ["NotRunning"]
+
+
 def test_pods_that_ask_for_something_where_nothing_is_asked_for() -> None:
     """The node is full of pods: one that asks for nothing takes the place of its like alone."""
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9).node("n1", cpu=8, pods=1)
