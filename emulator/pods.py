@@ -56,10 +56,8 @@ class PodStrategy(Strategy):
 
     is_graceful = True
 
-    def fill(self, tree: Object, context: Context) -> None:
-        """Set the defaults of a pod's specification; those of an update are there already."""
-        if context.call.verb != "create":
-            return
+    def prepare_create(self, tree: Object, context: Context) -> None:
+        """Set the defaults of a pod's specification and its first status; an update finds both there."""
         spec = section(tree, "spec")
         for key, value in POD_DEFAULTS.items():
             spec.setdefault(key, value)
