@@ -1,9 +1,11 @@
 """The product and a plain, slow search for victims evict alike, on crowded clusters by chance."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from scheduler.simulate.case import moment_after
 from tests.differential.crowded import Crowded, crowded
 from tests.differential.evicting import Evicting
 from tests.differential.treed import Treed, branched
+from tests.differential.weighed import Weighed, pathed
 
 ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
@@ -76,11 +79,21 @@ def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
     assert by_the_product(each) == plainly(each, Treed)
 
 
-def test_the_tree_matters() -> None:
-    """Of a hundred clusters at least a tenth are decided otherwise where all queues stand side by side."""
-    cases = [branched(Random(seed)) for seed in range(100)]
+@settings(ALIKE, max_examples=60)
+@given(SEEDS)
+def test_same_evictions_among_weighed_branches(seed: int) -> None:
+    """The same where drf minds the paths and weights of queues."""
+    each = pathed(Random(seed))
 
-    assert sum(plainly(each, Treed) != plainly(each) for each in cases) >= len(cases) / 10
+    assert by_the_product(each) == plainly(each, Weighed)
+
+
+@pytest.mark.parametrize(("made", "kind"), [(branched, Treed), (pathed, Weighed)])
+def test_the_tree_matters(made: Callable[[Random], Crowded], kind: type[Evicting]) -> None:
+    """Of a hundred clusters at least a tenth are decided otherwise where all queues stand side by side."""
+    cases = [made(Random(seed)) for seed in range(100)]
+
+    assert sum(plainly(each, kind) != plainly(each) for each in cases) >= len(cases) / 10
 
 
 def test_the_clusters_are_worth_it() -> None:
