@@ -26,9 +26,9 @@ def amounts_beyond(
 
 
 def in_words(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int] | None = None) -> str:
-    """Write amounts in base units, zeros left out; of some rows, or all where None."""
-    chosen = range(len(space)) if rows is None else rows
-    return ", ".join(_in_words(space.names[row], amounts[row], space.scales[row]) for row in chosen if amounts[row])
+    """Write amounts in base units: of some rows, or where None of all that are not 0."""
+    chosen = [row for row in range(len(space)) if amounts[row]] if rows is None else rows
+    return ", ".join(_in_words(space.names[row], amounts[row], space.scales[row]) for row in chosen)
 
 
 def _in_words(name: str, amount: int, scale: int) -> str:

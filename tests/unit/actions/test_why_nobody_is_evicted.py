@@ -125,6 +125,13 @@ def test_it_is_left_to_an_action_that_is_off(actions: tuple[str, ...], told_by: 
         assert told(outcome).reason == "LeftToOthers"
 
 
+def test_a_queue_that_deserves_nothing_hears_of_nothing() -> None:
+    """Not of an empty list."""
+    reason = told(decided(high(SPACE.queue("q").priority_class("high", 9).node("n1", cpu=1), cpu=2), "reclaim"))
+
+    assert reason.message == "queue q would have more than it deserves of all that is asked for (cpu 0)"
+
+
 def test_pods_and_groups_are_told_in_words() -> None:
     """What the node lacks first, then why nobody goes."""
     outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
