@@ -166,8 +166,11 @@ class Laws:
                     yield f"queue {name} uses {float(used[name][resource])} of {limit} {resource}"
 
     def _beyond_quota(self, pods: list[Object]) -> Iterator[str]:
-        """Pods that were made once their group was admitted fit into the quota of their namespace."""
-        if "resourcequota" not in self._workload.plugins:
+        """Pods that were made once their group was admitted fit into the quota of their namespace.
+
+        Where sla stands in front of the quota, who has waited too long is admitted in spite of it.
+        """
+        if "resourcequota" not in self._workload.plugins or "sla" in self._workload.plugins:
             return
         used: Counter[str] = Counter()
         for pod in pods:
