@@ -7,7 +7,7 @@ What always holds: the books equal those that `rebuild` makes from the stored ob
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -46,6 +46,8 @@ __all__ = ["Books"]
 
 _TEMPLATE_SLACK = 1000
 """Templates without tasks that are kept at least, for the next pods of their kind."""
+_RESOURCE_SLACK = 64
+"""Resources that nothing speaks of any more, and that are kept at least."""
 
 _UNPLACED = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
 """A task that fails in one of these never ran: its node refused it."""
@@ -96,6 +98,7 @@ class Books:
         )
         self._placed: tuple[tuple[NodeName, ...], tuple[Task, ...]] | None = None
         self._template_limit = _TEMPLATE_SLACK
+        self._resource_limit = _RESOURCE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
@@ -154,6 +157,7 @@ class Books:
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
         self._forget_templates()
+        self._forget_resources()
         numbers = {name: number for number, name in enumerate(self._queue_names)}
         self._jobs.refresh(numbers, self._priorities)
         nodes, objects = self._nodes.table(self._in_shard), self._lookups.frozen()
@@ -570,10 +574,35 @@ class Books:
         """Grow the resource space where amounts need it."""
         space = self._space.covering(amounts)
         if space is not self._space:
-            self._space = space
-            self._effects = Effects(space)
-            self._nodes.respace(space)
-            self._jobs.respace(space)
+            self._respace(space)
+
+    def _respace(self, space: ResourceSpace) -> None:
+        self._space = space
+        self._effects = Effects(space)
+        self._nodes.respace(space)
+        self._jobs.respace(space)
+
+    def _forget_resources(self) -> None:
+        """Drop the rows of resources that are gone, when they have become as many as those that are not.
+
+        Whoever may create pods may name resources, and each costs several numbers a node and a job.
+        """
+        if len(self._space) <= self._resource_limit:
+            return
+        space = self._space.keeping({name for amounts in self._spoken_of() for name in amounts})
+        self._resource_limit = 2 * len(space) + _RESOURCE_SLACK
+        if len(space) < len(self._space):
+            self._respace(space)
+
+    def _spoken_of(self) -> Iterator[Amounts]:
+        """Return all amounts that the books hold."""
+        templates = {task.template.number: task.template for task in self._tasks.values()}
+        yield from (template.request for template in templates.values())
+        for node in self._nodes.nodes():
+            yield from (node.allocatable, node.oversubscribed)
+        for queue in self._queues.values():
+            yield from (queue.capability, queue.guarantee, queue.deserved)
+        yield from self._jobs.min_resources()
 
     def _forget_templates(self) -> None:
         """Drop the templates of pods that are gone, when they have become as many as those in use."""

@@ -1,7 +1,7 @@
 """Columns: numbers per job or per node, one column each, that change in place and are copied for a snapshot.
 
 A matrix is cut into segments of rows: plain ones (counts) and ones with a row per resource. A column is taken once and
-keeps its number; when the resource space grows, rows move and are rescaled exactly.
+keeps its number; when the resource space changes, rows move and are rescaled exactly.
 """
 
 from dataclasses import dataclass
@@ -70,14 +70,15 @@ class Matrix:
         self._free.append(column)
 
     def respace(self, space: ResourceSpace) -> None:
-        """Move and rescale the rows to a space that covers the present one."""
+        """Move and rescale the rows to a space in which what is there is exact; rows of names that it lacks go."""
         values = np.zeros((self._segments.height(len(space)), self.values.shape[1]), dtype=np.int64)
         slices = self._segments.slices(len(space))
-        rows = np.array([space.rows[name] for name in self._space.names])
-        factors = np.array([space.scales[row] for row in rows]) // np.array(self._space.scales)
+        kept = [name for name in self._space.names if name in space.rows]
+        before, after = [self._space.rows[name] for name in kept], [space.rows[name] for name in kept]
+        factors = np.take(space.scales, after) // np.take(self._space.scales, before)
         for size, old, new in zip(self._segments.sizes, self.slices, slices, strict=True):
             if size == PER_RESOURCE:
-                values[new.start + rows] = self.values[old] * factors[:, None]
+                values[new][after] = self.values[old][before] * factors[:, None]
             else:
                 values[new] = self.values[old]
         self.values, self.slices, self._space = values, slices, space

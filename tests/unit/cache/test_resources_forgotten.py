@@ -1,0 +1,64 @@
+"""Resources that nothing speaks of any more leave the books; those that anything speaks of stay, to the number."""
+
+from typing import Any
+
+from cache.audit import differences
+from cache.books import Books
+from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
+
+
+def odd(number: int) -> str:
+    """A resource that somebody thought of."""
+    return f"example.com/r{number:03}"
+
+
+def amount(name: str, text: str) -> dict[str, Any]:
+    """An amount, for the builders."""
+    return {name: text}
+
+
+def test_rows_of_resources_that_are_gone_go() -> None:
+    """Pods with ever new names of resources must not fill the memory, and what is left counts as before."""
+    books = filled(
+        Books(),
+        queue("q", capability={"cpu": "8", "q.example.com/x": "3"}),
+        group("g", min_resources={"g.example.com/x": "1500m"}),
+        node("n1", cpu="4", pods="500", **amount("n.example.com/x", "2500m")),
+        pod("stays", group="g", node="n1", phase="Running", cpu="1", **amount("p.example.com/x", "500m")),
+        *(pod(f"p{number}", group="g", node="n1", **amount(odd(number), "2")) for number in range(300)),
+    )
+    assert len(books.snapshot().resources) > 300
+    for number in range(300):
+        books.remove("Pod", pod(f"p{number}"))
+    assert len(books.snapshot().resources) > 300, "not at each turn: it costs a look at everything"
+    filled(books, *(pod(f"q{number}", group="g", **amount(odd(1000 + number), "2")) for number in range(400)))
+    for number in range(400):
+        books.remove("Pod", pod(f"q{number}"))
+
+    snapshot = books.snapshot()
+
+    assert set(snapshot.resources.names) == {
+        "cpu", "memory", "pods", "q.example.com/x", "g.example.com/x", "n.example.com/x", "p.example.com/x",
+    }  # fmt: skip
+    assert differences(snapshot, books.rebuild().snapshot()) == []
+    used = snapshot.resources.amounts(snapshot.nodes.state[snapshot.nodes.rows.used, 0])
+    assert used == {"cpu": 1000, "pods": 1000, "p.example.com/x": 500}
+
+
+def test_a_resource_that_comes_back_is_there_again() -> None:
+    """Also by a pod of a template that is remembered, and a plan is taken of it."""
+    books = filled(Books(), queue("q"), group("g"), node("n1", cpu="4", pods="500", **amount(odd(0), "2")))
+    names = [odd(number) for number in range(300)]
+    filled(books, *(pod(name.rpartition("/")[2], group="g", **amount(name, "1")) for name in names))
+    books.snapshot()
+    for name in names:
+        books.remove("Pod", pod(name.rpartition("/")[2]))
+    books._resource_limit = 0
+    assert len(books.snapshot().resources) == 4
+
+    filled(books, pod("again", group="g", **amount(odd(7), "1")), pod("fits", group="g", **amount(odd(0), "2")))
+
+    assert task(books, "again").template.request[odd(7)] == 1000
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert "insufficient" in books.assume(bind_plan(("again", "n1")), 1.0)[0]
+    assert books.assume(bind_plan(("fits", "n1")), 1.0) == []
