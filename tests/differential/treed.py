@@ -44,21 +44,26 @@ class Treed(Evicting):
         for name, each in self.cluster.queues.items():
             spec = each.object["spec"]
             parent = "" if name == "root" else spec.get("parent") or "root"
-            promised = (renamed(amounts(spec[key])) for key in ("deserved", "capability"))
-            queues[name] = PlainQueue(name, parent, each.priority, *promised, renamed(each.guarantee))
+            deserved, capability = renamed(amounts(spec["deserved"])), renamed(amounts(spec["capability"]))
+            queues[name] = PlainQueue(name, parent, each.priority, deserved, capability, renamed(each.guarantee))
         pods = [plain_pod(pod, group) for group in self.cluster.groups.values() for pod in group.pods]
         levels = self.arguments.get("capacity", {}).get(LEVELS, 0)
         total = renamed(self.cluster.total)
         return Branches(queues=queues, pods=pods, total=total, in_tree=True, levels=levels, at_first=self.at_first)
 
     def queue_key(self, name: str) -> Key:
-        """Queues: as the tree has it, then by age."""
+        """Queues: as the tree has it, then by age of the branches that part, so that no three go round in a circle."""
         declared = self.declared()
 
         def compare(left: str, right: str) -> int:
-            return declared.goes_first(left, right) if left != right else 0
+            if left == right:
+                return 0
+            lines = ([*reversed(declared.above(each)), each] for each in (left, right))
+            mine, theirs = next(pair for pair in zip(*lines, strict=False) if pair[0] != pair[1])
+            ages = [(self.cluster.queues[each].created, each) for each in (mine, theirs)]
+            return declared.goes_first(left, right) or (1 if ages[0] > ages[1] else -1)
 
-        return (cmp_to_key(compare)(name), self.cluster.queues[name].created, name)
+        return (cmp_to_key(compare)(name),)
 
     def victims(self, draft: Draft, pod: Pod, pods: Any) -> list[Pod]:
         """Which of some pods may go for another, first to go first."""
