@@ -15,7 +15,7 @@ PLUGINS: Final = frozenset({
 
 
 def hint_for(name: str, known: Collection[str]) -> str:
-    """Return what to say behind an unknown name: that it comes later, or the known name that is nearest."""
+    """Return what to say behind an unknown plugin: that it comes later, or the nearest name, to come ones included."""
     if name in PLUGINS:
         return " (one of Volcano's that this release does not have yet)"
-    return did_you_mean(name, known)
+    return did_you_mean(name, {*known, *PLUGINS})

@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 
 from framework.configuration.combinations import check_combinations, drop_repeated
 from framework.configuration.known import Known
-from framework.configuration.later import hint_for
 from framework.configuration.notes import Notes, below
 from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.options import check_arguments, read_option
@@ -185,7 +184,7 @@ def _read_action(path: str, index: int, value: object, known: Known, notes: Note
     if not name:
         notes.fault(f"{path}[{index}]", "empty; a comma stands too many")
     elif name not in known.actions:
-        notes.fault(f"{path}[{index}]", f"unknown action {name!r}{hint_for(name, known.actions)}")
+        notes.fault(f"{path}[{index}]", f"unknown action {name!r}{did_you_mean(name, known.actions)}")
     return name
 
 

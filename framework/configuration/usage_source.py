@@ -35,6 +35,7 @@ def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes 
         return None
     notes.unknown_keys(path, metrics, KEYS)
     kind, address = metrics.get("type", ""), metrics.get("address", "")
+    interval_seconds = _interval(metrics, path, notes)
     if not kind:
         notes.warn(below(path, "type"), "missing, so nothing is measured; name one of " + ", ".join(TYPES))
         return None
@@ -49,7 +50,7 @@ def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes 
     return UsageSource(
         type=kind,
         address=address.rstrip("/"),
-        interval_seconds=_interval(metrics, path, notes),
+        interval_seconds=interval_seconds,
         is_insecure=metrics.get("tls.insecureSkipVerify") == "true",
         index=metrics.get("elasticsearch.index") or DEFAULT.index,
         username=metrics.get("elasticsearch.username", ""),

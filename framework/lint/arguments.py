@@ -36,6 +36,23 @@ NODE_ORDER_WEIGHTS: Final = {
 }
 """Weights of nodeorder with their defaults."""
 
+ALWAYS_KEPT: Final = "verdicts of nodes are always kept true"
+ALL_COMPARED: Final = "all nodes are compared, not a share of them"
+WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
+    "allocate": {"predicateErrorCacheEnable": ALWAYS_KEPT},
+    "backfill": {"predicateErrorCacheEnable": ALWAYS_KEPT},
+    "predicates": {"predicate.CacheEnable": ALWAYS_KEPT},
+    "preempt": {
+        "predicateErrorCacheEnable": ALWAYS_KEPT,
+        "topologyAwarePreemptWorkerNum": "nodes are compared in one thread",
+        "minCandidateNodesPercentage": ALL_COMPARED,
+        "minCandidateNodesAbsolute": ALL_COMPARED,
+        "maxCandidateNodesAbsolute": ALL_COMPARED,
+    },
+    "reclaim": {"predicateErrorCacheEnable": ALWAYS_KEPT},
+}
+"""Of an action or plugin: arguments that are accepted because Volcano has them, with what makes them needless."""
+
 ANCESTOR_LEVEL: Final = "ancestorReclaimLevel"
 """Argument of capacity."""
 
@@ -45,6 +62,7 @@ GANG_ACTIONS: Final = frozenset({"gangpreempt", "gangreclaim"})
 def lint_arguments(option: PluginOption) -> Iterator[Finding]:
     """Yield arguments of one plugin that change nothing, or silence it."""
     arguments, path = option.arguments, f"{option.path}.arguments"
+    yield from _needless(option.plugin, arguments, path)
     weight = MUTES.get(option.plugin)
     if weight is not None and _number(arguments, weight, 1) == 0:
         yield Finding(Severity.WARNING, f"{path}.{weight}", f"0 silences {option.plugin}; leave the plugin out")
@@ -62,11 +80,18 @@ def lint_arguments(option: PluginOption) -> Iterator[Finding]:
 
 
 def lint_action_arguments(profile: Profile, path: str) -> Iterator[Finding]:
-    """Yield arguments of actions that never run."""
-    for action in profile.action_arguments:
+    """Yield arguments of actions that never run, or that nobody reads."""
+    for action, arguments in profile.action_arguments.items():
+        yield from _needless(action, arguments, f"{path}.{action}.arguments")
         read_by_others = action == "allocate" and GANG_ACTIONS.intersection(profile.actions)
         if action not in profile.actions and not read_by_others:
             yield Finding(Severity.WARNING, f"{path}.{action}", f"has no effect: {action} is not among the actions")
+
+
+def _needless(owner: str, arguments: Mapping[str, Any], path: str) -> Iterator[Finding]:
+    for key, reason in WITHOUT_EFFECT.get(owner, {}).items():
+        if key in arguments:
+            yield Finding(Severity.WARNING, f"{path}.{key}", f"has no effect: {reason}")
 
 
 def _unlisted(arguments: Mapping[str, Any], path: str, key: str, prefix: str) -> Iterator[Finding]:

@@ -9,9 +9,11 @@ import pytest
 
 from framework.configuration import FLAGS, Parsed, parse
 from framework.lint import Severity, check
+from framework.lint.arguments import WITHOUT_EFFECT
 from framework.lint.served import SERVED
 
-PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "configuration.md").read_text()
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 
 
@@ -43,6 +45,18 @@ def test_every_action_is_named() -> None:
 def test_the_examples_are_sound(text: str) -> None:
     """No fault, no warning; a note may explain."""
     assert [finding for finding in check(text, read) if finding.severity is not Severity.NOTE] == []
+
+
+def test_arguments_that_pages_call_without_effect_are_those_of_the_lint() -> None:
+    """A row of a table of arguments that says `no effect`, in the pages of actions and plugins."""
+    told = {
+        (page.stem, key)
+        for folder in ("actions", "plugins")
+        for page in (DOCS / folder).glob("*.md")
+        for key in re.findall(r"^\| `([\w.]+)` \|.*\| (?:accepted, )?no effect[:,]", page.read_text(), re.MULTILINE)
+    }
+
+    assert told == {(owner, key) for owner, keys in WITHOUT_EFFECT.items() for key in keys}
 
 
 def test_there_are_examples() -> None:

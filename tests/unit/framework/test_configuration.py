@@ -494,3 +494,12 @@ def test_a_plugin_of_volcano_that_comes_later_is_skipped_as_such() -> None:
     (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
 
     assert "unknown plugin 'deviceshare', it is skipped (one of Volcano's that this release" in warning
+
+
+def test_a_misspelt_plugin_that_comes_later_is_suggested() -> None:
+    """Its name in Volcano's plugin guide differs from the one it is registered under."""
+    text = "actions: enqueue\ntiers: [{plugins: [{name: numaaware}]}]\n"
+
+    (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
+
+    assert warning.endswith("unknown plugin 'numaaware', it is skipped (did you mean 'numa-aware'?)")

@@ -143,6 +143,10 @@ def test_a_plugin_from_outside_may_serve_anything() -> None:
             ".arguments: every weight is 0: nodeorder scores nothing",
         ),
         ("{name: tdm}", ".arguments: no tdm.revocable-zone.<zone>"),
+        (
+            "{name: predicates, instance: again, arguments: {predicate.CacheEnable: true}}",
+            ".arguments.predicate.CacheEnable: has no effect: verdicts of nodes are always kept true",
+        ),
     ],
 )
 def test_flags_and_arguments_without_effect_are_named(plugin: str, finding: str) -> None:
@@ -174,6 +178,17 @@ def test_arguments_of_an_action_that_does_not_run_are_named() -> None:
     assert [each for each in found("enqueue, gangpreempt", SOUND, rest) if "configurations" in each] == [
         "warning configurations.backfill: has no effect: backfill is not among the actions"
     ]
+
+
+def test_arguments_that_an_action_does_not_read_are_named() -> None:
+    """Those that are accepted because Volcano has them; others are not."""
+    arguments = "{enableTopologyAwarePreemption: true, topologyAwarePreemptWorkerNum: 4}"
+    rest = f"configurations: [{{name: preempt, arguments: {arguments}}}]"
+
+    (only,) = (each for each in found("enqueue, allocate, preempt", SOUND, rest) if "configurations" in each)
+
+    path = "configurations.preempt.arguments.topologyAwarePreemptWorkerNum"
+    assert only == f"warning {path}: has no effect: nodes are compared in one thread"
 
 
 def test_findings_of_profiles_say_whose_they_are() -> None:

@@ -74,6 +74,14 @@ def test_no_section_is_no_source() -> None:
     assert notes.warnings == []
 
 
+def test_all_that_is_wrong_with_a_section_is_told_at_once() -> None:
+    """An interval is looked at although nothing can be asked."""
+    notes = Notes()
+
+    assert read_source({"type": "prometheus", "interval": "soon"}, notes=notes) is None
+    assert sorted(warning.split(":")[0] for warning in notes.warnings) == ["metrics.address", "metrics.interval"]
+
+
 @pytest.mark.parametrize("interval", ["soon", "0s", "-5s", "30"])
 def test_an_interval_that_is_none_keeps_the_default(interval: str) -> None:
     """With a warning; so does an unknown key."""
