@@ -1,6 +1,7 @@
 """The chart, rendered: what every install gets, and what values change."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -177,3 +178,14 @@ def test_pods_are_asked_about_on_demand() -> None:
 
     assert paths("admission.pods=true") - paths() == {"/pods/mutate", "/pods/validate"}
     assert {"/jobs/mutate", "/queues/validate"} <= paths()
+
+
+def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
+    """Whoever follows them after an uninstall removes each definition of the chart."""
+    notes = (CHART / "templates" / "NOTES.txt").read_text()
+    (selector,) = re.findall(r"kubectl delete crd -l (\S+)=", notes)
+    (value,) = re.findall(rf"{re.escape(selector)}=([\w-]+)", notes)
+    definitions = [yaml.safe_load(file.read_text()) for file in (CHART / "crds").glob("*.yaml")]
+
+    assert len(definitions) >= 10
+    assert {each["metadata"]["labels"][selector] for each in definitions} == {value}

@@ -14,6 +14,8 @@ _WIDTH = 118
 
 _KEEP = {"helm.sh/resource-policy": "keep"}
 """Removal of the chart must not delete every queue and job of the cluster."""
+_OURS = {"app.kubernetes.io/part-of": "pyroclast"}
+"""What who wants to be rid of them selects them by, as the chart's notes say; those of a Volcano installation stay."""
 
 _EVERY_OBJECT: Schema = {
     "apiVersion": {"description": "Version of the schema that this object follows.", "type": "string"},
@@ -33,7 +35,7 @@ def definition_of(kind: type[KubernetesObject]) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": definition.name, "annotations": _KEEP},
+        "metadata": {"name": definition.name, "labels": _OURS, "annotations": _KEEP},
         "spec": {
             "group": definition.group,
             "names": {
