@@ -18,6 +18,7 @@ from tests.differential.scores import SCORES, used
 from tests.differential.shares import NEVER, Shares
 
 Arguments = Mapping[str, Mapping[str, Any]]
+Vote = Callable[[Group], int]
 
 
 class Plain:
@@ -183,7 +184,7 @@ class Plain:
             enough = group.ready + group.light + group.count("Pipelined") >= group.minimum
             return 1 if enough and self.roles(group, "Pipelined") and self.enough_parts(group, "Pipelined") else -1
 
-        votes = {plugin: policy.holds for plugin, policy in self.policies.items()}
+        votes: dict[str, Vote] = {plugin: policy.holds for plugin, policy in self.policies.items()}
         return self.vote({**votes, "gang": gang, "sla": self.patience}, group)
 
     def part_pipelined(self, part: Part) -> bool:
@@ -203,7 +204,7 @@ class Plain:
 
     def enqueue(self, _: Sequence[str]) -> None:
         """Let jobs pass the gates of their queues, queues in turn."""
-        votes = {plugin: policy.opens_gate for plugin, policy in self.policies.items()}
+        votes: dict[str, Vote] = {plugin: policy.opens_gate for plugin, policy in self.policies.items()}
         votes |= {"sla": self.patience, "overcommit": self.shares.cluster_takes, "proportion": self.shares.queue_takes}
         votes["capacity"] = self.shares.queue_takes
         work = self.by_queue(group for group in self.cluster.groups.values() if group.phase in ("", "Pending"))

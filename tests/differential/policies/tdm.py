@@ -41,10 +41,8 @@ class Tdm(Policy):
             return False
         now = datetime.fromtimestamp(int(self.now), UTC)
         for day in (now.date(), now.date() - timedelta(days=1)):
-            start, end = (
-                datetime(day.year, day.month, day.day, *map(int, each.split(":")), tzinfo=UTC)
-                for each in window.split("-")
-            )
+            midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            start, end = (midnight + timedelta(minutes=minutes(each)) for each in window.split("-"))
             if start <= now <= (end if start < end else end + timedelta(days=1)):
                 return True
         return False
@@ -111,6 +109,12 @@ class Tdm(Policy):
             if taken[pod.group] <= budget(self.cluster.groups[pod.group]):
                 kept.append(pod)
         return kept
+
+
+def minutes(clock: str) -> int:
+    """Read a time of day."""
+    hour, minute = clock.split(":")
+    return 60 * int(hour) + int(minute)
 
 
 def uses_revocable(pod: Pod) -> bool:

@@ -71,7 +71,8 @@ class Usage(Policy):
         if not capacity:
             return 0.0
         estimated = sum(amounts[name] for on, amounts in self.estimates.values() if on == node)
-        return min((usage[f"{name}Percent"] / 100 * capacity + estimated) / capacity, 1.0)
+        measured: float = usage[f"{name}Percent"]
+        return min((measured / 100 * capacity + estimated) / capacity, 1.0)
 
     def estimate(self, pod: Pod, node: str) -> dict[str, float]:
         """What a pod is taken to use, more of it on a node that is loaded already."""
