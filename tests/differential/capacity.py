@@ -91,9 +91,13 @@ class Declared:
         if what not in queue.deserved and what not in queue.guarantee:
             return None
         asked = queue.deserved.get(what, 0)
-        if not self.in_tree:
+        if not self.in_tree and self.is_known(what):
             asked = int(min(asked, self.limit(name, what)))
         return max(asked, queue.guarantee.get(what, 0))
+
+    def is_known(self, what: str) -> bool:
+        """Whether there is any of it, or some queue is promised some; else what was written as deserved stands."""
+        return what in self.total or any(what in queue.guarantee for queue in self.queues.values())
 
     def share(self, name: str) -> float:
         """The largest part of what is deserved that is allocated."""
