@@ -589,10 +589,12 @@ class Books:
         """
         if len(self._space) <= self._resource_limit:
             return
-        space = self._space.keeping({name for amounts in self._spoken_of() for name in amounts})
-        self._resource_limit = 2 * len(space) + _RESOURCE_SLACK
-        if len(space) < len(self._space):
-            self._respace(space)
+        space = self._space
+        used = {*ResourceSpace().names, *(name for amounts in self._spoken_of() for name in amounts)}
+        kept = [name for name in space.names if name in used]
+        self._resource_limit = 2 * len(kept) + _RESOURCE_SLACK
+        if len(kept) < len(space):
+            self._respace(ResourceSpace(tuple(kept), tuple(space.scales[space.rows[name]] for name in kept)))
 
     def _spoken_of(self) -> Iterator[Amounts]:
         """Return all amounts that the books hold."""

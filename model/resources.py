@@ -5,7 +5,7 @@ row and a scale, so that a cluster's amounts become vectors of 64-bit integers t
 in thousandths, memory in bytes, everything else in whole units, or in thousandths where some quantity needs it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -66,11 +66,6 @@ class ResourceSpace:
             return self
         names = [*_FIXED_ROWS, *sorted(name for name in scales if name not in _FIXED_ROWS)]
         return ResourceSpace(tuple(names), tuple(scales[name] for name in names))
-
-    def keeping(self, names: Collection[str]) -> "ResourceSpace":
-        """Return a space of these resources and those that are always there, each with the scale that it has."""
-        kept = [name for name in self.names if name in _FIXED_ROWS or name in names]
-        return ResourceSpace(tuple(kept), tuple(self.scales[self.rows[name]] for name in kept))
 
     def vector(self, amounts: Amounts, *, absent: int = 0) -> IntArray:
         """Return `amounts` in base units, shape (resources,), rounded up, `absent` where a name is not spoken of."""
