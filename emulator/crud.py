@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from emulator.apply import ApplyConflict, apply, track
+from emulator.apply import ApplyConflict, ApplyError, apply, track
 from emulator.calls import Call, read_body
 from emulator.cluster import Cluster
 from emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
@@ -425,6 +425,8 @@ def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Re
         )
     except ApplyConflict as error:
         raise apply_refused(error, resource) from error
+    except ApplyError as error:
+        raise ApiError(500, "", str(error)) from error  # the real server's own answer: no code of a client's fault
     if record is None:
         managed = tree["metadata"].pop("managedFields", [])
         return create(cluster, call, tree, managed), True
