@@ -120,3 +120,13 @@ async def test_it_speaks_tls(tmp_path: Path) -> None:
         context = ssl.create_default_context(cafile=cluster["certificate-authority"])
         async with aiohttp.ClientSession() as session, session.get(cluster["server"] + PODS, ssl=context) as response:
             assert response.status == 200
+
+
+async def test_every_document_of_the_index_is_served(client: Client) -> None:
+    """So that kubectl finds the fields of whatever it creates, reviews of access included."""
+    index = (await client.get("/openapi/v3")).body["paths"]
+
+    codes = {path: (await client.get(f"/openapi/v3/{path}")).code for path in index}
+
+    assert {path for path, code in codes.items() if code != 200} == set()
+    assert "apis/authorization.k8s.io/v1" in codes
