@@ -328,14 +328,24 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
         ground.kubectl("delete", "persistentvolumeclaims", "--all", "--wait=false")
 
 
-def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground) -> None:
-    """Nothing of the release stays; what users made does."""
+def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground, tmp_path: Path) -> None:
+    """Nothing of the release stays but what its notes name, with a command that removes it; what users made does."""
     with installed(ground):
+        with scheduling(ground, tmp_path) as scheduler, controlling(ground, tmp_path):
+            scheduler.wait_for(lambda: scheduler.metric("pyroclast_leader") == 1)
         ground.gang("work", 2)
         mine = ("get", KINDS, "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
         assert len(ground.kubectl(*mine).split()) >= 8
+        notes = helm("get", "notes", NAME, "--namespace", NAME, kubeconfig=ground.cluster.kubeconfig)
 
     assert ground.kubectl(*mine).split() == []
     assert ground.kubectl("get", "crd", "queues.scheduling.volcano.sh", "-o", "name")
     assert ground.kubectl("get", "queue", NAME, "-o", "name")
     assert len(ground.pods("work")) == 2
+
+    made = ("get", "leases,secrets,configmaps,services", "-o", "name")
+    (command,) = [line.split() for line in notes.splitlines() if " delete --ignore-not-found " in line]
+    assert len(ground.kubectl(*made).split()) == 3
+    assert command[:3] == ["kubectl", "-n", NAME]
+    ground.kubectl(*command[3:])
+    assert ground.kubectl(*made).split() == []
