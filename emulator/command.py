@@ -34,7 +34,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=whole(most=MOST_PORTS), default=0, help="port to listen on; 0 takes a free one (the default)"
     )
-    parser.add_argument("--token", default="", help="bearer token that clients must show; none by default")
+    parser.add_argument(
+        "--token",
+        default="",
+        help="bearer token that clients must show; none by default; kubectl shows it over HTTPS alone",
+    )
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="PEM file with certificate and key: HTTPS")
     parser.add_argument("--certificate-authority", type=Path, metavar="FILE", help="PEM file that clients should trust")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="file to write once everything is in place")

@@ -123,7 +123,7 @@ async def test_it_speaks_tls(tmp_path: Path) -> None:
 
 
 async def test_every_document_of_the_index_is_served(client: Client) -> None:
-    """So that kubectl finds the fields of whatever it creates, reviews of access included."""
+    """So that `kubectl explain` finds the fields of every kind, of those that are only created too."""
     index = (await client.get("/openapi/v3")).body["paths"]
 
     codes = {path: (await client.get(f"/openapi/v3/{path}")).code for path in index}
