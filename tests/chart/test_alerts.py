@@ -35,6 +35,8 @@ def rising(step: int) -> str:
 WELL: Series = {
     'pyroclast_leader{pod="a"}': steady(1),
     'pyroclast_leader{pod="b"}': steady(0),
+    'pyroclast_controllers_leader{pod="c"}': steady(1),
+    'pyroclast_controllers_leader{pod="d"}': steady(0),
     f'{CYCLES}{{pod="a",result="finished"}}': rising(60),
     "pyroclast_configuration_reload_ok": steady(1),
     "pyroclast_cache_drift": steady(0),
@@ -60,6 +62,8 @@ ILL: list[tuple[str, Series, dict[str, str]]] = [
     ("PyroclastNoLeader", {'pyroclast_leader{pod="a"}': steady(0)}, {}),
     ("PyroclastNoLeader", {}, {}),
     ("PyroclastTwoLeaders", {f'pyroclast_leader{{pod="{pod}"}}': steady(1) for pod in "ab"}, {}),
+    ("PyroclastNobodyReconciles", {'pyroclast_controllers_leader{pod="c"}': steady(0)}, {}),
+    ("PyroclastNobodyReconciles", {}, {}),
     ("PyroclastCyclesFail", {f'{CYCLES}{{result="failed"}}': rising(1)}, {"result": "failed"}),
     ("PyroclastStandsStill", {"pyroclast_leader": steady(1), f'{CYCLES}{{result="finished"}}': steady(9)}, {}),
     ("PyroclastStandsStill", {"pyroclast_leader": steady(1)}, {}),

@@ -189,3 +189,20 @@ def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
 
     assert len(definitions) >= 10
     assert {each["metadata"]["labels"][selector] for each in definitions} == {value}
+
+
+def test_alerts_of_controllers_go_with_them() -> None:
+    """The rules are those of the file; where others' controllers serve, nobody is told for ever that ours do not."""
+
+    def alerts(*sets: str) -> list[dict[str, Any]]:
+        (found,) = [each for each in rendered("metrics.alerts.enabled=true", *sets) if each["kind"] == "PrometheusRule"]
+        rules: list[dict[str, Any]] = found["spec"]["groups"][0]["rules"]
+        return rules
+
+    text = (CHART / "files" / "alerts.yaml").read_text().replace("RUNBOOK/", "https://r.example/")
+    every: list[dict[str, Any]] = yaml.safe_load(text)["groups"][0]["rules"]
+    link = "metrics.alerts.runbookUrl=https://r.example"
+
+    assert alerts(link) == every
+    without = [each for each in every if each["alert"] != "PyroclastNobodyReconciles"]
+    assert alerts(link, "controllers.enabled=false") == without
