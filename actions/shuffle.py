@@ -43,8 +43,9 @@ class Shuffle:
 
 
 def running_tasks(session: Session) -> list[Task]:
-    """Return all running tasks, jobs in the order of their ids."""
-    return [task for job in session.jobs() for task in job.in_status(TaskStatus.RUNNING)]
+    """Return all running tasks on nodes of this session, jobs in the order of their ids."""
+    column = session.nodes.table.column
+    return [task for job in session.jobs() for task in job.in_status(TaskStatus.RUNNING) if task.node in column]
 
 
 def evict(session: Session, moves: Sequence[Move], most: int) -> int:

@@ -19,6 +19,7 @@ from framework.memory import Remedy
 from framework.placing import Worksheet, place_tasks
 from framework.session import Session
 from model.arrays import IntArray
+from model.ids import NodeName
 from model.tasks import Task, TaskStatus
 
 __all__ = ["find_remedies"]
@@ -91,7 +92,7 @@ class _Search:
         for choice in self._choices(job, tasks):
             if self._fits_without(choice, job, tasks):
                 ended = self._thinned(choice, job, tasks)
-                nodes = tuple(sorted({task.node for each in ended for task in _on_node(each) if task.node is not None}))
+                nodes = tuple(sorted({node for each in ended for _task, node in _on_nodes_here(self._session, each)}))
                 return Remedy(tuple(each.id for each in ended), nodes, self._session.nodes.room_on(nodes))
         return None
 
@@ -139,7 +140,7 @@ class _Search:
         try:
             with session.statement() as trial:
                 for each in ended:
-                    for task in _on_node(each):
+                    for task, _node in _on_nodes_here(session, each):
                         if trial.evict(each, task, "") is not None:
                             return False
                 part = next(iter(job.sub_jobs.values()))
@@ -178,11 +179,9 @@ class _Held:
         pairs: list[int] = []
         requests: list[IntArray] = []
         for number, job in enumerate(jobs):
-            for task in _on_node(job):
-                column = session.nodes.table.column.get(task.node) if task.node is not None else None
-                if column is not None:
-                    pairs.append(number * len(session.nodes) + column)
-                    requests.append(session.nodes.needs(task.template).request)
+            for task, node in _on_nodes_here(session, job):
+                pairs.append(number * len(session.nodes) + session.nodes.table.column[node])
+                requests.append(session.nodes.needs(task.template).request)
         distinct, position = np.unique(np.array(pairs, dtype=np.int64), return_inverse=True)
         amounts = np.zeros((distinct.size, len(session.resources)), dtype=np.int64)
         if requests:
@@ -240,8 +239,12 @@ class _Places:
         return self._room + freed.T
 
 
-def _on_node(job: SessionJob) -> list[Task]:
-    return list(job.in_status(*ACTIVE_STATUSES))
+def _on_nodes_here(session: Session, job: SessionJob) -> list[tuple[Task, NodeName]]:
+    """Return a job's tasks on nodes of this session, with them: a node may have gone, or be another scheduler's now."""
+    column = session.nodes.table.column
+    return [
+        (task, task.node) for task in job.in_status(*ACTIVE_STATUSES) if task.node is not None and task.node in column
+    ]
 
 
 def _on_nodes(session: Session) -> Iterator[SessionJob]:

@@ -323,8 +323,9 @@ class Planner:
         nodes = self._session.nodes
         mask = np.zeros(len(nodes), dtype=np.bool_)
         for task in whole_gang(job):
-            if task.node is not None:
-                mask[nodes.table.column[task.node]] = True
+            column = nodes.table.column.get(task.node) if task.node is not None else None
+            if column is not None:
+                mask[column] = True
         return mask
 
     def _evict_on(self, attempt: Attempt, task: Task, column: int) -> bool:
@@ -462,6 +463,8 @@ class Planner:
 
     def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
         gang = in_order(self._session, attempt.job, whole_gang(job))
+        if any(each.node not in self._session.nodes.table.column for each in gang):
+            return None  # its node has gone, or is another scheduler's: the gang would not go whole
         if len(self._proposed(attempt, task, gang)) < len(gang):
             return None
         if self._rule.same_queue and job.priority >= attempt.job.priority:

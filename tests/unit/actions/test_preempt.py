@@ -187,6 +187,29 @@ def test_a_gang_goes_whole_where_a_later_tier_permits_it() -> None:
     assert outcome.evictions == ["v-1", "v-0"]
 
 
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_a_gang_of_which_a_part_is_elsewhere_stays(action: str) -> None:
+    """A node has gone, or belongs to another scheduler now: the gang could not go whole. Others serve."""
+    scenario = ONE_QUEUE.node("n1", cpu=1).node("n2", cpu=1)
+    scenario = scenario.running("v", on=["n1", "elsewhere"], min_available=2, queue="q1", priority_class="low")
+    plugins = (("gang",), ("priority", "predicates"))
+
+    assert (
+        high(scenario.running("w", on=["n2"], queue="q1", priority_class="high")).run(action, plugins=plugins).evictions
+        == []
+    )
+    assert high(low(scenario, "w", on="n2")).run(action, plugins=plugins).evictions == ["w-0"]
+
+
+def test_inside_a_job_of_which_a_part_is_elsewhere() -> None:
+    """The pod on a node that is there makes way; the other one is no candidate."""
+    scenario = ONE_QUEUE.node("n1", cpu=1).job("mixed", tasks=0, min_available=1, queue="q1", phase="Running")
+    for name, node in (("near", "n1"), ("far", "elsewhere")):
+        scenario = scenario.pod(name, job="mixed", node=node, priority=0)
+
+    assert scenario.pod("new", job="mixed", priority=5).run("preempt", plugins=INSIDE).evictions == ["near"]
+
+
 def test_a_gang_goes_whole_only_where_no_other_plan_exists() -> None:
     """The gang on n1 would have to go whole; the single pod on n2 goes instead."""
     scenario = ONE_QUEUE.node("n1", cpu=2).node("n2", cpu=1)
@@ -360,3 +383,30 @@ def test_a_member_that_its_role_needs_is_no_surplus() -> None:
         )
 
     assert preempt(high(scenario)).evictions == ["w0"]
+
+
+ROLES = (("priority", "gang", "predicates", "proportion"),)
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt", "reclaim", "gangreclaim"])
+@pytest.mark.parametrize("cpu", [2, 4])
+def test_room_is_made_for_those_that_roles_need(action: str, cpu: int) -> None:
+    """Three workers come before the server without which their gang of two does not run: one gets room, and the server."""
+    scenario = ONE_QUEUE.queue("q2", weight=3).node("n1", cpu=cpu)
+    queue = "q2" if "reclaim" in action else "q1"
+    scenario = scenario.running("v", on=["n1"] * cpu, queue="q1", priority_class="low", min_available=0)
+    scenario = scenario.job(
+        "gang",
+        tasks=0,
+        min_available=2,
+        min_by_role={"worker": 1, "server": 1},
+        queue=queue,
+        priority_class="high",
+        phase="Inqueue",
+    )
+    for number, role in enumerate(("worker", "worker", "worker", "server")):
+        scenario = scenario.pod(f"gang-{number}", job="gang", role=role, priority=5)
+
+    outcome = scenario.run(action, plugins=ROLES)
+
+    assert (len(outcome.evictions), sorted(outcome.pipelined)) == (2, ["gang-0", "gang-3"])

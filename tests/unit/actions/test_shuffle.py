@@ -124,6 +124,13 @@ def test_what_a_strategy_names_leaves() -> None:
     assert shuffle(running(3), Names).evictions == ["a-0", "a-1", "a-2"]
 
 
+def test_pods_on_nodes_that_are_not_there_are_not_offered() -> None:
+    """A node has gone, or belongs to another scheduler now."""
+    scenario = Scenario().node("n1").running("a", on=["n1", "elsewhere"], labels=LABELS)
+
+    assert shuffle(scenario, Names).evictions == ["a-0"]
+
+
 def test_nobody_leaves_where_no_strategy_names_anybody() -> None:
     """A plugin that only limits is no strategy."""
     assert shuffle(running(3), "pdb").evictions == []

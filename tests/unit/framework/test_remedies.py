@@ -66,6 +66,13 @@ def test_rules_beyond_room_are_kept_to() -> None:
     )
 
 
+def test_pods_on_nodes_that_are_not_there_are_left_out() -> None:
+    """A node has gone, or belongs to another scheduler now: what runs on it frees nothing here."""
+    gone = NODES.running("a", on=["elsewhere", "n1"], cpu=4).running("b", on=["elsewhere"], cpu=4).job("p", cpu=4)
+
+    assert remedy(decided(gone.running("c", on=["n2"], cpu=1))) == ("default/a",)
+
+
 def test_limits_of_queues_are_kept_to() -> None:
     """Room on nodes is there; the queue has none before its own job ends."""
     scenario = Scenario().queue("q", capability={"cpu": 2}).node("n1", cpu=8)
