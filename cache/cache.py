@@ -35,6 +35,7 @@ from model import wire
 from model.errors import ObjectError, PyroclastError
 from model.ids import TaskId
 from model.plan import Plan
+from model.queues import ROOT_QUEUE
 from model.report import CycleReport
 from model.snapshot import Snapshot
 
@@ -150,6 +151,10 @@ class SchedulerCache:
     async def make_first_queues(self) -> bool:
         """Create the root and the default queue where they are missing; call it when this process leads."""
         return await make_first_queues(self._client, self._clock, self.books.options.default_queue)
+
+    def lacks_first_queues(self) -> bool:
+        """Whether somebody deleted the root or the default queue, as nobody may where admission is asked."""
+        return not {ROOT_QUEUE, self.books.options.default_queue} <= self.books.stored("Queue").keys()
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""

@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,8 @@ _FIGURES_SECONDS: Final = 1.0
 
 _SHORT_PATIENCE: Final = 0.001
 """Patience with lists where the flag says to have none; zero would wait for ever."""
+_QUEUES_SECONDS: Final = 5.0
+"""Between two looks whether the first queues are still there."""
 _SYNC_LOOK_SECONDS: Final = 1.0
 """Between two looks for the lists without which nothing begins."""
 
@@ -213,7 +215,14 @@ class _Process:
 
     async def _take_over(self) -> None:
         """Begin to lead; the first queues are made however long the server lacks their definition, beside cycles."""
-        while not await self._cache.take_over():
+        await self._make_queues(self._cache.take_over)
+        while True:
+            await asyncio.sleep(_QUEUES_SECONDS)
+            if self._cache.lacks_first_queues():
+                await self._make_queues(self._cache.make_first_queues)
+
+    async def _make_queues(self, make: Callable[[], Awaitable[bool]]) -> None:
+        while not await make():
             _log.error("first_queues_missing", default_queue=self._options.default_queue)
 
     async def _flush(self) -> None:

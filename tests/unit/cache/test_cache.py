@@ -131,6 +131,20 @@ async def test_first_queues_are_made_once(following: Following) -> None:
     assert (await following.queue("root"))["spec"] == {"weight": 1, "reclaimable": False}
 
 
+async def test_a_first_queue_that_is_deleted_is_missed(following: Following) -> None:
+    """Work that names no queue would wait for ever: it is made again."""
+    await started(following, "a")
+    assert not following.cache.lacks_first_queues()
+
+    await following.world.client.request("DELETE", "/apis/scheduling.volcano.sh/v1beta1/queues/default")
+    await following.seen("Queue", 1)
+    assert following.cache.lacks_first_queues()
+
+    assert await following.cache.make_first_queues()
+    await following.seen("Queue", 2)
+    assert not following.cache.lacks_first_queues()
+
+
 async def test_a_server_without_queues_is_asked_a_minute_long(following: Following) -> None:
     """Then the scheduler goes on without."""
     await following.world.client.request(
