@@ -65,6 +65,8 @@ class Noting:
     chance: random.Random
     taken: list[Plan] = field(default_factory=list)
     """Of the cycle under way."""
+    seen: Snapshot = field(init=False)
+    """The cluster at the beginning of the cycle."""
     turned: Snapshot | None = None
     """By chance, the cluster at the beginning of the cycle from books that heard of it in another order."""
 
@@ -72,7 +74,8 @@ class Noting:
         """Look."""
         self.taken = []
         self.turned = in_other_order(self.cache.books, self.chance) if self.chance.random() < OFTEN else None
-        return self.cache.snapshot()
+        self.seen = self.cache.snapshot()
+        return self.seen
 
     def assume(self, plan: Plan) -> bool:
         """Take a plan or not."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from emulator.quantities import amount
 from model.plan import Plan
 from model.report import CycleReport
+from model.tasks import READY_STATUSES
 from tests.soak.ground import Ground, Object
 from tests.soak.workload import GROUP_NAME, HYPERNODES, PARENTS, QUOTA, Workload
 
@@ -207,17 +208,19 @@ class Laws:
                 self._note_winners(cycle, plan)
 
     def _for_too_few(self, report: CycleReport) -> Iterator[str]:
-        """Whoever others are evicted for has places for its minimum, unless it changes one of its own for another."""
-        bound = self._ground.bound_by_group()
+        """Whoever others are to leave for has places for its minimum, unless it changes one of its own for another.
+
+        By what was decided: a plan is given up whole where the server would keep one of its victims.
+        """
+        bound = Counter(plan.job for plan in report.plans for _ in plan.binds)
         for plan in report.plans:
             if not plan.evictions or plan.job is None or plan.action == WITHOUT_BENEFICIARY:
                 continue
-            name = _group(plan.job)
-            group = self._workload.group(name)
-            minimum = 0 if group is None else int(group["spec"]["minMember"])
-            places = len(bound.get(name, [])) + len(report.pipelined.get(plan.job, {}))
-            if places < minimum and any(each.job != plan.job for each in plan.evictions):
-                yield f"{plan.action} evicts for {name}, which has {places} of {minimum} places"
+            job = self._ground.noting.seen.jobs[plan.job]
+            ready = sum(task.status in READY_STATUSES for task in job.tasks.values())
+            places = ready + bound[plan.job] + len(report.pipelined.get(plan.job, {}))
+            if places < job.min_available and any(each.job != plan.job for each in plan.evictions):
+                yield f"{plan.action} evicts for {_group(plan.job)}, which has {places} of {job.min_available} places"
 
     def _taken_back(self, plan: Plan, eviction: Any) -> Iterator[str]:
         won = self._won.get(eviction.task)
