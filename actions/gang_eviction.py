@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
+from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, minimum_first, nobody_eligible
 from framework import points
 from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule, Vetoes
@@ -46,7 +46,7 @@ def in_turn(session: Session, jobs: Iterable[SessionJob]) -> Iterator[SessionJob
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions may be made; none of those that ask for nothing."""
-    return [task for task in eligible_tasks(session, job) if not task.template.best_effort]
+    return [task for task in minimum_first(job, eligible_tasks(session, job)) if not task.template.best_effort]
 
 
 def planner_of(

@@ -9,7 +9,15 @@ from functools import partial
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from actions.eviction import DEFAULT_DOMAINS, RUNNING, eligible_tasks, nobody_eligible, queue_refusals, takers
+from actions.eviction import (
+    DEFAULT_DOMAINS,
+    RUNNING,
+    eligible_tasks,
+    minimum_first,
+    nobody_eligible,
+    queue_refusals,
+    takers,
+)
 from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.reasons import no_domain
@@ -83,7 +91,7 @@ def has_topology_of_parts(job: SessionJob) -> bool:
 def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
-    tasks = eligible_tasks(session, job)
+    tasks = minimum_first(job, eligible_tasks(session, job))
     kept = [session.preemptive(queue, [task]) for task in tasks]
     if all(kept):
         refusal = kept[0] if kept else nobody_eligible(Reclaim.name, job)

@@ -100,7 +100,8 @@ class Evicting(Vetoes):
         while work:
             name = min(work, key=self.queue_key)
             for _key, group in work.pop(name):
-                self.plan(group, self.eligible(group), who(inside=False), goes_on=self.starving, enough=self.pipelined)
+                pods = self.minimum_first(group)
+                self.plan(group, pods, who(inside=False), goes_on=self.starving, enough=self.pipelined)
             for group in starving:
                 if group.queue == name:
                     self.rearrange(group, who(inside=True))
@@ -131,7 +132,7 @@ class Evicting(Vetoes):
             _key, group = work[name].pop(0)
             self.plan(
                 group,
-                self.eligible(group),
+                self.minimum_first(group),
                 who,
                 goes_on=self.starving,
                 enough=self.pipelined,
@@ -174,7 +175,7 @@ class Evicting(Vetoes):
 
     def worth_placing(self, group: Group) -> list[Pod]:
         """The pods of a gang that need room."""
-        return [pod for pod in self.eligible(group) if not pod.best_effort]
+        return [pod for pod in self.minimum_first(group) if not pod.best_effort]
 
     def modes(self, who: Who) -> tuple[bool, ...]:
         """Whether gangs may go whole, in the order in which plans are sought."""
@@ -323,6 +324,17 @@ class Evicting(Vetoes):
             if pod.status == "Pending" and not pod.gated and pod.spec.get("preemptionPolicy") != "Never"
         ]
         return sorted(pods, key=self.own_key)
+
+    def minimum_first(self, group: Group) -> list[Pod]:
+        """The same, after those that a role needs for its minimum."""
+        pods = self.eligible(group)
+        if group.minimum < sum(group.by_role.values()):
+            return pods
+        needed = []
+        for role, least in group.by_role.items():
+            lacks = max(least - self.role_count(group, role, "Pipelined"), 0)
+            needed += [pod for pod in pods if pod.role == role and not group.counts(pod)][:lacks]
+        return sorted(pods, key=lambda pod: pod not in needed)
 
     def plan(
         self,

@@ -385,13 +385,13 @@ def test_a_member_that_its_role_needs_is_no_surplus() -> None:
     assert preempt(high(scenario)).evictions == ["w0"]
 
 
-ROLES = (("priority", "gang", "predicates", "proportion"),)
+ROLES = (("priority", "gang", "predicates"),)
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt", "reclaim", "gangreclaim"])
 @pytest.mark.parametrize("cpu", [2, 4])
 def test_room_is_made_for_those_that_roles_need(action: str, cpu: int) -> None:
-    """Three workers come before the server without which their gang of two does not run: one gets room, and the server."""
+    """Three workers come before the server that their gang of two cannot do without: it gets room, and one of them."""
     scenario = ONE_QUEUE.queue("q2", weight=3).node("n1", cpu=cpu)
     queue = "q2" if "reclaim" in action else "q1"
     scenario = scenario.running("v", on=["n1"] * cpu, queue="q1", priority_class="low", min_available=0)
