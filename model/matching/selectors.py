@@ -6,12 +6,13 @@ from typing import Final
 
 from model import wire
 
-__all__ = ["EVERYTHING", "NOTHING", "Requirement", "Selector"]
+__all__ = ["EVERYTHING", "NOTHING", "OPERATORS", "Requirement", "Selector"]
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
 EXISTS: Final = "Exists"
 DOES_NOT_EXIST: Final = "DoesNotExist"
+OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,27 @@ def test_labels_select_nodes_and_an_empty_selector_none() -> None:
     assert nodes_of(tree(nodes, e=(1, empty)), "e") == []
 
 
+def test_selectors_that_select_nothing_are_told() -> None:
+    """An operator that label selectors do not know, and a selector that says nothing."""
+    odd = {"matchExpressions": [{"key": "rack", "operator": "Exists"}, {"key": "rack", "operator": "Is"}]}
+    topology = tree(
+        facts("n1", labels={"n1": {"rack": "1"}}),
+        odd=(1, [{"type": "Node", "selector": {"labelMatch": odd}}]),
+        silent=(1, [{"type": "Node", "selector": {}}, {"type": "Node", "selector": {"labelMatch": {}}}]),
+    )
+
+    assert (nodes_of(topology, "odd"), nodes_of(topology, "silent")) == ([], [])
+    assert [(fault.name, fault.path, fault.message) for fault in topology.faults] == [
+        (
+            "odd",
+            "spec.members[0].selector.labelMatch.matchExpressions[1].operator",
+            "'Is' is none of In, NotIn, Exists, DoesNotExist; selects nothing",
+        ),
+        ("silent", "spec.members[0].selector", "selects nothing"),
+        ("silent", "spec.members[1].selector", "selects nothing"),
+    ]
+
+
 def test_unknown_members_are_passed_over_and_told() -> None:
     """A node or HyperNode that is not there yet is named."""
     topology = tree(FOUR, h=(2, [*exact("Node", "n1", "gone"), *exact("HyperNode", "later")]))
