@@ -21,6 +21,7 @@ import functools
 import reprlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass
+from datetime import tzinfo
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
@@ -304,7 +305,7 @@ def _slot(field: dataclasses.Field[Any], kind: Any) -> _Slot:
 
 def _shown(default: object) -> str:
     """Return a default as it would stand in a file."""
-    if isinstance(default, (Fraction, enum.Enum)):
+    if isinstance(default, (Fraction, enum.Enum, tzinfo)):
         return str(default)
     if isinstance(default, tuple) and default and dataclasses.is_dataclass(default[0]):
         return "[" + ", ".join(map(_shown, default)) + "]"

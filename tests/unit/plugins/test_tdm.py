@@ -202,6 +202,7 @@ def test_time_zones_that_nobody_knows_are_told(name: object) -> None:
     args, warnings = decode(TdmArgs, {"tdm.timezone": name}, "arguments")
 
     assert (args.zone, len(warnings)) == (UTC, 1)
+    assert warnings[0].endswith("the default UTC is kept")
 
 
 @pytest.mark.parametrize("count", [MOST_NAMED, MOST_NAMED + 1, 255, 256, 300])
