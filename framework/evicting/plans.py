@@ -154,6 +154,8 @@ class Planner:
         """Say why a job gets no plan all of whose tasks found places."""
         if attempt.job.waits_for_best_effort:
             message = "no node takes a member that asks for nothing, without which the minimum is not reached"
+        elif attempt.job.min_sub_jobs and len(tasks) >= attempt.job.min_available - attempt.job.ready_count:
+            message = "its tasks in their order do not make up the sub-groups that it needs"
         else:
             message = f"{len(tasks)} of its tasks may have others evicted, too few for its minimum"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
