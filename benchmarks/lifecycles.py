@@ -3,7 +3,7 @@
 Jobs of ten pods are created, run, end and are deleted by their time to live, some hundreds at a time, on the emulator
 with hollow nodes. Every tenth Job is urgent and finds a full cluster, so that others are evicted; the configuration is
 changed again and again. At each step the resident memory of scheduler and controllers is read, with the number of
-series that the scheduler serves. What grows after the first part of the run is a leak.
+series that each serves and of tasks in its event loop. What grows after the first part of the run is a leak.
 """
 
 import argparse
@@ -55,10 +55,18 @@ class Sample:
     """Lives that have ended by now."""
     megabytes: tuple[float, ...]
     """Resident memory of scheduler and controllers."""
-    series: int
-    """Lines of the scheduler's metrics."""
+    series: tuple[int, ...]
+    """Lines of the metrics of both."""
+    tasks: tuple[int, ...]
+    """In the event loops of both."""
     events: int
-    """Of the scheduler's, recorded and not sent yet: they hold memory while the machine is too busy to send them."""
+    """Of the scheduler, recorded and not sent yet: they hold memory while the machine is too busy to send them."""
+
+    def __str__(self) -> str:
+        """Tell it in a line."""
+        memory = " / ".join(f"{each:.1f}" for each in self.megabytes)
+        series, tasks = (" / ".join(map(str, each)) for each in (self.series, self.tasks))
+        return f"{self.pods} lives, {memory} MB, {series} series, {tasks} tasks, {self.events} events waiting"
 
 
 def main() -> None:
@@ -100,7 +108,8 @@ async def soak(folder: Path, pods: int, step: int) -> list[Sample]:
         ):
             async with Client(await connect(ClusterOptions(kubeconfig=str(kubeconfig))), component="soak") as client:
                 lives = Lives(client, configuration, pods // PODS)
-                return await lives.run(step // PODS, (first, second), f"http://127.0.0.1:{port}/metrics")
+                urls = [f"http://127.0.0.1:{each}/metrics" for each in (port, port + 1)]
+                return await lives.run(step // PODS, (first, second), urls)
 
 
 class Lives:
@@ -123,7 +132,7 @@ class Lives:
         self._ended += 1
         self._room.release()
 
-    async def run(self, step: int, pids: Sequence[int], metrics: str) -> list[Sample]:
+    async def run(self, step: int, pids: Sequence[int], urls: Sequence[str]) -> list[Sample]:
         """Let all Jobs live; return what was seen on the way."""
         await self._client.request_json("POST", PRIORITY_CLASSES.collection(), body=priority_class())
         following = asyncio.create_task(Reflector(self._client, JOBS, [self], namespace=NAMESPACE).run())
@@ -135,14 +144,9 @@ class Lives:
             if creating.done():
                 creating.result()
             if self._ended >= (len(samples) + 1) * step or self._ended >= self._jobs:
-                samples.append(await asyncio.to_thread(look, self._ended * PODS, pids, metrics))
+                samples.append(await asyncio.to_thread(look, self._ended * PODS, pids, urls))
                 self._configuration.write_text(CONFIGURATIONS[len(samples) % len(CONFIGURATIONS)])
-                told = " / ".join(f"{each:.1f}" for each in samples[-1].megabytes)
-                print(
-                    f"{samples[-1].pods} lives, {time.perf_counter() - begun:.0f} s: {told} MB, "
-                    f"{samples[-1].series} series, {samples[-1].events} events waiting",
-                    flush=True,
-                )
+                print(f"{time.perf_counter() - begun:.0f} s: {samples[-1]}", flush=True)
         following.cancel()
         return samples
 
@@ -152,13 +156,23 @@ class Lives:
             await self._client.request("POST", JOBS.collection(NAMESPACE), body=msgspec.json.encode(job(number)))
 
 
-def look(pods: int, pids: Sequence[int], metrics: str) -> Sample:
-    """Read memory, series and events that wait."""
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(metrics, timeout=30.0) as answer:
-        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
-    waiting = next(float(line.split()[1]) for line in lines if line.startswith("pyroclast_events_waiting "))
-    memory = tuple(resident_megabytes(pid) for pid in pids)
-    return Sample(pods=pods, megabytes=memory, series=len(lines), events=int(waiting))
+def look(pods: int, pids: Sequence[int], urls: Sequence[str]) -> Sample:
+    """Read memory, series, tasks, and events that wait."""
+    metrics = [read(url) for url in urls]
+    return Sample(
+        pods=pods,
+        megabytes=tuple(resident_megabytes(pid) for pid in pids),
+        series=tuple(len(each) for each in metrics),
+        tasks=tuple(int(each["pyroclast_loop_tasks"]) for each in metrics),
+        events=int(metrics[0]["pyroclast_events_waiting"]),
+    )
+
+
+def read(url: str) -> dict[str, float]:
+    """Return the series that a process serves."""
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=30.0) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
 
 
 def priority_class() -> dict[str, Any]:

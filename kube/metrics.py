@@ -7,6 +7,7 @@ __all__ = [
     "EVENTS_DROPPED",
     "EVENTS_WAITING",
     "HANDLER_ERRORS",
+    "LOOP_TASKS",
     "REFLECTOR_RESTARTS",
     "REQUESTS",
     "REQUEST_SECONDS",
@@ -33,6 +34,10 @@ HANDLER_ERRORS = Counter(
     "pyroclast_reflector_handler_errors_total",
     "Notifications of the reflector that its reader could not take, by resource.",
     ["resource"],
+)
+LOOP_TASKS = Gauge(
+    "pyroclast_loop_tasks",
+    "Tasks of the event loop when it was asked: watches, workers, requests under way.",
 )
 BROKEN_OBJECTS = Gauge(
     "pyroclast_broken_objects",

@@ -21,6 +21,7 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from kube.metrics import LOOP_TASKS
 from kube.reviews import Reviews
 from model.errors import ConfigError
 from scheduler.guarding import MountedCertificate, guard
@@ -127,6 +128,7 @@ class Endpoints:
         return (guard(self._reviews),)
 
     async def _metrics(self, _: web.Request) -> web.Response:
+        LOOP_TASKS.set(len(asyncio.all_tasks()))
         text = await asyncio.to_thread(self._inside.metrics_text)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 

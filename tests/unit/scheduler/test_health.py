@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 import trustme
+from prometheus_client import REGISTRY
 
 from kube.reviews import Access, Reviews
 from model.errors import ConfigError
@@ -105,6 +106,7 @@ async def test_process_is_ready_when_all_checks_hold(endpoints: Endpoints, daemo
 async def test_metrics_and_snapshot_are_served(endpoints: Endpoints) -> None:
     """The second listener has metrics, the dump, and the differences that an audit finds."""
     assert await get(endpoints, "metrics", "/metrics") == (200, "volcano_x 1\n")
+    assert (REGISTRY.get_sample_value("pyroclast_loop_tasks") or 0.0) >= 2  # who asked, and who answers
     assert await get(endpoints, "metrics", "/debug/snapshot") == (200, '{"kind": "List"}')
     assert await get(endpoints, "metrics", "/debug/audit") == (200, '{"differences": ["jobs ns/a: 1, 2"]}\n')
 
