@@ -12,8 +12,9 @@ from emulator.eventforms import to_core
 from emulator.protobuf import UnsupportedProtobuf
 from emulator.protobuf import decode as decode_protobuf
 from emulator.resources import Resource
-from emulator.statuses import bad_request, cause, invalid, unsupported_media_type
+from emulator.statuses import ApiError, bad_request, cause, invalid, unsupported_media_type
 from emulator.store import decode
+from emulator.wrongtypes import json_name
 
 __all__ = ["Call", "read_body"]
 
@@ -23,6 +24,9 @@ ACCEPTED = (
     "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 )
 
+TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+SHOWN_BYTES = 30
+"""So much of a body that is not understood is in the answer."""
 OPTIONS = {"update": "UpdateOptions", "patch": "PatchOptions", "delete": "DeleteOptions"}
 """Kinds in which the real server reads a query, by verb; creations are the rest."""
 
@@ -91,10 +95,21 @@ class Call:
         """
         tree = read_body(self.body, self.content_type)
         if not isinstance(tree, dict):
-            raise bad_request(
-                "couldn't get version/kind; json parse error: json: cannot unmarshal a value that is no object"
-            )
+            raise self.unrecognized(tree, f"value of type {TYPE_META}")
+        for key in ("apiVersion", "kind"):
+            if not isinstance(tree.get(key) or "", str):
+                raise self.unrecognized(tree[key], f"struct field .{key} of type string")
         return to_core(tree) if self.shown.group == "events.k8s.io" else tree
+
+    def unrecognized(self, value: Any, place: str) -> ApiError:
+        """400 for a body that does not say what it is."""
+        start = self.body[:SHOWN_BYTES]
+        shown = start.decode(errors="replace") if start.startswith(b"{") else start.hex()
+        more = " ..." if len(self.body) > SHOWN_BYTES else ""
+        return bad_request(
+            f"the object provided is unrecognized (must be of type {self.shown.kind}): couldn't get version/kind; json "
+            f"parse error: json: cannot unmarshal {json_name(value)} into Go {place} ({shown}{more})"
+        )
 
 
 def read_body(body: bytes, content_type: str) -> Any:

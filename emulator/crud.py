@@ -3,6 +3,7 @@
 Between reading an object and storing it nothing is awaited, so no two requests can mix.
 """
 
+import json
 import random
 import uuid
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from emulator.statuses import (
 from emulator.store import Collection, Record, encode, facets_of
 from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
 from emulator.unknownfields import drop_unknown
+from emulator.wrongtypes import refuse_wrong_types, wrong_type_in
 
 __all__ = ["create", "ephemeral", "ordered", "patch", "replace", "update"]
 
@@ -51,6 +53,7 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
     """
     resource = call.resource
     check_type(tree, resource)
+    refuse_wrong_types(resource.group_version, resource.kind, tree)
     metadata = section(tree, "metadata")
     place(metadata, call)
     if call.name and metadata.get("name") not in (None, call.name):
@@ -106,8 +109,6 @@ def check_type(tree: Object, resource: Resource) -> None:
     if kind != resource.kind or version != resource.group_version:
         raise bad_request(wrong_type(kind, version, resource))
     tree["kind"], tree["apiVersion"] = resource.kind, resource.group_version
-    if not isinstance(tree.get("metadata", {}) or {}, dict):
-        raise bad_request(f"{resource.kind} in version {resource.version!r} cannot be handled: metadata is no object")
 
 
 def place(metadata: Object, call: Call) -> None:
@@ -211,6 +212,7 @@ def replace(cluster: Cluster, call: Call, tree: Object) -> tuple[Record, bool]:
     """
     resource = call.resource
     check_type(tree, resource)
+    refuse_wrong_types(resource.group_version, resource.kind, tree)
     metadata = section(tree, "metadata")
     if metadata.get("name", call.name) != call.name:
         raise wrong_name(metadata["name"], call.name)
@@ -338,6 +340,9 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
         tree = patched(live, body, media, resource)
     except PatchError as error:
         raise patch_refused(error, media) from error
+    if fault := wrong_type_in(resource.group_version, resource.kind, tree):
+        detail = f"Invalid value: {json.dumps(encode(tree).decode())}: {fault}"
+        raise invalid("", "", "", [cause("patch", "FieldValueInvalid", detail)])
     if not isinstance(tree.get("metadata"), dict):
         raise bad_request("the patched object has no metadata")
     metadata = tree["metadata"]
@@ -400,6 +405,8 @@ def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Re
         )
     applied = call.read()
     check_type(applied, resource)
+    if fault := wrong_type_in(resource.group_version, resource.kind, applied):
+        raise ApiError(500, "", f"failed to create typed patch object ({call.namespace}/{call.name}): {fault}")
     metadata = section(applied, "metadata")
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")

@@ -15,6 +15,7 @@ from emulator.crud import ephemeral, ordered
 from emulator.resources import Resource
 from emulator.statuses import bad_request, conflict, success
 from emulator.store import Record
+from emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["DeleteOptions", "delete", "read_options"]
 
@@ -42,6 +43,7 @@ def read_options(call: Call, body: Any = None) -> DeleteOptions:
     """
     if body is None:
         body = call.read() if call.body else {}
+        refuse_wrong_types("meta/v1", "DeleteOptions", body)
     wanted = body.get("preconditions") or {}
     grace = body.get("gracePeriodSeconds")
     if grace is None and "gracePeriodSeconds" in call.query:

@@ -12,6 +12,7 @@ from emulator.selectors import label_selector_matches
 from emulator.statuses import ApiError, bad_request, not_found, success, too_many_requests
 from emulator.store import Collection, Event, Record
 from emulator.strategies import section
+from emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["Budgets", "evict", "status_of"]
 
@@ -186,6 +187,7 @@ def evict(cluster: Cluster, call: Call, tree: Object) -> Object:
     Raises:
         ApiError: 404, 409, or 429 when the budget does not allow it.
     """
+    refuse_wrong_types("policy/v1", "Eviction", tree)
     if tree.get("kind", "Eviction") != "Eviction":
         raise bad_request(f"no kind {tree.get('kind')!r} is expected here, but Eviction")
     metadata = section(tree, "metadata")

@@ -6,7 +6,7 @@ from emulator.calls import Call
 from emulator.cluster import Cluster
 from emulator.crud import check_type
 from emulator.podnames import label_name_faults, name_faults
-from emulator.quantities import requests_of
+from emulator.quantities import amount, requests_of
 from emulator.statuses import ApiError, bad_request, conflict, forbidden, invalid, precondition
 from emulator.store import Record
 from emulator.strategies import (
@@ -18,6 +18,7 @@ from emulator.strategies import (
     restore,
     section,
 )
+from emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["PodStrategy", "bind"]
 
@@ -110,8 +111,8 @@ def fill_container(container: Object) -> None:
     resources = container.setdefault("resources", {})
     if isinstance(resources, dict) and isinstance(limits := resources.get("limits"), dict):
         requests = resources.setdefault("requests", {})
-        for name, amount in limits.items():
-            requests.setdefault(name, amount)
+        for name, limit in limits.items():
+            requests.setdefault(name, limit)
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
 
@@ -229,6 +230,23 @@ def one_container(path: str, container: Object, names: set[str]) -> Faults:
         faults += label_name_faults(f"{path}.name", name, names)
     if not container.get("image"):
         faults.append(required(f"{path}.image"))
+    return faults + amount_faults(f"{path}.resources", container["resources"])
+
+
+def amount_faults(path: str, resources: Object) -> Faults:
+    """Amounts below nothing, and requests above limits."""
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    faults = [
+        invalid_value(f"{path}.{which}[{name}]", str(word), "must be greater than or equal to 0")
+        for which, amounts in (("limits", limits), ("requests", requests))
+        for name, word in amounts.items()
+        if str(word).startswith("-") and (amount(str(word)) or 0) < 0
+    ]
+    for name, word in requests.items():
+        limit = limits.get(name, word)
+        if limit != word and (amount(str(word)) or 0) > (amount(str(limit)) or 0):
+            detail = f"must be less than or equal to {name} limit of {limit}"
+            faults.append(invalid_value(f"{path}.requests", str(word), detail))
     return faults
 
 
@@ -271,9 +289,12 @@ def bind(cluster: Cluster, call: Call, tree: Object) -> Object:
     Raises:
         ApiError: 404, 409 when the pod is bound, going or another one, 422 for a binding without a node.
     """
-    metadata = section(tree, "metadata")
-    target = section(tree, "target")
+    metadata, target = tree.get("metadata") or {}, tree.get("target") or {}
+    if not isinstance(metadata, dict) or not isinstance(target, dict):
+        refuse_wrong_types("v1", "Binding", tree)
     node = target.get("name")
+    if not isinstance(node, str) or "labels" in metadata or "annotations" in metadata:  # the rest is only compared
+        refuse_wrong_types("v1", "Binding", tree)
     if not node:
         raise ApiError(500, "", "target.name: Required value")
     if target.get("kind", "Node") not in ("", "Node"):

@@ -8,6 +8,7 @@ from emulator.cluster import Cluster
 from emulator.patches import PatchError, json_patch, merge_patch
 from emulator.statuses import bad_request, conflict, invalid, method_not_allowed, not_found_path
 from emulator.strategies import invalid_value, section
+from emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["scale"]
 
@@ -33,6 +34,7 @@ def scale(cluster: Cluster, call: Call) -> Object:
         wanted = patched(current, call)
     else:
         raise method_not_allowed()
+    refuse_wrong_types("autoscaling/v1", "Scale", wanted)
     version = (wanted.get("metadata") or {}).get("resourceVersion")
     if version and version != str(record.revision):
         raise conflict(call.resource.group, call.resource.plural, call.name)

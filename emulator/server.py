@@ -35,6 +35,7 @@ from emulator.statuses import (
 )
 from emulator.store import Page, Record, encode
 from emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
+from emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["LARGEST_BODY_BYTES", "ApiServer"]
 
@@ -456,7 +457,9 @@ def finalize(cluster: Cluster, call: Call) -> tuple[Record | Object, int]:
     """PUT to a namespace's `finalize`: only its `spec.finalizers` count."""
     record = cluster.record(call.resource, "", call.name)
     tree = record.object()
-    tree["spec"] = {"finalizers": (call.read().get("spec") or {}).get("finalizers") or []}
+    body = call.read()
+    refuse_wrong_types("v1", "Namespace", body)
+    tree["spec"] = {"finalizers": (body.get("spec") or {}).get("finalizers") or []}
     return cluster.collection(call.resource).put(tree), 200
 
 
