@@ -81,9 +81,10 @@ class DefinitionStrategy(Strategy):
         faults += [required(f"spec.names.{field}") for field in ("plural", "kind") if not names.get(field)]
         if faults:
             return faults
-        if new["metadata"]["name"] != f"{names['plural']}.{spec['group']}":
+        name = new["metadata"].get("name", "")
+        if name != f"{names['plural']}.{spec['group']}":
             text = 'must be spec.names.plural+"."+spec.group'
-            faults.append(invalid_value("metadata.name", new["metadata"]["name"], text))
+            faults.append(invalid_value("metadata.name", name, text))
         faults += version_faults(spec)
         if old is not None and old["spec"].get("scope") != spec["scope"]:
             faults.append(invalid_value("spec.scope", spec["scope"], "field is immutable"))
@@ -100,6 +101,13 @@ def version_faults(spec: Object) -> Faults:
         shown = invalid_value("spec.versions", "", "must have exactly one version marked as storage version")
         faults.append(shown)
     for position, version in enumerate(versions):
+        if not version.get("name"):
+            faults.append(required(f"spec.versions[{position}].name"))
+        faults += [
+            required(f"spec.versions[{position}].selectableFields[{place}].jsonPath")
+            for place, field in enumerate(version.get("selectableFields") or ())
+            if not field.get("jsonPath")
+        ]
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         path = f"spec.versions[{position}].schema.openAPIV3Schema"
         if not isinstance(schema, dict):

@@ -99,7 +99,7 @@ def _read(tree: Object, struct: str, checks: Checks) -> None:
 
 @functools.cache
 def _checks_of_kind(group_version: str, kind: str) -> Checks | None:
-    shape = shape_of(group_version, kind)
+    shape = shape_of(group_version, kind) or shape_of(f"types/{group_version}", kind)
     return None if shape is None else _checks(shape)
 
 

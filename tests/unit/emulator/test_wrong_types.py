@@ -86,6 +86,39 @@ OTHERS: dict[str, Object] = {
             "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
         },
     },
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions": {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "zs.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "zs", "kind": "Z", "shortNames": ["q"]},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.n"}},
+                    "additionalPrinterColumns": [{"name": "N", "type": "integer", "jsonPath": ".spec.n"}],
+                    "selectableFields": [{"jsonPath": ".spec.n"}],
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "spec": {
+                                    "type": "object",
+                                    "required": ["n"],
+                                    "properties": {"n": {"type": "integer", "minimum": 1, "default": 2}},
+                                    "x-kubernetes-validations": [{"rule": "self.n < 5"}],
+                                }
+                            },
+                        }
+                    },
+                }
+            ],
+        },
+    },
 }
 KINDS = {PODS: POD, **OTHERS}
 ODD: tuple[Any, ...] = (
@@ -218,13 +251,13 @@ class Server:
     odd=st.sampled_from(ODD),
 )
 @seed(1)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_body_breaks_the_server(where: tuple[str, tuple[Any, ...]], odd: Any) -> None:
     """Created, patched in every form, replaced, applied: an answer always, and never that of a surprise."""
     (target, path), server = where, Server()
     sound = KINDS[target]
     body = with_value(sound, path, odd)
-    one = f"{target}/z"
+    one = f"{target}/{sound['metadata']['name']}"
 
     for present in (False, True):
         if present:
@@ -239,6 +272,9 @@ def test_no_body_breaks_the_server(where: tuple[str, tuple[Any, ...]], odd: Any)
             code, answer = server.send(method, address, body, f"application/{form}")
             assert answer.get("reason") != "InternalError", (method, form, answer)
             assert code < 500 or "apply" in form
+    code, answer = server.send("PUT", one, body)
+    assert answer.get("reason") != "InternalError", answer
+    assert server.send("GET", target, None)[0] == 200
 
 
 def test_a_refusal_names_kind_and_version() -> None:
