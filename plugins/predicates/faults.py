@@ -12,16 +12,18 @@ Fault = Callable[[Task], str]
 """Says in words why a task can go nowhere; empty where it can."""
 
 _NODE_AFFINITY: Final = "NodeAffinity"
+_DEVICES: Final = "DynamicResources"
 
 
 class Faults:
-    """What filters say of a task as a whole: node affinity once per template, volumes only of tasks that have some."""
+    """What filters say of a task as a whole: node affinity once per template, claims only of tasks that have some."""
 
     def __init__(self, plugin: str) -> None:
         self._plugin = plugin
         self._of_template: Fault | None = None
         self._by_template: dict[int, str] = {}
         self._of_volumes: list[tuple[str, Fault]] = []
+        self._of_devices: Fault | None = None
 
     def of_template(self, fault: Fault) -> None:
         """Ask about node affinity; what is said must depend on the template alone."""
@@ -30,6 +32,10 @@ class Faults:
     def of_volumes(self, filter_name: str, fault: Fault) -> None:
         """Ask about volumes, after those that were named before."""
         self._of_volumes.append((filter_name, fault))
+
+    def of_devices(self, fault: Fault) -> None:
+        """Ask about resource claims."""
+        self._of_devices = fault
 
     def refuse(self, task: Task) -> Refusal | None:
         """Refuse a task that can go nowhere, by the first filter that says so."""
@@ -44,6 +50,10 @@ class Faults:
             text = fault(task)
             if text:
                 return self._refusal(filter_name, text)
+        if self._of_devices is not None and task.pod.spec.resource_claims:
+            text = self._of_devices(task)
+            if text:
+                return self._refusal(_DEVICES, text)
         return None
 
     def _refusal(self, filter_name: str, text: str) -> Refusal:

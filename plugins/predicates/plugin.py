@@ -26,6 +26,7 @@ from plugins.predicates import (
     volume_zone,
 )
 from plugins.predicates.arguments import PredicatesArgs
+from plugins.predicates.device_claims import DeviceClaims
 from plugins.predicates.faults import Faults
 from plugins.predicates.pod_affinity import PodAffinity
 from plugins.predicates.ports import HostPorts
@@ -80,6 +81,8 @@ class Predicates:
             self._register_judge(session, "PodTopologySpread", spread, topology_spread.REASONS)
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
+        if self.args.devices:
+            faults.of_devices(DeviceClaims(session).fault)
 
     def _register_node_facts(self, session: Session, faults: Faults) -> None:
         session.register(

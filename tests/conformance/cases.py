@@ -42,14 +42,12 @@ class Table:
         return "expect" in self.raw
 
     def awaits(self, registry: Registry) -> list[str]:
-        """Return what this build lacks to run it: actions, plugins, resource claims."""
+        """Return what this build lacks to run it: actions, plugins."""
         config = self.raw["config"]
         actions = [each for each in config["actions"] if each not in registry.actions]
         named = [plugin["name"] for tier in config["tiers"] for plugin in tier["plugins"]]
         plugins = [each for each in named if each not in registry.plugins and each not in UNKNOWN_ON_PURPOSE]
-        # without predicates nobody is asked for devices, and claims are only counted
-        claims = ["resource claims"] if self.raw["objects"].get("resourceClaims") and "predicates" in named else []
-        return sorted({*actions, *plugins, *claims})
+        return sorted({*actions, *plugins})
 
 
 def upstream_folder() -> Path:

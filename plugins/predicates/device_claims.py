@@ -1,0 +1,39 @@
+"""Resource claims of tasks: devices that nobody allocates yet, so that a pod that needs some is told and waits.
+
+A kubelet starts no pod whose claims are not allocated and reserved for it: bound, such a pod would hold its room for
+nothing.  Source: Kubernetes' dynamic resource allocation (`DynamicResources` of kube-scheduler).
+"""
+
+from collections.abc import Iterator
+
+from framework.session import Session
+from model import wire
+from model.tasks import Task
+
+__all__ = ["DeviceClaims"]
+
+
+class DeviceClaims:
+    """Looks at the claims that tasks name."""
+
+    def __init__(self, session: Session) -> None:
+        self._claims = session.snapshot.objects.resource_claims
+
+    def fault(self, task: Task) -> str:
+        """Say why a task's claims keep it from every node; empty where it needs none."""
+        return next(self._faults(task.pod), "")
+
+    def _faults(self, pod: wire.Pod) -> Iterator[str]:
+        made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
+        for each in pod.spec.resource_claims:
+            if not each.resource_claim_name and each.name not in made:
+                template = each.resource_claim_template_name
+                yield f'waiting for the resourceclaim "{each.name}" to be made from template "{template}"'
+                continue
+            name = each.resource_claim_name or made[each.name]
+            if not name:
+                continue  # its template asked for nothing
+            if f"{pod.metadata.namespace}/{name}" not in self._claims:
+                yield f'resourceclaim "{name}" not found'
+            else:
+                yield f'devices of resourceclaim "{name}" cannot be allocated by this scheduler yet'
