@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from emulator.budgets import BudgetStrategy
 from emulator.clock import Clock
 from emulator.cluster import Cluster
 from emulator.collector import Collector
@@ -125,6 +126,7 @@ def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
     cluster.strategies["", "persistentvolumeclaims"] = VolumeStrategy()
     cluster.strategies["", "persistentvolumes"] = VolumeStrategy(persistentVolumeReclaimPolicy="Retain")
     cluster.strategies["batch", "jobs"] = JobStrategy()
+    cluster.strategies["policy", "poddisruptionbudgets"] = BudgetStrategy()
     cluster.strategies["coordination.k8s.io", "leases"] = LeaseStrategy()
     cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
     cluster.store.listeners += [

@@ -8,6 +8,12 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.rawhttp import Client
 
 PODS = "/api/v1/namespaces/default/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+NO_PERCENT = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
+    "validation is '[0-9]+%')"
+)
+REFUSE_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
 UNREADABLE = 'Pod in version "v1" cannot be handled as a Pod: '
 QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
@@ -95,6 +101,34 @@ def test_amounts_must_make_sense(client: Client, resources: dict[str, Any], faul
     )
 
     assert answer.refusal == (422, "Invalid", f'Pod "wrong" is invalid: spec.containers[0].resources{fault}')
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ({"minAvailable": -1}, "minAvailable: Invalid value: -1: must be greater than or equal to 0"),
+        ({"minAvailable": "101%"}, 'minAvailable: Invalid value: "101%": must not be greater than 100%'),
+        ({"maxUnavailable": "x"}, f'maxUnavailable: Invalid value: "x": {NO_PERCENT}'),
+        (
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "is"}]}},
+            'selector.matchExpressions[0].operator: Invalid value: "is": not a valid selector operator',
+        ),
+        (
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+            "selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        ),
+        (
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}},
+            f"selector.matchExpressions[0].values: Forbidden: {REFUSE_VALUES}",
+        ),
+    ],
+)
+def test_a_budget_must_make_sense(client: Client, spec: dict[str, Any], fault: str) -> None:
+    """Else nothing could be counted by it."""
+    body = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "wrong"}, "spec": spec}
+    answer = client.send("POST", f"{BUDGETS}?dryRun=All", body)
+
+    assert answer.refusal == (422, "Invalid", f'PodDisruptionBudget.policy "wrong" is invalid: spec.{fault}')
 
 
 def test_the_result_of_a_patch_is_read_too(client: Client) -> None:

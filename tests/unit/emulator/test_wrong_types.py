@@ -10,6 +10,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from emulator.clock import Clock
+from emulator.disruption import status_of
 from emulator.faults import Faults
 from emulator.run import new_cluster
 from emulator.server import ApiServer
@@ -19,6 +20,7 @@ from emulator.wrongtypes import wrong_type_in
 Object = dict[str, Any]
 
 PODS = "/api/v1/namespaces/default/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 POD: Object = {
     "apiVersion": "v1",
@@ -63,7 +65,7 @@ OTHERS: dict[str, Object] = {
         "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
         "status": {"allocatable": {"cpu": "1"}, "conditions": [{"type": "Ready", "status": "True"}]},
     },
-    "/apis/policy/v1/namespaces/default/poddisruptionbudgets": {
+    BUDGETS: {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": {"name": "z"},
@@ -237,7 +239,8 @@ class Server:
     """A server without a socket."""
 
     def __init__(self) -> None:
-        self._api = ApiServer(new_cluster(Faults(0), Clock(), HISTORY))
+        self.cluster = new_cluster(Faults(0), Clock(), HISTORY)
+        self._api = ApiServer(self.cluster)
 
     def send(self, method: str, target: str, body: Any, form: str = "application/json") -> tuple[int, Object]:
         """One request."""
@@ -342,6 +345,23 @@ def test_delete_options_are_read_too(options: Any) -> None:
 
     assert server.send("DELETE", f"{PODS}/z", options)[0] == 400
     assert server.send("GET", f"{PODS}/z", None)[0] == 200
+
+
+@given(
+    path=st.sampled_from(list(paths(OTHERS[BUDGETS]))),
+    odd=st.sampled_from(ODD),
+)
+@seed(1)
+@settings(max_examples=100, deadline=None)
+def test_a_budget_that_was_taken_can_be_counted(path: tuple[Any, ...], odd: Any) -> None:
+    """Its status is worked out long after the answer, where nobody could be told."""
+    server = Server()
+    server.send("POST", PODS, POD)
+
+    code, answer = server.send("POST", BUDGETS, with_value(OTHERS[BUDGETS], path, odd))
+
+    if code == 201:
+        assert status_of(server.cluster, answer)["currentHealthy"] == 0
 
 
 def test_a_body_that_does_not_say_what_it_is() -> None:
