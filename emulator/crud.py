@@ -27,6 +27,7 @@ from emulator.statuses import (
 )
 from emulator.store import Collection, Record, encode, facets_of
 from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
+from emulator.trees import text_at
 from emulator.unknownfields import drop_unknown
 from emulator.wrongtypes import refuse_wrong_types, wrong_type_in
 
@@ -406,7 +407,7 @@ def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Re
     applied = call.read()
     check_type(applied, resource)
     if fault := wrong_type_in(resource.group_version, resource.kind, applied):
-        raise ApiError(500, "", f"failed to create typed patch object ({call.namespace}/{call.name}): {fault}")
+        raise unreadable_apply(applied, resource, fault)
     metadata = section(applied, "metadata")
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
@@ -438,6 +439,16 @@ def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Re
         managed = tree["metadata"].pop("managedFields", [])
         return create(cluster, call, tree, managed), True
     return update(cluster, call, record, tree, applied=True), False
+
+
+def unreadable_apply(applied: Object, resource: Resource, fault: str) -> ApiError:
+    """The real server's own 500: it is the merge that cannot read a value, or the conversion of what came of it."""
+    name = f"{text_at(applied, 'metadata', 'namespace')}/{text_at(applied, 'metadata', 'name')}"
+    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    if fault.startswith("json:"):
+        return ApiError(500, "", f"failed to create typed patch object ({name}; {kind}): {fault}")
+    conversion = f"unable to convert unstructured object to {kind}: {fault}"
+    return ApiError(500, "", f"failed to convert new object ({name}; {kind}) to proper version: {conversion}")
 
 
 def apply_refused(error: ApplyConflict, resource: Resource) -> ApiError:
