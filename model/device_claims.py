@@ -22,6 +22,7 @@ __all__ = [
     "claim_demand",
     "device_claim_keys",
     "is_made_for",
+    "named_claims",
     "pod_demand",
     "uncounted",
 ]
@@ -33,13 +34,17 @@ Demand = Mapping[str, Amounts]
 """What claims ask for, by `namespace/name` of the claim."""
 
 
+def named_claims(pod: wire.Pod) -> Iterator[tuple[wire.PodResourceClaim, str | None]]:
+    """Yield what a pod asks for with the name of its claim: None until it is made, empty where a template made none."""
+    made = {each.name: each.resource_claim_name or "" for each in pod.status.resource_claim_statuses}
+    return ((each, each.resource_claim_name or made.get(each.name)) for each in pod.spec.resource_claims)
+
+
 def device_claim_keys(pod: wire.Pod) -> list[str]:
     """Name the claims of a pod, each once; one that is still to be made from a template has no name."""
     if not pod.spec.resource_claims:
         return []
-    made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
-    names = (each.resource_claim_name or made.get(each.name) for each in pod.spec.resource_claims)
-    return list(dict.fromkeys(f"{pod.metadata.namespace}/{name}" for name in names if name))
+    return list(dict.fromkeys(f"{pod.metadata.namespace}/{name}" for _, name in named_claims(pod) if name))
 
 
 def is_made_for(pod: wire.Pod, claim: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from framework.session import Session
 from model import wire
+from model.device_claims import named_claims
 from model.tasks import Task
 
 __all__ = ["DeviceClaims"]
@@ -24,16 +25,11 @@ class DeviceClaims:
         return next(self._faults(task.pod), "")
 
     def _faults(self, pod: wire.Pod) -> Iterator[str]:
-        made = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses}
-        for each in pod.spec.resource_claims:
-            if not each.resource_claim_name and each.name not in made:
-                template = each.resource_claim_template_name
-                yield f'waiting for the resourceclaim "{each.name}" to be made from template "{template}"'
-                continue
-            name = each.resource_claim_name or made[each.name]
-            if not name:
-                continue  # its template asked for nothing
-            if f"{pod.metadata.namespace}/{name}" not in self._claims:
+        for asked, name in named_claims(pod):
+            if name is None:
+                template = asked.resource_claim_template_name
+                yield f'waiting for the resourceclaim "{asked.name}" to be made from template "{template}"'
+            elif name and f"{pod.metadata.namespace}/{name}" not in self._claims:
                 yield f'resourceclaim "{name}" not found'
-            else:
+            elif name:
                 yield f'devices of resourceclaim "{name}" cannot be allocated by this scheduler yet'

@@ -12,7 +12,6 @@ Fault = Callable[[Task], str]
 """Says in words why a task can go nowhere; empty where it can."""
 
 _NODE_AFFINITY: Final = "NodeAffinity"
-_DEVICES: Final = "DynamicResources"
 
 
 class Faults:
@@ -22,20 +21,15 @@ class Faults:
         self._plugin = plugin
         self._of_template: Fault | None = None
         self._by_template: dict[int, str] = {}
-        self._of_volumes: list[tuple[str, Fault]] = []
-        self._of_devices: Fault | None = None
+        self._of_claims: list[tuple[str, Fault]] = []
 
     def of_template(self, fault: Fault) -> None:
         """Ask about node affinity; what is said must depend on the template alone."""
         self._of_template = fault
 
-    def of_volumes(self, filter_name: str, fault: Fault) -> None:
-        """Ask about volumes, after those that were named before."""
-        self._of_volumes.append((filter_name, fault))
-
-    def of_devices(self, fault: Fault) -> None:
-        """Ask about resource claims."""
-        self._of_devices = fault
+    def of_claims(self, filter_name: str, fault: Fault) -> None:
+        """Ask about claims for volumes or devices, after those that were named before."""
+        self._of_claims.append((filter_name, fault))
 
     def refuse(self, task: Task) -> Refusal | None:
         """Refuse a task that can go nowhere, by the first filter that says so."""
@@ -46,14 +40,10 @@ class Faults:
                 text = self._by_template[number] = self._of_template(task)
             if text:
                 return self._refusal(_NODE_AFFINITY, text)
-        for filter_name, fault in self._of_volumes if task.pod.spec.volumes else ():
+        for filter_name, fault in self._of_claims if task.pod.spec.volumes or task.pod.spec.resource_claims else ():
             text = fault(task)
             if text:
                 return self._refusal(filter_name, text)
-        if self._of_devices is not None and task.pod.spec.resource_claims:
-            text = self._of_devices(task)
-            if text:
-                return self._refusal(_DEVICES, text)
         return None
 
     def _refusal(self, filter_name: str, text: str) -> Refusal:

@@ -82,7 +82,7 @@ class Predicates:
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
         if self.args.devices:
-            faults.of_devices(DeviceClaims(session).fault)
+            faults.of_claims("DynamicResources", DeviceClaims(session).fault)
 
     def _register_node_facts(self, session: Session, faults: Faults) -> None:
         session.register(
@@ -117,12 +117,12 @@ class Predicates:
     def _register_volume_limits(self, session: Session, faults: Faults) -> None:
         limits = VolumeLimits(session)
         session.register_ledger(self.name, limits)
-        faults.of_volumes("NodeVolumeLimits", limits.fault)
+        faults.of_claims("NodeVolumeLimits", limits.fault)
         self._register_judge(session, "NodeVolumeLimits", limits, volume_limits.REASONS)
 
     def _register_volume_zone(self, session: Session, faults: Faults) -> None:
         zone = VolumeZone(session)
-        faults.of_volumes("VolumeZone", zone.fault)
+        faults.of_claims("VolumeZone", zone.fault)
         self._register_judge(session, "VolumeZone", zone, volume_zone.REASONS)
 
     def _register_judge(self, session: Session, part: str, judge: _Judge, reasons: tuple[Reason, ...]) -> None:
@@ -141,7 +141,7 @@ class Predicates:
         binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
         session.register_ledger(self.name, binding)
         session.register_preparations(self.name, binding.preparations)
-        faults.of_volumes("VolumeBinding", binding.fault)
+        faults.of_claims("VolumeBinding", binding.fault)
         self._register_judge(session, "VolumeBinding", binding, volume_binding.REASONS)
         if self.args.volume_score and self.args.volume_weight:
             score = VolumeScore(session, binding, self.args.volume_shape, self.args.volume_weight)
