@@ -8,7 +8,7 @@ value: it is dropped, or stands for the empty value inside a list or a map.
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from emulator.ages import moment
@@ -142,35 +142,28 @@ def _struct(shape: Shape) -> Reader:
 
 
 def _list_of(entry: Field, single: type | Reader) -> Reader:
-    wanted, empty = f"[]{_go_name(entry)}", _empty_of(entry)
+    return _all_of(list, enumerate, f"[]{_go_name(entry)}", entry, single)
+
+
+def _map_of(entry: Field, single: type | Reader) -> Reader:
+    wanted = "v1.ResourceList" if entry.type_name == "Quantity" else f"map[string]{_go_name(entry)}"
+    return _all_of(dict, dict.items, wanted, entry, single)
+
+
+def _all_of(
+    holds: type, items: Callable[[Any], Iterable[tuple[Any, Any]]], wanted: str, entry: Field, single: type | Reader
+) -> Reader:
+    """Read each item of a list or a map, by its place or key."""
+    empty = _empty_of(entry)
 
     def read(value: Any) -> None:
-        if type(value) is not list:
+        if type(value) is not holds:
             raise _mismatch(value, wanted)
-        for place, item in enumerate(value):
+        for place, item in items(value):
             if type(item) is single:
                 continue
             if item is None:
                 value[place] = empty()
-            else:
-                _read_item(item, single)
-
-    return read
-
-
-def _map_of(entry: Field, single: type | Reader) -> Reader:
-    wanted, empty = f"map[string]{_go_name(entry)}", _empty_of(entry)
-    if entry.type_name == "Quantity":
-        wanted = "v1.ResourceList"
-
-    def read(value: Any) -> None:
-        if type(value) is not dict:
-            raise _mismatch(value, wanted)
-        for key, item in value.items():
-            if type(item) is single:
-                continue
-            if item is None:
-                value[key] = empty()
             else:
                 _read_item(item, single)
 
