@@ -63,9 +63,11 @@ def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob]
         leaves: Which ones.
     """
     found = Takers()
-    full = _refusal(session, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
-    mild = _refusal(session, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves")
-    left = _refusal(session, "LeftToOthers", f"with its network topology it is left to {left_to}, which is off")
+    full = _refusal(session.action, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
+    mild = _refusal(
+        session.action, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves"
+    )
+    left = _refusal(session.action, "LeftToOthers", f"with its network topology it is left to {left_to}, which is off")
     for job in session.admitted_jobs_with_pending_tasks():
         if session.job_valid(job) is not None or unserved_topology(session, job) is not None:
             continue
@@ -127,11 +129,9 @@ def nobody_eligible(action: str, job: SessionJob) -> Refusal | None:
     if not tasks:
         return None
     if all(task.pod.spec.preemption_policy == "Never" for task in tasks):
-        return Refusal(
-            plugin=action, reason="PreemptionPolicyNever", message="its pods have the preemption policy Never"
-        )
-    return Refusal(plugin=action, reason="AsksForNothing", message="no room is made for pods that ask for none")
+        return _refusal(action, "PreemptionPolicyNever", "its pods have the preemption policy Never")
+    return _refusal(action, "AsksForNothing", "no room is made for pods that ask for none")
 
 
-def _refusal(session: Session, reason: str, message: str) -> Refusal:
-    return Refusal(plugin=session.action, reason=reason, message=message)
+def _refusal(action: str, reason: str, message: str) -> Refusal:
+    return Refusal(plugin=action, reason=reason, message=message)
