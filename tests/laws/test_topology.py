@@ -1,29 +1,16 @@
 """Laws of topology domains: a hard topology is never crossed, and a plain search finds the same domain."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
+from tests.hypernodes import hyper_node
 
 LAWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PLUGINS = (("priority", "gang"), ("predicates", "network-topology-aware", "nodeorder"))
 RACKS_IN_ROW, NODES_IN_RACK = 2, 3
-
-
-def hyper_node(name: str, tier: int, kind: str, members: list[str]) -> Mapping[str, Any]:
-    """A HyperNode with members by name."""
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": {
-            "tier": tier,
-            "members": [{"type": kind, "selector": {"exactMatch": {"name": each}}} for each in members],
-        },
-    }
 
 
 class Site:

@@ -1,23 +1,11 @@
 """Gang actions look for places in domains without victims too, on room that nobody waits for, and for the minimum."""
 
-from typing import Any
-
 import pytest
 
 from pyroclast.testing import Outcome, Scenario
+from tests.hypernodes import rack
 
 TIERS = (("gang", "priority"), ("predicates", "network-topology-aware"))
-
-
-def rack(name: str, *nodes: str) -> dict[str, Any]:
-    """A HyperNode of the lowest tier."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes]
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": {"tier": 1, "members": members},
-    }
 
 
 def evict(scenario: Scenario) -> Outcome:

@@ -1,16 +1,9 @@
 """A soft topology looks at domains before nodes, also for the first pod (Volcano issue 5205)."""
 
-from typing import Any
-
 from pyroclast.testing import Scenario
+from tests.hypernodes import rack
 
 PLUGINS = (("priority", "gang"), ("predicates", "nodeorder", "network-topology-aware"))
-
-
-def hyper_node(name: str, *nodes: str) -> dict[str, Any]:
-    """Return a HyperNode of tier 1."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes]
-    return {"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": 1, "members": members}}
 
 
 def test_two_pods_apart_share_the_one_domain_that_has_two_free_nodes() -> None:
@@ -19,7 +12,7 @@ def test_two_pods_apart_share_the_one_domain_that_has_two_free_nodes() -> None:
     for number in range(1, 7):
         scenario = scenario.node(f"node{number}", cpu=4)
     for number in range(3):
-        scenario = scenario.add(hyper_node(f"hn{number + 1}", f"node{2 * number + 1}", f"node{2 * number + 2}"))
+        scenario = scenario.add(rack(f"hn{number + 1}", f"node{2 * number + 1}", f"node{2 * number + 2}"))
     scenario = scenario.running("busy", on=["node4", "node6"], cpu=4)
     term = {"labelSelector": {"matchLabels": {"gang": "g"}}, "topologyKey": "kubernetes.io/hostname"}
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}

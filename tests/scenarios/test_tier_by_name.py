@@ -1,19 +1,11 @@
 """A tier that a sub-group names is kept as one that it numbers (Volcano issue 5189)."""
 
-from typing import Any
-
 import pytest
 
 from pyroclast.testing import Scenario
+from tests.hypernodes import hyper_node
 
 PLUGINS = (("priority", "gang"), ("predicates", "nodeorder", "network-topology-aware"))
-
-
-def hyper_node(name: str, node: str) -> dict[str, Any]:
-    """Return a HyperNode of tier 1 with one node."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}}]
-    spec = {"tier": 1, "tierName": "volcano.sh/hypernode", "members": members}
-    return {"kind": "HyperNode", "metadata": {"name": name}, "spec": spec}
 
 
 @pytest.mark.parametrize(("cpu", "bound"), [(2, 0), (1, 2)])
@@ -21,7 +13,9 @@ def test_two_pods_of_a_part_do_not_lie_in_two_domains(cpu: int, bound: int) -> N
     """Three domains of one node of 2 CPU each: pods of 1 CPU share one, pods of 2 wait."""
     scenario = Scenario()
     for number in range(3):
-        scenario = scenario.node(f"n{number}", cpu=2).add(hyper_node(f"h{number}", f"n{number}"))
+        scenario = scenario.node(f"n{number}", cpu=2).add(
+            hyper_node(f"h{number}", 1, "Node", [f"n{number}"], tier_name="volcano.sh/hypernode")
+        )
     policy = {
         "name": "t0",
         "matchLabelKeys": ["part"],

@@ -12,10 +12,10 @@ from model.ids import NodeName
 from model.usage import NodeUsage
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
+from tests.hypernodes import hyper_node
 from tests.laws.living.cluster import LivingCluster
 from tests.laws.living.configurations import FLAT, TREE, Setting
 from tests.laws.living.jobs import GIB, PRIORITIES, QUEUES, Wish, objects_of
-from tests.laws.test_topology import hyper_node
 
 __all__ = ["DOMAINS", "GIB_A_CPU", "PARENTS", "PODS", "Terms", "World"]
 

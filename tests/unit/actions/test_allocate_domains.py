@@ -6,23 +6,10 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Scenario
+from tests.hypernodes import hyper_node, rack
 
 PLUGINS = (("gang",), ("predicates", "network-topology-aware"))
 NODES = ("s0-n1", "s0-n2", "s1-n3", "s1-n4")
-
-
-def hyper_node(name: str, tier: int, kind: str, *members: str, tier_name: str = "") -> Mapping[str, Any]:
-    """A HyperNode with members by name."""
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": {
-            "tier": tier,
-            "tierName": tier_name,
-            "members": [{"type": kind, "selector": {"exactMatch": {"name": each}}} for each in members],
-        },
-    }
 
 
 def two_racks() -> Scenario:
@@ -31,9 +18,9 @@ def two_racks() -> Scenario:
     for name in NODES:
         scenario = scenario.node(name, cpu=1)
     return scenario.add(
-        hyper_node("s0", 1, "Node", "s0-n1", "s0-n2", tier_name="rack"),
-        hyper_node("s1", 1, "Node", "s1-n3", "s1-n4", tier_name="rack"),
-        hyper_node("s2", 2, "HyperNode", "s0", "s1", tier_name="row"),
+        hyper_node("s0", 1, "Node", ["s0-n1", "s0-n2"], tier_name="rack"),
+        hyper_node("s1", 1, "Node", ["s1-n3", "s1-n4"], tier_name="rack"),
+        hyper_node("s2", 2, "HyperNode", ["s0", "s1"], tier_name="row"),
     )
 
 
@@ -85,7 +72,7 @@ def test_the_fuller_rack_is_taken() -> None:
     scenario = Scenario()
     for name in NODES:
         scenario = scenario.node(name, cpu=2)
-    scenario = scenario.add(hyper_node("s0", 1, "Node", *NODES[:2]), hyper_node("s1", 1, "Node", *NODES[2:]))
+    scenario = scenario.add(rack("s0", *NODES[:2]), rack("s1", *NODES[2:]))
     scenario = scenario.running("old", on=("s1-n3",)).job("j", tasks=2, group=HARD_1)
 
     assert racks(scenario.run("allocate", plugins=PLUGINS).bindings) == ["s1", "s1"]

@@ -5,19 +5,9 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Outcome, Scenario
+from tests.hypernodes import rack
 
 TIERS = (("gang", "priority"), ("predicates", "network-topology-aware"))
-
-
-def rack(name: str, *nodes: str) -> dict[str, Any]:
-    """A HyperNode of the lowest tier."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes]
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": {"tier": 1, "members": members},
-    }
 
 
 def racks(topology: dict[str, Any]) -> Scenario:

@@ -1,11 +1,9 @@
 """Reclaim: jobs with a network topology are looked for in one domain after the other."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from pyroclast.testing import Scenario
+from tests.hypernodes import rack
 
 # without its node order no plugin cares about more than a task's node, so that equal tasks are searched for once
 PLUGINS = (
@@ -14,17 +12,6 @@ PLUGINS = (
 )
 SPARED = {"volcano.sh/preemptable": "false"}
 HARD = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
-
-
-def rack(name: str, *nodes: str) -> Mapping[str, Any]:
-    """A HyperNode of the lowest tier."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": node}}} for node in nodes]
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": name},
-        "spec": {"tier": 1, "members": members},
-    }
 
 
 def two_full_racks(spared: str) -> Scenario:

@@ -85,22 +85,12 @@ def test_sub_job_pipelined_keeps_the_places_of_a_part_that_is_not_ready() -> Non
 def three_racks() -> Scenario:
     """Racks of two nodes for a pod each, and a job of two pods that must share one."""
     scenario = Scenario()
-    for rack in RACKS:
-        for number in range(2):
-            scenario = scenario.node(f"{rack}-n{number}", cpu=1)
-    scenario = scenario.add(*(hyper_node(rack) for rack in RACKS))
+    for name in RACKS:
+        nodes = [f"{name}-n{number}" for number in range(2)]
+        for node in nodes:
+            scenario = scenario.node(node, cpu=1)
+        scenario = scenario.add(rack(name, *nodes))
     return scenario.job("a", tasks=2, group={"networkTopology": {"mode": "hard", "highestTierAllowed": 1}})
-
-
-def hyper_node(rack: str) -> Mapping[str, Any]:
-    """A rack with its two nodes."""
-    members = [{"type": "Node", "selector": {"exactMatch": {"name": f"{rack}-n{number}"}}} for number in range(2)]
-    return {
-        "apiVersion": "topology.volcano.sh/v1alpha1",
-        "kind": "HyperNode",
-        "metadata": {"name": rack},
-        "spec": {"tier": 1, "members": members},
-    }
 
 
 class Levels:
