@@ -151,7 +151,11 @@ def _map_of(entry: Field, single: type | Reader) -> Reader:
 
 
 def _all_of(
-    holds: type[Any], items: Callable[[Any], Iterable[tuple[Any, Any]]], wanted: str, entry: Field, single: type | Reader
+    holds: type[Any],
+    items: Callable[[Any], Iterable[tuple[Any, Any]]],
+    wanted: str,
+    entry: Field,
+    single: type | Reader,
 ) -> Reader:
     """Read each item of a list or a map, by its place or key."""
     empty = _empty_of(entry)

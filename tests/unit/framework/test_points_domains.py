@@ -5,6 +5,7 @@ from typing import Any
 
 from pyroclast import SessionJob, SubJob, Vote, points
 from pyroclast.testing import Outcome, Scenario
+from tests.hypernodes import rack
 from tests.unit.framework.asking import Saying, always
 
 RACKS = ("r0", "r1", "r2")
