@@ -10,6 +10,8 @@ from pathlib import Path
 
 __all__ = ["Cluster", "KubectlError"]
 
+CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
+
 KUBECTL = Path(sysconfig.get_path("scripts")) / "kubectl"
 """The kubectl of the development dependencies, so that every machine tests with the same one."""
 
@@ -35,6 +37,11 @@ class Cluster:
     """See to garbage collection, namespace termination and disruption budgets from here on."""
     away: Callable[[], AbstractContextManager[None]]
     """For the length of a block the API server answers nobody, though connections to it stand."""
+
+    def serve_custom_resources(self) -> None:
+        """Apply every definition of `config/crd`, and wait until it is served."""
+        self.kubectl("apply", "-f", str(CRD_FOLDER))
+        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
 
     def kubectl(self, *arguments: str, input: str | None = None) -> str:  # noqa: A002 - named as in `subprocess`
         """Run one command and return what it printed.

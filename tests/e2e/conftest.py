@@ -7,7 +7,6 @@ machine which must prove it cannot forget to.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ import pytest
 from tests.e2e.cluster import Cluster
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 from tests.e2e.emulatorprocess import running_emulator, tell_faults
-
-CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -53,8 +50,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="session")
 def cluster_with_crds(cluster: Cluster) -> Cluster:
     """The same cluster, once every definition of `config/crd` is served."""
-    cluster.kubectl("apply", "-f", str(CRD_FOLDER))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
+    cluster.serve_custom_resources()
     return cluster
 
 
@@ -76,13 +72,7 @@ def emulated(folder: Path) -> Iterator[Cluster]:
 def real(folder: Path, assets: Path) -> Iterator[Cluster]:
     """Run a real control plane."""
     with ControlPlane(folder, assets=assets) as plane:
-        yield Cluster(
-            kind="realserver",
-            url=plane.url,
-            kubeconfig=plane.kubeconfig,
-            start_controllers=cache(plane.start_controller_manager),
-            away=plane.api_server.stopped,
-        )
+        yield plane.cluster()
 
 
 @contextmanager

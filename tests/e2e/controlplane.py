@@ -8,7 +8,7 @@ import ssl
 import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +16,7 @@ from typing import Self
 import yaml
 
 from tests.e2e.certificates import Certificates, issue_certificates
+from tests.e2e.cluster import Cluster
 from tests.e2e.probes import answers_ok, trust_nobody_in_particular
 from tests.e2e.processes import ServerProcess, free_ports, wait_until
 
@@ -70,6 +71,16 @@ class ControlPlane:
     def url(self) -> str:
         """Address of the API server."""
         return f"https://127.0.0.1:{self._port}"
+
+    def cluster(self) -> Cluster:
+        """Return the way to it, while it runs."""
+        return Cluster(
+            kind="realserver",
+            url=self.url,
+            kubeconfig=self.kubeconfig,
+            start_controllers=cache(self.start_controller_manager),
+            away=self.api_server.stopped,
+        )
 
     def __enter__(self) -> Self:
         self.certificates = issue_certificates(self.folder)

@@ -29,7 +29,6 @@ from tests.unit.controllers.admission.rules.test_templates import REFUSED, TAKEN
 
 pytestmark = pytest.mark.realserver
 
-CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 NAME = "pyroclast-admission"
 
 
@@ -137,15 +136,8 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
     folder = tmp_path_factory.mktemp("admission")
     (port,) = free_ports(1)
     with ControlPlane(folder, assets=assets) as running:
-        cluster = Cluster(
-            kind="realserver",
-            url=running.url,
-            kubeconfig=running.kubeconfig,
-            start_controllers=lambda: None,
-            away=running.api_server.stopped,
-        )
-        cluster.kubectl("apply", "-f", str(CRD_FOLDER))
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
+        cluster = running.cluster()
+        cluster.serve_custom_resources()
         options = WebhookOptions(
             url=f"https://127.0.0.1:{port}", paths=AdmissionOptions().paths, excluded_namespaces=("kube-system",)
         )

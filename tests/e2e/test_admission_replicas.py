@@ -32,7 +32,6 @@ from tests.unit.controllers.admission.objects import Json, job, task
 
 pytestmark = pytest.mark.realserver
 
-CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"
 NAME = "pyroclast-admission"
 HOST = "127.0.0.1"
 KINDS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
@@ -93,15 +92,8 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
     """A control plane with webhooks and the first queues; nobody answers yet."""
     folder = tmp_path_factory.mktemp("replicas")
     with ControlPlane(folder, assets=assets) as running, Wire().open() as wire:
-        cluster = Cluster(
-            kind="realserver",
-            url=running.url,
-            kubeconfig=running.kubeconfig,
-            start_controllers=lambda: None,
-            away=running.api_server.stopped,
-        )
-        cluster.kubectl("apply", "-f", str(CRD_FOLDER))
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
+        cluster = running.cluster()
+        cluster.serve_custom_resources()
         options = WebhookOptions(url=f"https://{HOST}:{wire.port}", paths=AdmissionOptions().paths)
         cluster.kubectl("create", "-f", "-", input=yaml.safe_dump_all(configurations(options)))
         kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from emulator.hollow.kubelets import DURATION
-from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import CRD_FOLDER, emulated
+from tests.e2e.conftest import emulated
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import LABEL, Ground, standing_on
 
@@ -31,15 +30,9 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
     """An emulator of its own with twelve nodes."""
     (tmp_path / "server").mkdir()
     with emulated(tmp_path / "server") as cluster:
-        served(cluster)
+        cluster.serve_custom_resources()
         with standing_on(cluster, "recorded", folder=tmp_path, nodes=12) as ground:
             yield ground
-
-
-def served(cluster: Cluster) -> None:
-    """Serve the custom resources."""
-    cluster.kubectl("apply", "-f", str(CRD_FOLDER))
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRD_FOLDER))
 
 
 def test_a_record_of_two_hundred_cycles_is_decided_again(ground: Ground, tmp_path: Path) -> None:
