@@ -137,8 +137,8 @@ def test_killed_at_any_point_the_gang_is_placed_whole(ground: Ground, tmp_path: 
         finally:
             line.kill()
 
-    # Most of the points lie where it matters: some members bound, some not.
-    assert sum(0 < bound < MEMBERS for bound in bound_at_death) > POINTS / 3, bound_at_death
+    # Points lie where it matters, on machines of any speed: some members bound, some not.
+    assert sum(0 < bound < MEMBERS for bound in bound_at_death) > POINTS / 10, bound_at_death
 
 
 @contextmanager
