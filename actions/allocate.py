@@ -12,16 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from actions.allocating_in_domains import DomainSearch, goes_by_domains
-from actions.allocating_parts import place_part, place_parts
 from actions.arguments import PlacingArgs
 from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
-from framework.placing import Worksheet, complete_deferred, place_tasks
+from framework.placing import Worksheet, complete_deferred
+from framework.placing_jobs import place_job, worksheets_of
 from framework.session import Session
 from framework.statement import Statement
-from model.ids import JobId, SubJobId
+from model.ids import JobId
 from model.jobs import JobPhase
 from model.refusals import Refusal
 
@@ -108,42 +107,10 @@ def lift_gates(session: Session, job: SessionJob) -> bool:
     return is_done
 
 
-def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
-    """Return the tasks to be placed, by sub-job; `place_parts` says in which order sub-jobs are taken."""
-    waiting = [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
-    if not job.has_sub_group_policy:
-        return [Worksheet(part, waiting) for part in job.sub_jobs.values()]
-    required = required_sub_jobs(session, job)
-    sheets = []
-    for part in job.sub_jobs.values():
-        members = part.tasks
-        tasks = [task for task in waiting if task.id in members]
-        if tasks:
-            sheets.append(Worksheet(part, tasks, is_required=part.id in required))
-    return sheets
-
-
-def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
-    """Return the sub-jobs that must become ready for the minimum of their group."""
-    needed = dict(job.min_sub_jobs)
-    unready = []
-    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
-        if session.sub_job_ready(part):
-            needed[part.group] = needed.get(part.group, 0) - 1
-        else:
-            unready.append(part)
-    required: set[SubJobId] = set()
-    for part in unready:
-        if needed.get(part.group, 0) > 0:
-            needed[part.group] -= 1
-            required.add(part.id)
-    return required
-
-
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
     with session.statement() as statement:
-        if place_by_topology(session, statement, job, sheets):
+        if place_job(session, statement, job, sheets):
             if job.relies_on_best_effort:
                 session.defer(job, statement)
             else:
@@ -160,12 +127,3 @@ def commit(session: Session, job: SessionJob, statement: Statement) -> None:
     if deferred is not None:
         deferred.merge(statement)
     (deferred or statement).commit()
-
-
-def place_by_topology(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is."""
-    if session.serves_topology and goes_by_domains(session, job):
-        return DomainSearch(session, statement, job, sheets).place()
-    if job.has_sub_group_policy:
-        return place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
-    return place_tasks(session, statement, job, sheets[0])

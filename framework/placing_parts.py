@@ -1,4 +1,4 @@
-"""Allocating parts: the sub-jobs of one job take turns until the job is ready."""
+"""Placing parts: the sub-jobs of one job take turns until the job is ready."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Allocating in domains: a domain is chosen for a whole job, or each of its sub-jobs, before the nodes in it.
+"""Placing in domains: a domain is chosen for a whole job, or each of its sub-jobs, before the nodes in it.
 
 Plugins give the domains level by level. Of a level those whose nodes could not take what is missing, even if nothing
 else counted, are left out by one bound over all of them; the rest are scored, all of them, and tried best first. A
@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from actions.allocating_parts import place_part, place_parts
 from framework import points
 from framework.domains import ALLOCATE
 from framework.jobs import SessionJob
 from framework.placing import Worksheet
+from framework.placing_parts import place_part, place_parts
 from framework.room_in_domains import RoomInDomains
 from framework.session import Session
 from framework.statement import Statement
