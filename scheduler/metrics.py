@@ -104,7 +104,8 @@ class Metrics:
                 self._zero_scalars(metric, queue, scalars)
 
     def show_shares(self, shares: Mapping[JobId, JobShare], *, limit: int = JOB_SHARES_SHOWN) -> None:
-        """Show the dominant resources of the jobs with the largest shares."""
+        """Show the shares of jobs, and the dominant resources of those with the largest."""
+        self.replace(f"{VOLCANO_PREFIX}job_share", {_split(job): share.share for job, share in shares.items()})
         largest = sorted(shares.items(), key=lambda item: (-item[1].share, item[0]))[:limit]
         self.replace(
             "pyroclast_job_dominant_share",

@@ -8,22 +8,25 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from framework import points
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
 from framework.session import Session
 from model.ids import JobId
+from model.jobs import NO_QUEUE
 from model.queues import Queue
 from model.report import JobShare
 from model.tasks import Task
-from plugins.drf.shares import TOLERANCE, DominantShares, dominant
+from plugins.drf.shares import TOLERANCE, DominantShares, dominant, largest
 from plugins.drf.tree import Tree
 
 __all__ = ["Drf"]
 
 MOST_REPORTED: Final = 1000
-"""Jobs whose share is reported: a cluster with more has no use for so many series."""
+"""Jobs whose share is reported, the largest: a cluster with more has no use for so many series."""
 
 
 class Drf:
@@ -86,20 +89,26 @@ class Fairness:
         self._shares.add(change.job.id, change.totals, -change.sign)
 
     def report(self) -> None:
-        """Report the shares of the jobs that this session worked on, up to a bound."""
-        names = self._session.resources.names
-        for job_id, job in list(self._session.known_jobs().items())[:MOST_REPORTED]:
-            given = self._shares.given(job_id)
-            share, row = dominant(given, self._shares.total)
-            amounts = {
-                name: amount * 1000 // scale
-                for name, amount, scale in zip(names, given, self._session.resources.scales, strict=True)
-                if amount
-            }
-            self._session.shares[job_id] = JobShare(
-                resource="" if row < 0 else names[row], share=share, allocated=amounts
-            )
-            self._session.sample("job_share", share, job_ns=job.job.namespace, job_id=job.job.name)
+        """Report the largest shares, up to a bound."""
+        session, table = self._session, self._session.snapshot.job_table
+        allocated = table.allocated.copy()
+        if known := self._shares.known():
+            columns = [session.snapshot.jobs[job].column for job in known]
+            allocated[:, columns] = np.array(list(known.values())).T
+        for column in largest(allocated, session.total, among=table.queue != NO_QUEUE, most=MOST_REPORTED):
+            job = table.jobs[column]
+            if job is not None:
+                session.shares[job.id] = self._told(allocated[:, column].tolist())
+
+    def _told(self, given: Sequence[int]) -> JobShare:
+        share, row = dominant(given, self._shares.total)
+        space = self._session.resources
+        amounts = {
+            name: amount * 1000 // scale
+            for name, amount, scale in zip(space.names, given, space.scales, strict=True)
+            if amount
+        }
+        return JobShare(resource="" if row < 0 else space.names[row], share=share, allocated=amounts)
 
     def _before(self, job: JobId) -> list[int]:
         table = self._session.snapshot.job_table

@@ -1,10 +1,13 @@
 """Dominant shares of jobs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
+from model.arrays import BoolArray, IntArray
 from model.ids import JobId
 
-__all__ = ["TOLERANCE", "DominantShares", "dominant"]
+__all__ = ["TOLERANCE", "DominantShares", "dominant", "largest"]
 
 TOLERANCE = 0.000001
 """Shares this close count as equal when victims are chosen; orders compare exactly."""
@@ -22,6 +25,25 @@ def dominant(allocated: Sequence[int], total: Sequence[int]) -> tuple[float, int
             if part > share:
                 share, row = part, each
     return share, row
+
+
+def largest(allocated: IntArray, total: IntArray, *, among: BoolArray, most: int) -> list[int]:
+    """Return who has the largest dominant shares, largest first.
+
+    Args:
+        allocated: What each job has, base units, shape (R, J).
+        total: What the cluster offers, base units, shape (R,).
+        among: Columns that count, shape (J,).
+        most: Number of columns returned at most.
+
+    Returns:
+        Columns; among equals the lower one goes first.
+    """
+    columns = np.flatnonzero(among)
+    offered = total > 0
+    shares = (allocated[np.ix_(offered, columns)] / total[offered, None]).max(axis=0, initial=0.0)
+    found: list[int] = columns[np.argsort(-shares, kind="stable")[:most]].tolist()
+    return found
 
 
 class DominantShares:
@@ -42,6 +64,10 @@ class DominantShares:
         if known is None:
             known = self._allocated[job] = list(self._before(job))
         return known
+
+    def known(self) -> Mapping[JobId, Sequence[int]]:
+        """Return what the jobs asked for so far have been given."""
+        return self._allocated
 
     def share(self, job: JobId) -> float:
         """Return the dominant share of a job."""

@@ -3,13 +3,14 @@
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from framework import points
 from framework.points import Vote
 from model.tasks import Task
-from plugins.drf.shares import dominant
+from plugins.drf.shares import dominant, largest
 from plugins.drf.tree import Tree
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 
@@ -81,14 +82,37 @@ def test_a_share_follows_placements_evictions_and_waiting_places() -> None:
 
 
 def test_shares_are_reported() -> None:
-    """As a metric and in the report, with the dominant resource."""
+    """Dominant resource, share and amounts, what this session placed included."""
     there = acted(world(*held("a", ("2", "30")), pod("p", job="a", cpu="1", memory="1")))
     there.close()
     (share,) = there.session.shares.values()
 
     assert (share.resource, share.share) == ("memory", 0.31)
     assert share.allocated == {"cpu": 3000, "memory": 31000, "pods": 2000}
-    assert there.samples("job_share") == {"ns/a": 0.31}
+
+
+def test_jobs_that_no_action_looked_at_are_reported_too() -> None:
+    """Who runs and lacks nothing has a share all the same; the largest comes first."""
+    there = world(*held("small", ("1", "5")), *held("large", ("5", "15")))
+    there.close()
+
+    assert [(job, share.share) for job, share in there.session.shares.items()] == [
+        ("ns/large", 0.5),
+        ("ns/small", 0.1),
+    ]
+
+
+def test_the_largest_shares_are_found() -> None:
+    """0.2 of the third resource, then 0.1 twice; what is not offered, and who does not count, is left out."""
+    allocated = np.array([[1, 0, 0, 9, 0], [7, 7, 7, 7, 7], [0, 2, 0, 0, 1]])
+    among = np.array([True, True, True, False, True])
+
+    assert largest(allocated, np.array([10, 0, 10]), among=among, most=3) == [1, 0, 4]
+
+
+def test_nobody_has_a_share_of_nothing() -> None:
+    """Where the cluster offers nothing all are equal."""
+    assert largest(np.array([[1, 2]]), np.array([0]), among=np.array([True, True]), most=9) == [0, 1]
 
 
 # Victims --------------------------------------------------------------------------------------------------------------

@@ -144,6 +144,16 @@ def test_sample_that_does_not_fit_is_dropped_and_counted(sample: Sample) -> None
     assert metrics.value("volcano_queue_weight", "q") == 2
 
 
+def test_shares_of_jobs_are_those_of_the_last_cycle() -> None:
+    """A job that is not among those reported any more is not shown with what it had."""
+    metrics = Metrics()
+    metrics.show_shares({JobId("a/train"): JobShare(resource="cpu", share=0.5, allocated={})})
+    metrics.show_shares({JobId("b/train"): JobShare(resource="cpu", share=0.25, allocated={})})
+
+    assert metrics.value("volcano_job_share", "a", "train") is None
+    assert metrics.value("volcano_job_share", "b", "train") == 0.25
+
+
 def test_shares_shown_are_the_largest_and_bounded() -> None:
     """Of many jobs the ones with the largest shares are shown, and none of the others stays."""
     metrics = Metrics()
