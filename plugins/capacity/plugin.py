@@ -368,6 +368,7 @@ class Holding:
             capability = session.resources.vector(session.queues[name].capability).tolist()
             session.sample_amounts("queue_capacity", capability, queue_name=name)
             session.sample("queue_share", book.share, queue_name=name)
+            session.sample("queue_overused", float(book.share > 1), queue_name=name)
 
 
 def _share_key(book: QueueBook) -> tuple[float, bool]:

@@ -179,13 +179,14 @@ class Division:
     # Metrics ----------------------------------------------------------------------------------------------------------
 
     def measure(self) -> None:
-        """Report what each queue has, asks for and deserves."""
+        """Report what each queue has, asks for, deserves and keeps for admitted jobs."""
         for name, queue in self._session.queues.items():
             book = self._book(queue)
             for what, amounts in (
                 ("allocated", book.allocated),
                 ("request", book.request),
                 ("deserved", book.floor),
+                ("inqueue", book.inqueue),
             ):
                 self._session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
             self._session.sample("queue_share", book.share, queue_name=name)

@@ -54,6 +54,7 @@ def test_share(deserved: Mapping[str, str], cpu: str, memory: str, share: float)
     there = world(queue("q", deserved=dict(deserved)), *jobs("a", "q", cpu, memory, on="n"))
 
     assert holding(there).books[there.queue("q").name].share == share
+    assert there.samples("queue_overused")["q"] == (share > 1)
 
 
 @pytest.mark.parametrize(

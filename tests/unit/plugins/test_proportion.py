@@ -402,6 +402,20 @@ def test_metrics_of_a_queue() -> None:
     assert there.samples("queue_overused")["q"] == 0
     assert there.samples("queue_allocated_milli_cpu")["empty"] == 0
     assert there.samples("queue_share")["empty"] == 0
+    assert there.samples("queue_inqueue_milli_cpu") == {"default": 0, "empty": 0, "q": 0}
+
+
+def test_what_is_kept_for_admitted_jobs_shows_in_the_metric() -> None:
+    """Two of three CPU are not used yet."""
+    there = opened(
+        node("n", cpu="10", memory="10Gi"),
+        queue("q"),
+        group("a", queue="q", phase="Inqueue", min_resources={"cpu": "3"}),
+        pod("r", job="a", on="n"),
+        plugins=["proportion"],
+    )
+
+    assert there.samples("queue_inqueue_milli_cpu")["q"] == 2000
 
 
 def test_overused_queues_show_in_the_metric() -> None:
