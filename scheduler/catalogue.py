@@ -94,7 +94,9 @@ VOLCANO: Final[Mapping[str, Shape]] = {
     **_queue_amounts("deserved", "Deserved by a queue"),
     "queue_share": Shape("gauge", ("queue_name",), "Largest ratio of allocated to deserved."),
     "queue_weight": Shape("gauge", ("queue_name",), "Weight of a queue."),
-    "queue_overused": Shape("gauge", ("queue_name",), "1 when a queue holds all that it deserves (proportion), or more (capacity)."),
+    "queue_overused": Shape(
+        "gauge", ("queue_name",), "1 when a queue holds all that it deserves (proportion), or more (capacity)."
+    ),
     **_queue_amounts("capacity", "Upper limit of a queue"),
     **_queue_amounts("real_capacity", "Upper limit of a queue, after guarantees of others"),
     **_queue_amounts("inqueue", "Promised to jobs that were admitted and do not run yet"),
