@@ -6,6 +6,8 @@ from emulator.cluster import Cluster
 from emulator.openapi import document, index
 from emulator.resources import Resource
 from emulator.store import encode
+from emulator.swagger import swagger
+from emulator.swaggerprotobuf import encode as encode_protobuf
 
 __all__ = ["VERSION", "Discovery"]
 
@@ -27,6 +29,13 @@ VERSION: Object = {
     "platform": "linux/amd64",
 }
 """The API that is imitated."""
+OF_OTHER_KIND: dict[str, Object] = {
+    "binding": {"kind": "Binding"},
+    "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+}
+"""Subresources that are of another kind than their objects."""
+ROOTS = ("/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version")
 
 
 class Discovery:
@@ -51,12 +60,16 @@ class Discovery:
             self._cache[path] = encode(made)
         return self._cache[path]
 
+    def swagger_protobuf(self) -> bytes:
+        """The OpenAPI v2 document in the form that Go clients take."""
+        return encode_protobuf(self._swagger())
+
     def _make(self, parts: list[str]) -> Object | None:
         match parts:
             case ["version"]:
                 return VERSION
             case [""]:
-                return {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
+                return {"paths": list(ROOTS)}
             case ["api"]:
                 return {"kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"]}
             case ["apis"]:
@@ -69,6 +82,8 @@ class Discovery:
                 return self._resources("", version)
             case ["apis", group, version]:
                 return self._resources(group, version)
+            case ["openapi", "v2"]:
+                return self._swagger()
             case ["openapi", "v3"]:
                 return index((one.group, one.version) for one in self._cluster.registry)
             case ["openapi", "v3", "api", version]:
@@ -94,6 +109,10 @@ class Discovery:
             "groupVersion": f"{group}/{version}" if group else version,
             "resources": [line for resource in found for line in lines(resource)],
         }
+
+    def _swagger(self) -> Object:
+        served = dict.fromkeys((one.group, one.version) for one in self._cluster.registry)
+        return swagger(filter(None, (self._openapi(*each) for each in served)))
 
     def _openapi(self, group: str, version: str) -> Object | None:
         found = self._cluster.registry.of_group_version(group, version)
@@ -130,16 +149,6 @@ def sub_line(resource: Resource, name: str) -> Object:
         "singularName": "",
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": ["get", "patch", "update"],
+        "verbs": list(resource.verbs_of(name)),
     }
-    if name == "eviction":
-        return {**line, "group": "policy", "version": "v1", "kind": "Eviction", "verbs": ["create"]}
-    if name == "binding":
-        return {**line, "kind": "Binding", "verbs": ["create"]}
-    if name == "token":
-        return {**line, "group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest", "verbs": ["create"]}
-    if name == "scale":
-        return {**line, "group": "autoscaling", "version": "v1", "kind": "Scale"}
-    if name == "finalize":
-        return {**line, "verbs": ["update"]}
-    return line
+    return line | OF_OTHER_KIND.get(name, {})

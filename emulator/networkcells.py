@@ -1,10 +1,20 @@
-"""What a table says of services and of what is behind them: ports, addresses, endpoints."""
+"""What a table says of services, of what is before them and behind them: hosts, ports, addresses, endpoints."""
 
 from typing import Any
 
-from emulator.trees import items_at, number_at, text_at
+from emulator.trees import items_at, number_at, object_at, text_at
 
-__all__ = ["endpoints", "external_address", "ports", "slice_endpoints", "slice_ports"]
+__all__ = [
+    "endpoints",
+    "external_address",
+    "ingress_addresses",
+    "ingress_hosts",
+    "ingress_parameters",
+    "ingress_ports",
+    "ports",
+    "slice_endpoints",
+    "slice_ports",
+]
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -29,10 +39,42 @@ def external_address(service: Any) -> str:
     if kind == "ExternalName":
         return text_at(service, "spec", "externalName")
     if kind == "LoadBalancer":
-        ingress = items_at(service, "status", "loadBalancer", "ingress")
-        addresses += [text_at(item, "ip") or text_at(item, "hostname") for item in ingress]
-        return ",".join(filter(None, addresses)) or "<pending>"
+        return ",".join([*addresses, *_balanced(service)]) or "<pending>"
     return ",".join(addresses) or NONE
+
+
+def _balanced(obj: Any) -> list[str]:
+    """Where load balancers take traffic in, by address or by name."""
+    ingress = items_at(obj, "status", "loadBalancer", "ingress")
+    return [place for item in ingress if (place := text_at(item, "ip") or text_at(item, "hostname"))]
+
+
+def ingress_hosts(obj: Any) -> str:
+    """Hosts of an Ingress, the first few; whatever rules come after these are counted, with a host or without."""
+    hosts = [text_at(rule, "host") for rule in items_at(obj, "spec", "rules")]
+    named = [place for place, host in enumerate(hosts) if host][:_SHOWN]
+    is_cut = len(named) == _SHOWN and named[-1] + 1 < len(hosts)
+    more = f" + {len(hosts) - _SHOWN} more..." if is_cut else ""
+    return ",".join(hosts[place] for place in named) + more if named else "*"
+
+
+def ingress_addresses(obj: Any) -> str:
+    """Where an Ingress is reached."""
+    return ",".join(sorted(set(_balanced(obj))))
+
+
+def ingress_ports(obj: Any) -> str:
+    """Ports of an Ingress."""
+    return "80, 443" if items_at(obj, "spec", "tls") else "80"
+
+
+def ingress_parameters(obj: Any) -> str:
+    """The object that configures a class of Ingresses."""
+    parameters = object_at(obj, "spec", "parameters")
+    if not parameters:
+        return NONE
+    kind = ".".join(filter(None, (text_at(parameters, "kind"), text_at(parameters, "apiGroup"))))
+    return f"{kind}/{text_at(parameters, 'name')}"
 
 
 def _first(shown: list[str], otherwise: str) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 __all__ = ["BUILT_IN", "Registry", "Resource"]
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+CHANGE = ("get", "patch", "update")
+SUBRESOURCE_VERBS = {"binding": ("create",), "eviction": ("create",), "finalize": ("update",)}
+"""What subresources are for that are no view of the object; the others can be read and changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,10 @@ class Resource:
         """The `apiVersion` its objects are stored with."""
         version = self.storage_version or self.version
         return f"{self.group}/{version}" if self.group else version
+
+    def verbs_of(self, subresource: str) -> tuple[str, ...]:
+        """What may be done with the objects, or, where one is named, with a subresource of theirs."""
+        return SUBRESOURCE_VERBS.get(subresource, CHANGE) if subresource else self.verbs
 
     @property
     def qualified(self) -> str:
@@ -115,7 +122,7 @@ BUILT_IN: tuple[Resource, ...] = (
     ),
     built_in("v1", "resourcequotas", "ResourceQuota", "quota", sub="status"),
     built_in("v1", "secrets", "Secret"),
-    built_in("v1", "serviceaccounts", "ServiceAccount", "sa", sub="token"),
+    built_in("v1", "serviceaccounts", "ServiceAccount", "sa"),
     built_in("v1", "services", "Service", "svc", sub="status", categories=EVERYTHING),
     built_in("apps/v1", "controllerrevisions", "ControllerRevision"),
     built_in("apps/v1", "daemonsets", "DaemonSet", "ds", sub="status", categories=EVERYTHING),
@@ -143,6 +150,8 @@ BUILT_IN: tuple[Resource, ...] = (
     built_in("rbac.authorization.k8s.io/v1", "roles", "Role"),
     built_in("node.k8s.io/v1", "runtimeclasses", "RuntimeClass", namespaced=False),
     built_in("discovery.k8s.io/v1", "endpointslices", "EndpointSlice"),
+    built_in("networking.k8s.io/v1", "ingressclasses", "IngressClass", namespaced=False),
+    built_in("networking.k8s.io/v1", "ingresses", "Ingress", "ing", sub="status"),
     built_in("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", "netpol"),
     built_in(
         "admissionregistration.k8s.io/v1",

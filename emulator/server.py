@@ -34,6 +34,7 @@ from emulator.statuses import (
     too_new,
 )
 from emulator.store import Page, Record, encode
+from emulator.swaggerprotobuf import FORM, FORM_ASKED
 from emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
 from emulator.wrongtypes import refuse_wrong_types
 
@@ -54,6 +55,7 @@ log = logging.getLogger(__name__)
 HEALTH = frozenset({"healthz", "livez", "readyz"})
 PUBLIC = HEALTH | {"version"}
 """What anybody may ask, as on a real server, whose probes show no token."""
+SWAGGER = ["openapi", "v2"]
 
 
 class ApiServer:
@@ -153,6 +155,8 @@ class ApiServer:
         document = self.discovery.find(parts)
         if document is None:
             raise not_found_path()
+        if parts == SWAGGER and FORM_ASKED in accept:
+            return Reply(body=self.discovery.swagger_protobuf(), content_type=FORM).response()
         choose_form(accept if "as=" not in accept else "")
         return Reply(body=document).response()
 
@@ -192,7 +196,7 @@ class ApiServer:
         if namespace and not shown.namespaced:
             raise not_found_path()
         return Call(
-            verb=verb_of(method, name, query),
+            verb=verb_of(method, name, query if not subresource else {}),  # only objects are watched
             resource=self._ruled(shown),
             shown=shown,
             namespace=namespace,
@@ -497,11 +501,13 @@ def check_verb(call: Call) -> None:
     Raises:
         ApiError: 405.
     """
+    if call.verb not in call.resource.verbs_of(call.subresource):
+        raise method_not_allowed()
     if call.subresource:
         return
     wrong_place = (call.verb == "create" and bool(call.name)) or (call.verb in ("update", "patch") and not call.name)
     cluster_wide = call.resource.namespaced and not call.namespace
-    if call.verb not in call.resource.verbs or wrong_place:
+    if wrong_place:
         raise method_not_allowed()
     if cluster_wide and call.verb not in ("list", "watch", "deletecollection"):
         raise method_not_allowed()

@@ -34,6 +34,8 @@ COUNTING = frozenset(
         "cronjobs",
         "poddisruptionbudgets",
         "priorityclasses",
+        "ingressclasses",
+        "ingresses",
         "networkpolicies",
         "customresourcedefinitions",
         "mutatingwebhookconfigurations",

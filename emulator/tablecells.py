@@ -321,10 +321,15 @@ def _claim_of_volume(volume: Any) -> str:
     return f"{text_at(reference, 'namespace')}/{text_at(reference, 'name')}" if reference else ""
 
 
-def _class_title(storage_class: Any) -> str:
-    annotations = object_at(storage_class, "metadata", "annotations")
-    mark = " (default)" if annotations.get("storageclass.kubernetes.io/is-default-class") == "true" else ""
-    return text_at(storage_class, "metadata", "name") + mark
+def _class_title(group: str) -> Cell:
+    """A cell that names a class, and tells whether it is what those get who name none."""
+
+    def title(obj: Any, _now: Any) -> str:
+        annotations = object_at(obj, "metadata", "annotations")
+        mark = " (default)" if annotations.get(f"{group}.kubernetes.io/is-default-class") == "true" else ""
+        return text_at(obj, "metadata", "name") + mark
+
+    return title
 
 
 _VOLUME_MODE = _column("VolumeMode", _at("spec", "volumeMode", otherwise=UNSET), wide=True)
@@ -520,7 +525,7 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
         AGE,
     ],
     ("storage.k8s.io", "storageclasses"): [
-        BuiltInColumn(title="Name", cell=_of(_class_title), format="name"),
+        BuiltInColumn(title="Name", cell=_class_title("storageclass"), format="name"),
         _column("Provisioner", _at("provisioner")),
         _column("ReclaimPolicy", _at("reclaimPolicy", otherwise="Delete")),
         _column("VolumeBindingMode", _at("volumeBindingMode", otherwise="Immediate")),
@@ -574,6 +579,20 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
         _column("AddressType", _at("addressType")),
         _column("Ports", _of(networkcells.slice_ports)),
         _column("Endpoints", _of(networkcells.slice_endpoints)),
+        AGE,
+    ],
+    ("networking.k8s.io", "ingressclasses"): [
+        BuiltInColumn(title="Name", cell=_class_title("ingressclass"), format="name"),
+        _column("Controller", _at("spec", "controller")),
+        _column("Parameters", _of(networkcells.ingress_parameters)),
+        AGE,
+    ],
+    ("networking.k8s.io", "ingresses"): [
+        NAME,
+        _column("Class", _at("spec", "ingressClassName", otherwise=NONE)),
+        _column("Hosts", _of(networkcells.ingress_hosts)),
+        _column("Address", _of(networkcells.ingress_addresses)),
+        _column("Ports", _of(networkcells.ingress_ports)),
         AGE,
     ],
     ("networking.k8s.io", "networkpolicies"): [

@@ -27,6 +27,8 @@ WEBHOOK = {
     "clientConfig": {"url": "https://127.0.0.1:1/"},
 }
 DEVICE = {"name": "d0"}
+BACKEND = {"service": {"name": "shown", "port": {"number": 80}}}
+PATHS = {"paths": [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]}
 REQUESTS = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "shown"}}]}}
 
 
@@ -133,6 +135,11 @@ def _namespaced() -> Iterator[tuple[str, str, Object]]:
         {"addressType": "IPv4", "ports": ports, "endpoints": endpoints},
     )
     yield "discovery.k8s.io/v1/endpointslices", "-empty", {"addressType": "IPv4", "endpoints": []}
+    yield "networking.k8s.io/v1/ingresses", "", {"spec": {"rules": [{"host": "a.example.com"}, {"http": PATHS}]}}
+    yield "networking.k8s.io/v1/ingresses", "-bare", {"spec": {"defaultBackend": BACKEND}}
+    hosts = [{"host": f"{letter}.example.com"} for letter in "abcd"]
+    spec = {"ingressClassName": "shown", "tls": [{"hosts": ["a.example.com"]}], "rules": [{"http": PATHS}, *hosts]}
+    yield "networking.k8s.io/v1/ingresses", "-many", {"spec": spec}
     yield "networking.k8s.io/v1/networkpolicies", "", {"spec": {"podSelector": SELECTOR, "policyTypes": ["Ingress"]}}
     yield "networking.k8s.io/v1/networkpolicies", "-all", {"spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}
 
@@ -176,6 +183,8 @@ def _wide() -> Iterator[tuple[str, Object]]:
     yield "rbac.authorization.k8s.io/v1/clusterroles", {"rules": []}
     yield "rbac.authorization.k8s.io/v1/clusterrolebindings", {"roleRef": ROLE, "subjects": SUBJECTS}
     yield "node.k8s.io/v1/runtimeclasses", {"handler": "none"}
+    parameters = {"apiGroup": "example.com", "kind": "Balancer", "name": "b", "scope": "Cluster"}
+    yield "networking.k8s.io/v1/ingressclasses", {"spec": {"controller": "example.com/c", "parameters": parameters}}
     yield "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {"webhooks": [WEBHOOK]}
     yield "admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {}
     yield (

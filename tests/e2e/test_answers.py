@@ -343,6 +343,28 @@ REFUSALS = {
         ("GET", f"{PODS}/no-such-pod", None),
         (404, "NotFound", 'pods "no-such-pod" not found'),
     ),
+    "missing subresource": (
+        ("POST", f"{PODS}/no-such-pod/scale", {}),
+        (404, "NotFound", "the server could not find the requested resource"),
+    ),
+    **{
+        f"{verb} of {subresource}": (
+            (verb, f"{PODS}/no-such-pod/{subresource}", {}),
+            (405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
+        )
+        for verb, subresource in (
+            ("POST", "status"),
+            ("DELETE", "status"),
+            ("GET", "binding"),
+            ("PUT", "binding"),
+            ("GET", "eviction"),
+            ("PATCH", "eviction"),
+        )
+    },
+    "watch of a subresource": (
+        ("GET", f"{PODS}/no-such-pod/status?watch=1", None),
+        (404, "NotFound", 'pods "no-such-pod" not found'),
+    ),
     "missing resource": (
         ("GET", "/api/v1/namespaces/default/carts", None),
         (404, "NotFound", "the server could not find the requested resource"),

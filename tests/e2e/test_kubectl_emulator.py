@@ -61,6 +61,15 @@ spec:
 """
 
 
+REVIEWS = {
+    "SubjectAccessReview": ("authorization.k8s.io/v1", "user: ann, resourceAttributes: {verb: get, resource: pods}"),
+    "SelfSubjectAccessReview": ("authorization.k8s.io/v1", "resourceAttributes: {verb: get, resource: pods}"),
+    "SelfSubjectRulesReview": ("authorization.k8s.io/v1", "namespace: default"),
+    "TokenReview": ("authentication.k8s.io/v1", "token: none"),
+}
+"""Kind → its version, and what to ask."""
+
+
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
     """A namespace of the test's own."""
@@ -210,6 +219,27 @@ def test_create_sends_protobuf_and_is_understood(cluster: Cluster, namespace: st
 
     assert cluster.kubectl("get", "cm", "settings", "-n", namespace, "-o", "jsonpath={.data.key}") == "value"
     assert cluster.kubectl("get", "pc", f"high-{namespace}", "-o", "jsonpath={.value}") == "1000"
+
+
+def test_create_ingress(cluster: Cluster, namespace: str) -> None:
+    """Of a command line, in protobuf; it is shown with its host."""
+    cluster.kubectl("create", "ingress", "web", "-n", namespace, "--rule=web.example.com/*=web:80")
+
+    shown = cluster.kubectl("get", "ingress", "web", "-n", namespace, "--no-headers")
+    assert shown.split()[:4] == ["web", "<none>", "web.example.com", "80"]
+
+
+@pytest.mark.parametrize("kind", REVIEWS)
+def test_reviews_are_answered_and_their_fields_checked(cluster: Cluster, kind: str) -> None:
+    """Kinds that cannot be patched: kubectl checks their fields itself, by the OpenAPI document of all groups."""
+    review = f"apiVersion: {REVIEWS[kind][0]}\nkind: {kind}\nspec: {{{REVIEWS[kind][1]}}}\n"
+
+    answer = json.loads(cluster.kubectl("create", "-f", "-", "-o", "json", input=review))
+
+    assert answer["kind"] == kind
+    assert answer["status"]
+    with pytest.raises(KubectlError, match=rf'ValidationError\({kind}.spec\): unknown field "colour" in io.k8s.api'):
+        cluster.kubectl("create", "-f", "-", input=review.replace("spec: {", "spec: {colour: red, "))
 
 
 def test_scale_writes_replicas(cluster: Cluster, namespace: str) -> None:

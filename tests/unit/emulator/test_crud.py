@@ -146,6 +146,19 @@ async def test_wrong_requests_are_refused(client: Client, method: str, path: str
     assert (await client.send(method, path, body)).refusal[:2] == (code, reason)
 
 
+async def test_tokens_are_not_made(client: Client) -> None:
+    """One of them would open nothing here; the subresource is not there, and discovery does not name it."""
+    account = "/api/v1/namespaces/default/serviceaccounts/robot"
+    await client.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "robot"}})
+
+    refused = await client.post(f"{account}/token", {"kind": "TokenRequest", "spec": {}})
+
+    assert refused.refusal == (404, "NotFound", "the server could not find the requested resource")
+    served = {line["name"] for line in (await client.get("/api/v1")).body["resources"]}
+    assert "serviceaccounts" in served
+    assert "serviceaccounts/token" not in served
+
+
 async def test_broken_bodies_are_refused(client: Client) -> None:
     """Text that is no JSON, and forms that are not read."""
     for kind, code in (("application/json", 400), ("text/plain", 415)):
