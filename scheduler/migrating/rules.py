@@ -22,6 +22,7 @@ _CONFIGURATION: Final = "volcano-scheduler.conf"
 _LATER_RESOURCES: Final = ("volcano.sh/vgpu", "volcano.sh/gpu-memory", "volcano.sh/gpu-number", "huawei.com/Ascend")
 _LATER_ANNOTATIONS: Final = ("volcano.sh/numa-topology-policy",)
 _GROUPS: Final = ".volcano.sh"
+_PART_OF: Final = "app.kubernetes.io/part-of"
 _KNOWN_DEFINITIONS: Final = frozenset(
     {
         *("podgroups.scheduling", "queues.scheduling", "jobs.batch", "cronjobs.batch", "commands.bus"),
@@ -146,7 +147,8 @@ def _webhooks(each: Object) -> Iterator[Note]:
 
 def _definition(each: Object) -> Iterator[Note]:
     name = str(_at(each, "metadata", "name"))
-    if not name.endswith(_GROUPS):
+    labels = _at(each, "metadata", "labels") or {}
+    if not name.endswith(_GROUPS) or labels.get(_PART_OF) == "pyroclast":
         return
     if name.removesuffix(_GROUPS) not in _KNOWN_DEFINITIONS:
         yield Note(weight=Weight.DIFFERS, about=_name(each), message="objects of this kind are not looked at")

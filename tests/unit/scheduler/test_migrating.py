@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from scheduler.cli import main
 from scheduler.migrating.rules import Note, Weight, look_over
@@ -143,6 +144,14 @@ def test_what_is_alike_is_not_spoken_of() -> None:
     group = named("PodGroup", spec={"minMember": 2, "networkTopology": {"mode": "soft"}})
 
     assert notes_of(others, group, named("CustomResourceDefinition", "things.example.com")) == []
+
+
+def test_definitions_of_our_own_are_not_volcanos() -> None:
+    """A check after the install, of the cluster or of the chart's files, takes none of them for what was there."""
+    files = sorted((Path(__file__).parents[3] / "config" / "crd").glob("*.yaml"))
+
+    assert len(files) >= 10
+    assert notes_of(*(yaml.safe_load(file.read_text()) for file in files)) == []
 
 
 @pytest.mark.parametrize("broken", [{"spec": "x"}, {"spec": {"tasks": None}}, {"metadata": None}, {"data": None}])
