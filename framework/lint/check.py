@@ -27,21 +27,25 @@ def lint(parsed: Parsed) -> list[Finding]:
     return list(dict.fromkeys(finding for finding in found if finding.path not in told))
 
 
-def check(text: str, read: Callable[[str | Mapping[str, Any]], Parsed]) -> list[Finding]:
+def check(
+    text: str, read: Callable[[str | Mapping[str, Any]], Parsed], *, warned: Severity = Severity.WARNING
+) -> list[Finding]:
     """Return everything about a file: faults, warnings and notes.
 
     Args:
         text: A configuration; or manifests, of which each ConfigMap's entries are read as configurations and each
             Queue is looked over.
         read: Makes a configuration of a text or of what stands in one; raises ConfigError.
+        warned: What its warnings are: faults for a scheduler that is strict.
     """
     try:
         documents = read_yaml_documents(text)
     except ConfigError as error:
         return [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults]
+    one = partial(_check_configuration, read=read, warned=warned)
     if len(documents) <= 1 and not _is_manifest(documents[0] if documents else None):
-        return _check_configuration(text, read)
-    return [finding for document in _flattened(documents) for finding in _check_document(document, read)]
+        return one(text)
+    return [finding for document in _flattened(documents) for finding in _check_document(document, one)]
 
 
 def _lint_profile(profile: Profile) -> Iterator[Finding]:
@@ -54,25 +58,25 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
         yield from lint_arguments(option)
 
 
-def _check_configuration(text: str | Mapping[str, Any], read: Callable[..., Parsed]) -> list[Finding]:
+def _check_configuration(text: str | Mapping[str, Any], read: Callable[..., Parsed], warned: Severity) -> list[Finding]:
     try:
         parsed = read(text)
     except ConfigError as error:
         warnings = error.warnings if isinstance(error, UnusableError) else ()
-        return [*_sentences(Severity.FAULT, error.faults), *_sentences(Severity.WARNING, warnings)]
-    return [*_sentences(Severity.WARNING, parsed.warnings), *lint(parsed)]
+        return [*_sentences(Severity.FAULT, error.faults), *_sentences(warned, warnings)]
+    return [*_sentences(warned, parsed.warnings), *lint(parsed)]
 
 
-def _check_document(document: object, read: Callable[..., Parsed]) -> Iterable[Finding]:
+def _check_document(document: object, check_configuration: Callable[..., list[Finding]]) -> Iterable[Finding]:
     if not isinstance(document, Mapping):
         return [Finding(Severity.FAULT, "", "a document is neither a configuration nor a manifest")]
     kind = document.get("kind")
     if kind is None:
-        return _check_configuration(document, read)
+        return check_configuration(document)
     if kind == "Queue":
         return lint_queue(document)
     if kind == "ConfigMap":
-        return lint_config_map(document, partial(_check_configuration, read=read))
+        return lint_config_map(document, check_configuration)
     hint = did_you_mean(str(kind), ("ConfigMap", "Queue"))
     return [Finding(Severity.WARNING, "kind", f"{kind!r} is not looked at{hint}")] if hint else []
 

@@ -26,7 +26,9 @@ def main(arguments: Sequence[str]) -> int:
         return _tell(given.file, [Finding(Severity.FAULT, given.file, why(error))])
     except ConfigError as error:
         return _tell(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
-    return _tell(given.file, check(text, partial(read_configuration, registry=registry, strict=given.strict)))
+    # Read as it stands all the same: what a strict scheduler refuses has more to say than why.
+    warned = Severity.FAULT if given.strict else Severity.WARNING
+    return _tell(given.file, check(text, partial(read_configuration, registry=registry), warned=warned))
 
 
 def _tell(file: str, findings: Iterable[Finding]) -> int:

@@ -114,6 +114,18 @@ def test_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pyte
     assert "alocate" in shown
 
 
+def test_a_strict_check_tells_what_a_lenient_one_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Warnings that a strict scheduler refuses are faults, and advice stands beside them."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: enqueue, allocate\nfoo: bar\ntiers: [{plugins: [{name: gang}]}]\n")
+    lenient = main(["config", "check", str(file)]), capsys.readouterr().out.splitlines()
+    strict = main(["config", "check", "--strict", str(file)]), capsys.readouterr().out.splitlines()
+
+    assert (lenient[0], strict[0]) == (0, 1)
+    assert lenient[1][1].startswith("warning: actions: pods are placed without the plugin predicates: ")
+    assert strict[1][:-1] == [lenient[1][0].replace("warning: ", "fault: "), *lenient[1][1:-1]]
+
+
 def test_configuration_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file that is not there is named."""
     assert main(["config", "check", str(tmp_path / "gone.yaml")]) == 1
