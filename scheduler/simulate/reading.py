@@ -34,6 +34,25 @@ class _Loader(_BASE):  # type: ignore[misc]  # the library's C loader is untyped
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+    def flatten_mapping(self, node: Any) -> None:
+        """Look at the keys as written, before merge keys (`<<`) bring in others."""
+        if not hasattr(node, "looked_over"):
+            node.looked_over = True
+            _refuse_repeated_keys(node)
+        super().flatten_mapping(node)
+
+
+def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
+    """Refuse a key that stands twice: two objects without `---` between them would become a mixture."""
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice; is a '---' missing?", key.start_mark
+                )
+            seen.add(key.value)
+
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0x[0-9a-fA-F]+|0|[1-9][0-9]*)$"), list("-+0123456789")

@@ -74,6 +74,25 @@ def test_faults_name_the_file(tmp_path: Path, name: str, text: str | None, fault
     assert str(file) in str(error.value)
 
 
+def test_two_objects_without_a_separator_are_told(tmp_path: Path) -> None:
+    """They would become one object, a mixture of both."""
+    file = tmp_path / "glued.yaml"
+    file.write_text(NODE + "kind: Pod\n")
+
+    with pytest.raises(ReadError, match=r"glued\.yaml: .*the key 'kind' stands twice; is a '---' missing\?.*line 3"):
+        read_objects([str(file)])
+
+
+def test_keys_may_overrule_merged_ones(tmp_path: Path) -> None:
+    """As YAML has it, also in what is merged again."""
+    file = tmp_path / "merged.yaml"
+    file.write_text("a: &a {x: 1, y: 1}\nb: &b {<<: *a, x: 2}\nc: {<<: *b, y: 3}\n")
+
+    (each,) = read_objects([str(file)])
+    assert each["b"] == {"x": 2, "y": 1}
+    assert each["c"]["y"] == 3
+
+
 def test_a_folder_without_objects_is_a_fault(tmp_path: Path) -> None:
     """Nothing was meant by it."""
     with pytest.raises(ReadError, match="no file"):
