@@ -180,9 +180,10 @@ def _check_made(plugin: Any, name: str, source: str) -> None:
 
 def _line(error: BaseException, path: Path) -> int:
     """Return the last line of `path` that led to the error."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+    file = str(path.absolute())  # as modules are loaded, however the folder was written
+    if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno or 0
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return (lines[-1] or 0) if lines else 0
 
 

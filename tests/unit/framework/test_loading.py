@@ -159,6 +159,17 @@ def test_all_faults_are_told_at_once_and_the_rest_is_registered(tmp_path: Path) 
     assert registry.names() == ("k-good", "taken")
 
 
+def test_a_folder_may_be_named_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of a fault is told as it is of a folder named from the root."""
+    write(tmp_path, a_syntax="x = 1\ndef broken(:\n", b_raises="x = 1\n\nraise RuntimeError('no licence')\n")
+    monkeypatch.chdir(tmp_path.parent)
+
+    syntax, raises = faults_of(Path(tmp_path.name))
+
+    assert "a-syntax.py:2: SyntaxError: " in syntax
+    assert "b-raises.py:3: RuntimeError: no licence" in raises
+
+
 def test_a_broken_file_leaves_no_module_behind(tmp_path: Path) -> None:
     """Half a module is worse than none."""
     faults_of(write(tmp_path, broken="raise RuntimeError"))
