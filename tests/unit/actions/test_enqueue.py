@@ -1,0 +1,34 @@
+"""Enqueue: which groups pass the gate of their queue."""
+
+from pyroclast.testing import Scenario
+
+PLUGINS = ("drf", "proportion", "sla", "gang")
+NODE = Scenario().node("n1", cpu=100)
+
+
+def test_a_group_that_says_no_minimum_passes() -> None:
+    """Nobody is asked, whatever its pods want."""
+    there = NODE.queue("q", capability={"cpu": 1}).job("a", queue="q", cpu=8)
+
+    assert there.run("enqueue", plugins=PLUGINS).phases == {"a": "Inqueue"}
+
+
+def test_a_group_that_wants_more_than_its_queue_may_have_stays_outside() -> None:
+    """8 CPU, where 1 is the most."""
+    there = NODE.queue("q", capability={"cpu": 1}).job("a", queue="q", cpu=8, min_resources={"cpu": 8})
+
+    assert there.run("enqueue", plugins=PLUGINS).phases == {"a": "Pending"}
+
+
+def test_who_passed_before_stays_inside() -> None:
+    """Inqueue stays Inqueue and Running stays Running, beside one that has just come."""
+    there = NODE.job("in", phase="Inqueue").running("runs", on=["n1"]).job("new")
+
+    assert there.run("enqueue", plugins=PLUGINS).phases == {"in": "Inqueue", "runs": "Running", "new": "Inqueue"}
+
+
+def test_a_refused_group_holds_up_none_behind_it() -> None:
+    """The older one wants more than there is."""
+    there = NODE.job("large", cpu=1, min_resources={"cpu": 101}).job("small", cpu=1, min_resources={"cpu": 1})
+
+    assert there.run("enqueue", plugins=PLUGINS).phases == {"large": "Pending", "small": "Inqueue"}
