@@ -13,7 +13,7 @@ import structlog
 from cache.books import Books
 from cache.hands import Hands
 from cache.rehearsing import objections
-from kube.binder import BindOutcome
+from kube.binding import BindOutcome
 from kube.events import regarding
 from kube.evictor import BUDGET, EvictionOutcome
 from kube.resources import POD_GROUPS, PODS

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kube.binder import Binder
+from kube.binding import Binder
 from kube.events import EventRecorder
 from kube.evictor import Evictor
 from kube.status import StatusWriter

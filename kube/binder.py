@@ -10,12 +10,13 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import structlog
 
 from kube.backoff import Backoff
+from kube.binding import BindOutcome, PlanOutcome, Preparer, refused
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError, NoAnswerError
@@ -23,76 +24,16 @@ from kube.resources import PODS
 from kube.retrying import retry
 from kube.traffic import Traffic
 from kube.volumes import BIND_VOLUME, VolumePreparer
-from model.errors import ConfigError, PyroclastError
+from model.errors import PyroclastError
 from model.plan import Bind, Plan, Preparation
 
-__all__ = [
-    "ApiBinder",
-    "BindOutcome",
-    "Binder",
-    "BinderFactory",
-    "PlanOutcome",
-    "Preparer",
-    "binder_named",
-    "register_binder",
-]
+__all__ = ["ApiBinder"]
 
 _TIMEOUT: Final = 10.0
 _CREATED_MAYBE: Final = frozenset({0, 500, 502, 503, 504})
 """Refusals after which the bind may have happened: no answer, or trouble after the write."""
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BindOutcome:
-    """What became of one bind."""
-
-    bind: Bind
-    is_bound: bool
-    reason: str = ""
-    """Why not: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, or the server's word."""
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanOutcome:
-    """What became of a plan's binds, in the plan's order."""
-
-    plan: Plan
-    binds: tuple[BindOutcome, ...]
-    prepared_seconds: float | None = None
-    """How long the preparations took; None where they failed, or where the plan had none."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Every pod is bound."""
-        return all(outcome.is_bound for outcome in self.binds)
-
-    @property
-    def failed(self) -> tuple[BindOutcome, ...]:
-        """Binds that did not happen."""
-        return tuple(outcome for outcome in self.binds if not outcome.is_bound)
-
-
-class Preparer(Protocol):
-    """Does one kind of preparation."""
-
-    async def prepare(self, bind: Bind, preparation: Preparation) -> None:
-        """Do it, or raise a `PyroclastError`; doing it twice must be harmless."""
-        ...
-
-    async def revert(self, bind: Bind, preparation: Preparation) -> None:
-        """Undo it."""
-        ...
-
-
-class Binder(Protocol):
-    """Carries out the binds of plans; may be replaced from outside by `register_binder`."""
-
-    async def bind(self, plan: Plan) -> PlanOutcome:
-        """Bind all pods of a plan; never raises for what the server refuses."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +87,7 @@ class ApiBinder:
         prepared_seconds = self._clock.monotonic() - begun if prepared else None
         if failure is not None:
             await self._revert(prepared)
-            return PlanOutcome(plan=plan, binds=tuple(_refused(bind, *failure) for bind in plan.binds))
+            return PlanOutcome(plan=plan, binds=tuple(refused(bind, *failure) for bind in plan.binds))
         outcomes = await asyncio.gather(*(self._bind_in_turn(bind) for bind in plan.binds))
         in_vain = {id(outcome.bind) for outcome in outcomes if not outcome.is_bound}
         await self._revert([done for done in prepared if id(done.bind) in in_vain])
@@ -194,13 +135,13 @@ class ApiBinder:
                     patience_seconds=self._patience_seconds,
                 )
             except ApiError as error:
-                return _refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
+                return refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
             except PyroclastError as error:
-                return _refused(bind, "Unreadable", str(error))
+                return refused(bind, "Unreadable", str(error))
 
     async def _bind_once(self, bind: Bind) -> BindOutcome:
         if not self._is_leader():
-            return _refused(bind, "NotLeader", "leadership was lost")
+            return refused(bind, "NotLeader", "leadership was lost")
         try:
             # Preparations and waits are no traffic: they may take minutes, and others need not wait for them.
             with self._traffic.bind():
@@ -223,13 +164,13 @@ class ApiBinder:
             await self._client.request("GET", PODS.path(bind.namespace, bind.name), timeout=_TIMEOUT)
         )
         if pod.metadata.uid != bind.task:
-            return _refused(bind, "Gone", "another pod of the same name took its place")
+            return refused(bind, "Gone", "another pod of the same name took its place")
         if pod.spec.node_name == bind.node:
             return BindOutcome(bind=bind, is_bound=True)
         if pod.spec.node_name:
-            return _refused(bind, "BoundElsewhere", f"it runs on {pod.spec.node_name}")
+            return refused(bind, "BoundElsewhere", f"it runs on {pod.spec.node_name}")
         if pod.metadata.deletion_timestamp:
-            return _refused(bind, "Gone", "it is being deleted")
+            return refused(bind, "Gone", "it is being deleted")
         if error.status == 409:
             # Neither bound nor deleted: two writers met inside the server, which is worth another try.
             raise NoAnswerError(error.message) from error
@@ -248,35 +189,3 @@ def _binding(bind: Bind) -> bytes:
             "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
         }
     )
-
-
-def _refused(bind: Bind, reason: str, message: str) -> BindOutcome:
-    return BindOutcome(bind=bind, is_bound=False, reason=reason, message=message)
-
-
-class BinderFactory(Protocol):
-    """Makes a binder."""
-
-    def __call__(self, client: Client, *, is_leader: Callable[[], bool], traffic: Traffic) -> Binder:
-        """Make it for one API server."""
-        ...
-
-
-_factories: dict[str, BinderFactory] = {"default": ApiBinder}
-
-
-def register_binder(name: str, factory: BinderFactory) -> None:
-    """Offer another binder under a name; `default` may be replaced too."""
-    _factories[name] = factory
-
-
-def binder_named(name: str = "default") -> BinderFactory:
-    """Find a binder.
-
-    Raises:
-        ConfigError: Nobody registered it.
-    """
-    try:
-        return _factories[name]
-    except KeyError:
-        raise ConfigError(f"binder: got {name!r}, expected one of {', '.join(sorted(_factories))}") from None

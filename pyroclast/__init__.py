@@ -12,6 +12,7 @@ from framework.points import Locality, Vote
 from framework.registry import Action, Plugin, register_action, register_plugin
 from framework.session import Session
 from framework.statement import Statement
+from kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.errors import ArgumentError, ConfigError, PyroclastError
 from model.ids import JobId, NodeName, QueueName, SubJobId, TaskId
@@ -29,6 +30,8 @@ __all__ = [
     "Amounts",
     "ArgumentError",
     "Bind",
+    "BindOutcome",
+    "Binder",
     "BoolArray",
     "Change",
     "ClusterObjects",
@@ -47,8 +50,10 @@ __all__ = [
     "NodeView",
     "Nomination",
     "Plan",
+    "PlanOutcome",
     "Plugin",
     "Preparation",
+    "Preparer",
     "PyroclastError",
     "Queue",
     "QueueName",
@@ -70,5 +75,7 @@ __all__ = [
     "Vote",
     "points",
     "register_action",
+    "register_binder",
     "register_plugin",
+    "register_preparer",
 ]

@@ -16,7 +16,8 @@ from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
 from cache.ring import Ownership
 from kube import resources
-from kube.binder import binder_named
+from kube.binder import ApiBinder
+from kube.binding import OUTSIDERS
 from kube.client import Client
 from kube.events import EventRecorder
 from kube.resources import Discovery, Resource
@@ -57,9 +58,9 @@ def make_cache(
         known = cache.books.task(task)
         return None if known is None else known.created
 
-    binder = binder_named()(client, is_leader=is_leader, traffic=traffic)
+    own = ApiBinder(client, preparers=OUTSIDERS.preparers, is_leader=is_leader, traffic=traffic)
     hands = Hands(
-        binder=CountingBinder(binder, metrics, rate, created=created),
+        binder=CountingBinder(OUTSIDERS.around(own), metrics, rate, created=created),
         evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
         statuses=StatusWriter(client, discovery, traffic=traffic),
         events=EventRecorder(client, component=options.component, traffic=traffic),

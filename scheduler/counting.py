@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from kube.binder import Binder, PlanOutcome
+from kube.binding import Binder, PlanOutcome
 from kube.evictor import EvictionOutcome, Evictor
 from model.ids import TaskId
 from model.plan import Eviction, Plan

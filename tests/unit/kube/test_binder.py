@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from kube import resources
-from kube.binder import ApiBinder, PlanOutcome, binder_named, register_binder
+from kube.binder import ApiBinder
+from kube.binding import PlanOutcome
 from kube.reflector import Reflector
-from model.errors import ConfigError, ConflictError
+from model.errors import ConflictError
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Plan, Preparation
 from model.wire import Pod
@@ -313,12 +314,3 @@ async def test_a_preparation_of_unknown_kind_fails_the_plan(world: World, binder
     outcome = await bind(binder, bind_of("a", uid, "n1", step("a1")))
 
     assert outcome.binds[0].message == "nobody prepares reserve"
-
-
-async def test_binders_come_from_a_registry() -> None:
-    """Another binder may take the place of the default one."""
-    assert binder_named() is ApiBinder
-    register_binder("other", ApiBinder)
-    assert binder_named("other") is ApiBinder
-    with pytest.raises(ConfigError, match="got 'absent', expected one of default, other"):
-        binder_named("absent")

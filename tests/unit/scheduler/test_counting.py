@@ -1,7 +1,7 @@
 """Counting hands, and the cache as flags want it."""
 
 from kube import resources
-from kube.binder import BindOutcome, PlanOutcome
+from kube.binding import BindOutcome, PlanOutcome
 from model.ids import NodeName, TaskId
 from model.plan import Bind, Plan
 from scheduler.cluster import books_options, followed
