@@ -180,6 +180,36 @@ def test_pods_are_asked_about_on_demand() -> None:
     assert {"/jobs/mutate", "/queues/validate"} <= paths()
 
 
+@pytest.mark.parametrize(
+    ("sets", "left"),
+    [
+        ((), {"volcano", "vc-controller-manager", "pyro-pyroclast-admission"}),
+        (("admission.enabled=false", "controllers.lease.name=own"), {"volcano", "own"}),
+        (("controllers.enabled=false", "scheduler.lease.name=own"), {"own"}),
+        (
+            ("admission.certManager.enabled=true",),
+            {"volcano", "vc-controller-manager", "pyro-pyroclast-admission", "pyro-pyroclast-admission-ca"},
+        ),
+    ],
+)
+def test_what_processes_make_for_themselves_goes_after_all_else(sets: tuple[str, ...], left: set[str]) -> None:
+    """Each has a hook that deletes it, holds nothing that could be written over it, and is named as flags name it."""
+    objects = rendered(*sets)
+    hooks = [each for each in objects if each["metadata"].get("annotations", {}).get("helm.sh/hook") == "post-delete"]
+    named = {
+        flag.partition("=")[2]
+        for pod in pods_of(objects)
+        for flag in pod["containers"][0]["args"]
+        if flag.startswith(("--leader-elect-resource-name=", "--admission-secret="))
+    }
+
+    assert {each["metadata"]["name"] for each in hooks} == left
+    assert named <= left
+    for each in hooks:
+        assert set(each) == {"apiVersion", "kind", "metadata"}
+        assert each["metadata"]["annotations"]["helm.sh/hook-delete-policy"] == "before-hook-creation,hook-succeeded"
+
+
 def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
     """Whoever follows them after an uninstall removes each definition of the chart."""
     notes = (CHART / "templates" / "NOTES.txt").read_text()

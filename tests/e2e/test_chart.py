@@ -7,9 +7,10 @@ server and runs the scheduler with their flags, their files, and the rights of t
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,9 +56,9 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
 
 
 @contextmanager
-def installed(ground: Ground) -> Iterator[None]:
+def installed(ground: Ground, *sets: str) -> Iterator[None]:
     """Install the chart for the length of a block."""
-    run(ground, "install")
+    run(ground, "install", *(word for each in sets for word in ("--set", each)))
     try:
         yield
     finally:
@@ -77,8 +78,10 @@ def read(ground: Ground, kind: str, name: str) -> dict[str, Any]:
 
 
 def mount(ground: Ground, folder: Path) -> None:
-    """Write the ConfigMap's files, as the kubelet would."""
-    for name, text in read(ground, "configmap", f"{NAME}-pyroclast-scheduler")["data"].items():
+    """Write the files of the ConfigMap that the Deployment mounts, as the kubelet would."""
+    pod = read(ground, "deployment", f"{NAME}-pyroclast-scheduler")["spec"]["template"]["spec"]
+    (source,) = [volume["configMap"]["name"] for volume in pod["volumes"] if volume["name"] == "config"]
+    for name, text in read(ground, "configmap", source)["data"].items():
         fresh = folder / f".{name}"
         fresh.write_text(text)
         fresh.replace(folder / name)
@@ -151,6 +154,30 @@ def test_an_install_schedules_with_its_own_rights_and_is_upgraded_without_a_stop
         daemon.wait_for(lambda: ground.is_placed("urgent"))
         daemon.wait_for(lambda: bool(ground.events_of("urgent-0")))
         assert refused(daemon.get("/metrics")) == []
+
+
+def test_a_config_map_of_the_operator_s_own_is_in_force(ground: Ground, tmp_path: Path) -> None:
+    """The chart makes none beside it; changes of it are in force in the same process; an uninstall leaves it."""
+    file = "volcano-scheduler.conf"
+    placing = yaml.safe_dump({**yaml.safe_load(EVICTING), "actions": "enqueue, allocate, backfill"})
+    ground.kubectl("create", "configmap", "mine", f"--from-literal={file}={placing}")
+    with installed(ground, "scheduler.existingConfigMap=mine"), scheduling(ground, tmp_path) as daemon:
+        made = ground.kubectl("get", "configmaps", "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
+        assert made == ""
+        assert (tmp_path / file).read_text() == placing
+        ground.group("patient", 1)
+        for number in range(4):
+            ground.pod(f"patient-{number}", "8", group="patient")
+        daemon.wait_for(lambda: ground.phases_of("patient") == ["Running"] * 4)
+        ground.group("pressing", 1, priorityClassName=f"{NAME}-high")
+        ground.pod("pressing-0", "8", group="pressing", priorityClassName=f"{NAME}-high")
+        daemon.wait_for(lambda: ground.condition_of("pressing-0").get("status") == "False")
+
+        ground.kubectl("patch", "configmap", "mine", "--type=merge", "-p", json.dumps({"data": {file: EVICTING}}))
+        mount(ground, tmp_path)
+        daemon.wait_for(lambda: ground.is_placed("pressing"))
+        assert refused(daemon.get("/metrics")) == []
+    ground.kubectl("delete", "configmap", "mine")
 
 
 def template(**spec: Any) -> dict[str, Any]:
@@ -329,25 +356,28 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
 
 
 def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground, tmp_path: Path) -> None:
-    """Nothing of the release stays but what its notes name, with a command that removes it; what users made does."""
-    with installed(ground):
-        with scheduling(ground, tmp_path) as scheduler, controlling(ground, tmp_path):
+    """Nothing of the release stays, nor what its processes made for themselves, though they live on for a moment."""
+    with ExitStack() as stack:
+        with installed(ground):
+            scheduler = stack.enter_context(scheduling(ground, tmp_path))
+            stack.enter_context(controlling(ground, tmp_path))
             scheduler.wait_for(lambda: scheduler.metric("pyroclast_leader") == 1)
-        ground.gang("work", 2)
-        mine = ("get", KINDS, "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
-        assert len(ground.kubectl(*mine).split()) >= 8
-        notes = helm("get", "notes", NAME, "--namespace", NAME, kubeconfig=ground.cluster.kubeconfig)
-
+            ground.gang("work", 2)
+            scheduler.wait_for(lambda: ground.phases_of("work") == ["Running"] * 2)
+            mine = ("get", KINDS, "-l", f"app.kubernetes.io/instance={NAME}", "-o", "name")
+            assert len(ground.kubectl(*mine).split()) >= 8
+            assert nobodys(ground) >= {
+                "lease/volcano",
+                "lease/vc-controller-manager",
+                f"secret/{NAME}-pyroclast-admission",
+            }
+        # longer than it takes to look at a lease again
+        time.sleep(3.0)
+    assert nobodys(ground) == set()
     assert ground.kubectl(*mine).split() == []
     assert ground.kubectl("get", "crd", "queues.scheduling.volcano.sh", "-o", "name")
     assert ground.kubectl("get", "queue", NAME, "-o", "name")
-    assert len(ground.pods("work")) == 2
-
-    (command,) = [line.split() for line in notes.splitlines() if " delete --ignore-not-found " in line]
-    assert command[:3] == ["kubectl", "-n", NAME]
-    assert nobodys(ground) == set(command[5:])
-    ground.kubectl(*command[3:])
-    assert nobodys(ground) == set()
+    assert ground.phases_of("work") == ["Running"] * 2
 
 
 def nobodys(ground: Ground) -> set[str]:
