@@ -35,9 +35,12 @@ def rising(step: int) -> str:
 WELL: Series = {
     'pyroclast_leader{pod="a"}': steady(1),
     'pyroclast_leader{pod="b"}': steady(0),
+    # a second release, for pods of other names
+    'pyroclast_leader{namespace="other",job="s",pod="a"}': steady(1),
     'pyroclast_controllers_leader{pod="c"}': steady(1),
     'pyroclast_controllers_leader{pod="d"}': steady(0),
     f'{CYCLES}{{pod="a",result="finished"}}': rising(60),
+    f'{CYCLES}{{namespace="other",job="s",pod="a",result="finished"}}': rising(60),
     "pyroclast_configuration_reload_ok": steady(1),
     "pyroclast_cache_drift": steady(0),
     f'{BINDS}{{result="succeeded"}}': rising(100),
@@ -58,15 +61,35 @@ WELL: Series = {
     # a process that does not answer admission
     f'{ENDS}{{pod="d"}}': steady(0),
 }
+ONE_OF_TWO: Series = {
+    'pyroclast_leader{namespace="n",job="busy",pod="a"}': steady(1),
+    'pyroclast_leader{namespace="n",job="idle",pod="a"}': steady(0),
+}
+"""Of two releases one has nobody who leads."""
 ILL: list[tuple[str, Series, dict[str, str]]] = [
     ("PyroclastNoLeader", {'pyroclast_leader{pod="a"}': steady(0)}, {}),
+    ("PyroclastNoLeader", ONE_OF_TWO, {"namespace": "n", "job": "idle"}),
     ("PyroclastNoLeader", {}, {}),
     ("PyroclastTwoLeaders", {f'pyroclast_leader{{pod="{pod}"}}': steady(1) for pod in "ab"}, {}),
     ("PyroclastNobodyReconciles", {'pyroclast_controllers_leader{pod="c"}': steady(0)}, {}),
+    (
+        "PyroclastNobodyReconciles",
+        {series.replace("leader", "controllers_leader"): values for series, values in ONE_OF_TWO.items()},
+        {"namespace": "n", "job": "idle"},
+    ),
     ("PyroclastNobodyReconciles", {}, {}),
     ("PyroclastCyclesFail", {f'{CYCLES}{{result="failed"}}': rising(1)}, {"result": "failed"}),
     ("PyroclastStandsStill", {"pyroclast_leader": steady(1), f'{CYCLES}{{result="finished"}}': steady(9)}, {}),
     ("PyroclastStandsStill", {"pyroclast_leader": steady(1)}, {}),
+    (
+        "PyroclastStandsStill",
+        {
+            'pyroclast_leader{namespace="n",job="still"}': steady(1),
+            'pyroclast_leader{namespace="n",job="busy"}': steady(1),
+            f'{CYCLES}{{namespace="n",job="busy",result="finished"}}': rising(60),
+        },
+        {"namespace": "n", "job": "still"},
+    ),
     ("PyroclastConfigurationRefused", {"pyroclast_configuration_reload_ok": steady(0)}, {}),
     ("PyroclastCacheDrift", {"pyroclast_cache_drift": steady(3)}, {}),
     ("PyroclastBindsFail", {f'{BINDS}{{result="{each}"}}': rising(1) for each in ("succeeded", "failed")}, {}),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,26 @@ def test_each_alert_has_its_page(rule: dict[str, Any]) -> None:
     assert f"`{rule['alert']}`, {rule['labels']['severity']}." in page
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == ["Cause", "Check", "Remedy"]
     assert f"`{rule['alert']}`" in (RUNBOOK / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted(RUNBOOK.glob("*.md")), ids=lambda page: page.stem)
+def test_pages_ask_for_what_there_is(page: Path) -> None:
+    """Metrics are served, lines are logged, pods have the label; no command takes either of two copies."""
+    text = page.read_text()
+    components = set(re.findall(r"app\.kubernetes\.io/component=(\w+)", text))
+    events = set(re.findall(r"grep ([a-z]+_[a-z_]+)", text)) | set(re.findall(r"`([a-z]+_[a-z]+)`", text))
+
+    assert set(METRIC.findall(text)) <= documented()
+    assert components <= {"scheduler", "controllers"}
+    assert events <= logged()
+    assert "logs deploy/" not in text
+
+
+@cache
+def logged() -> frozenset[str]:
+    """Return the events of all log lines."""
+    files = (path for folder in ("cache", "controllers", "kube", "scheduler") for path in (ROOT / folder).rglob("*.py"))
+    return frozenset(word for path in files for word in re.findall(r'"([a-z]+(?:_[a-z]+)+)"', path.read_text()))
 
 
 def test_no_page_is_left_over() -> None:
