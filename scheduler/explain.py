@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import asdict
-
 from model.ids import JobId
 from model.jobs import Job
 from model.refusals import Refusal
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
-from scheduler.simulate.answer import amounts_in_words
+from scheduler.simulate.answer import amounts_in_words, share_in_words
 
 __all__ = ["explain_job"]
 
@@ -48,7 +46,7 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
             if task.status is TaskStatus.PENDING and task.id in report.task_refusals
         },
         "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
-        "share": None if share is None else asdict(share),
+        "share": None if share is None else share_in_words(share),
     }
 
 

@@ -10,7 +10,7 @@ from model.report import JobShare
 from scheduler.simulate.amounts import quantities
 from scheduler.simulate.rounds import Round
 
-__all__ = ["told"]
+__all__ = ["amounts_in_words", "share_in_words", "told"]
 
 
 def told(rounds: Sequence[Round]) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def _round(done: Round) -> dict[str, Any]:
             {names[task]: [_refusal(each) for each in why] for task, why in report.task_refusals.items()}
         ),
         "vetoes": _sorted({names[task]: _vetoes(why, names) for task, why in report.vetoes.items()}),
-        "shares": _sorted({job: _share(share) for job, share in report.shares.items()}),
+        "shares": _sorted({job: share_in_words(share) for job, share in report.shares.items()}),
     }
 
 
@@ -93,5 +93,6 @@ def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str
     ]
 
 
-def _share(share: JobShare) -> dict[str, Any]:
+def share_in_words(share: JobShare) -> dict[str, Any]:
+    """Return the dominant resource of a job, with what the job holds as quantities."""
     return {"resource": share.resource, "share": share.share, "allocated": quantities(share.allocated)}

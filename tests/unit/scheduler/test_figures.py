@@ -16,7 +16,7 @@ from scheduler.metrics import Metrics
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
 
-CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n"
+CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n  - name: drf\n"
 CREATED = "2026-01-01T00:00:00Z"
 SECOND_AFTER_CREATION = 1767225601.0
 QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q", "uid": "q"}}
@@ -128,11 +128,12 @@ def test_job_that_waits_is_explained(seen: Seen) -> None:
 
 
 def test_job_that_was_placed_has_nothing_to_explain(seen: Seen) -> None:
-    """Its refusals are empty."""
+    """Its refusals are empty; what it holds is told in quantities."""
     explained = explain_job("ns/small", seen.snapshot, seen.report)
 
     assert explained is not None
     assert explained["refusals"] == []
+    assert explained["share"] == {"resource": "cpu", "share": 0.5, "allocated": {"cpu": "2", "pods": "2"}}
 
 
 def test_unknown_job_is_not_explained(seen: Seen) -> None:
