@@ -194,6 +194,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             resource="hypernodes",
             operations=_CHANGES,
             validation=_by(hypernodes.faults_of),
+            warnings=hypernodes.warnings_of,
         ),
         Service(
             path="/cronjobs/validate",

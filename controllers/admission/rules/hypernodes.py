@@ -6,10 +6,10 @@ from typing import Any
 from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.shape import read
-from model.api.topology import HyperNode
+from model.api.topology import HyperNode, MemberType
 from model.matching.patterns import PatternError, compile_pattern
 
-__all__ = ["faults_of"]
+__all__ = ["faults_of", "warnings_of"]
 
 
 def faults_of(
@@ -25,6 +25,22 @@ def faults_of(
         lookups: Not asked.
     """
     return the_first(_faults(hyper_node, old))
+
+
+def warnings_of(hyper_node: Mapping[str, Any] | HyperNode) -> tuple[str, ...]:
+    """Return what the user of a HyperNode that is in order should know: members that are nothing to the scheduler.
+
+    Args:
+        hyper_node: The HyperNode, as JSON or as its struct.
+    """
+    known = read(HyperNode, hyper_node)
+    if isinstance(known, Fault):
+        return ()
+    return tuple(
+        f"spec.members[{number}].selector: a member of type HyperNode is named by exactMatch alone; this one is ignored"
+        for number, member in enumerate(known.spec.members)
+        if member.type == MemberType.HYPER_NODE and member.selector.exact_match is None
+    )
 
 
 def _faults(value: Mapping[str, Any] | HyperNode, old: Mapping[str, Any] | HyperNode | None) -> Iterator[Fault]:

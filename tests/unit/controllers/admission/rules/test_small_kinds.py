@@ -2,7 +2,9 @@
 
 import pytest
 
+from controllers.admission.judging import SERVICES, Known, Policy, judge
 from controllers.admission.lookups import QueuesByName
+from controllers.admission.reviews import Review, ReviewedResource
 from controllers.admission.rules import hypernodes, jobflows, podgroups
 from model.api.names import POD_QUEUE_NAME
 from tests.unit.controllers.admission.objects import Json, queue
@@ -91,6 +93,25 @@ def test_hypernodes(value: Json, words: str | None) -> None:
     faults = hypernodes.faults_of(value)
 
     assert [words in str(fault) for fault in faults] == ([True] if words else [])
+
+
+def test_members_that_are_nothing_to_the_scheduler_are_warned_of() -> None:
+    """HyperNodes are named; labels and patterns find nodes. Volcano takes them too, and says nothing."""
+    by_label = {"labelMatch": {"matchLabels": {"row": "a"}}}
+    members = [
+        {"type": "HyperNode", "selector": {"exactMatch": {"name": "rack"}}},
+        {"type": "HyperNode", "selector": by_label},
+        {"type": "Node", "selector": by_label},
+    ]
+    value = {"metadata": {"name": "h"}, "spec": {"tier": 2, "members": members}}
+    resource = ReviewedResource(group="topology.volcano.sh", resource="hypernodes")
+    review = Review(uid="u", operation="CREATE", resource=resource, object=value)
+
+    verdict = judge(SERVICES["/hypernodes/validate"], review, Policy(), Known())
+
+    assert verdict.faults == ()
+    (warning,) = verdict.warnings
+    assert warning.startswith("spec.members[1].selector: ")
 
 
 def test_a_stored_hypernode_may_lose_its_finalizers() -> None:
