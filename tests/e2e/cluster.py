@@ -37,6 +37,11 @@ class Cluster:
     """See to garbage collection, namespace termination and disruption budgets from here on."""
     away: Callable[[], AbstractContextManager[None]]
     """For the length of a block the API server answers nobody, though connections to it stand."""
+    gone: Callable[[], AbstractContextManager[None]]
+    """For the length of a block there is none: connections break, new ones are refused. It comes back with what it had;
+    an emulator, which has all in its memory, is only away."""
+    audit_log: Path | None = None
+    """Where a real server writes down what service accounts ask for, a JSON object a line."""
 
     def serve_custom_resources(self) -> None:
         """Apply every definition of `config/crd`, and wait until it is served."""

@@ -65,6 +65,7 @@ def emulated(folder: Path) -> Iterator[Cluster]:
             kubeconfig=kubeconfig,
             start_controllers=lambda: None,
             away=lambda: paused(url),
+            gone=lambda: paused(url),
         )
 
 

@@ -6,8 +6,8 @@ The binaries are those of `make kube-apiserver`, or of the folder that KUBEBUILD
 import os
 import ssl
 import subprocess
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,16 @@ READY_SECONDS = 120.0
 """Longest wait for a server; five seconds are usual, a machine that builds beside the tests takes many times that."""
 
 BUILD_SCRIPT = Path(__file__).parents[2] / "tools" / "kube-apiserver" / "build.sh"
+
+AUDIT = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: Metadata, userGroups: ["system:serviceaccounts"]}
+  - {level: None}
+"""
+"""What service accounts ask for is written down, so that a test can see which rights are used."""
 
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
 """What the emulator does too. No other controller runs: a test has no surprises from one it did not ask for."""
@@ -79,7 +89,9 @@ class ControlPlane:
             url=self.url,
             kubeconfig=self.kubeconfig,
             start_controllers=cache(self.start_controller_manager),
-            away=self.api_server.stopped,
+            away=self._away,
+            gone=self._gone,
+            audit_log=self.folder / "audit.log",
         )
 
     def __enter__(self) -> Self:
@@ -120,6 +132,19 @@ class ControlPlane:
         wait_until(lambda: answers_ok(f"https://127.0.0.1:{port}/healthz", tls), of=manager, seconds=READY_SECONDS)
         return manager
 
+    def _away(self) -> AbstractContextManager[None]:
+        """Stop the API server that runs by then."""
+        return self.api_server.stopped()
+
+    @contextmanager
+    def _gone(self) -> Iterator[None]:
+        """End the API server as `kill -9` does, for the length of a block; etcd keeps what it had."""
+        self.api_server.kill()
+        try:
+            yield
+        finally:
+            self._start_api_server()
+
     def _start_etcd(self) -> None:
         client, peer = (f"http://127.0.0.1:{port}" for port in (self._etcd_port, self._etcd_peer_port))
         etcd = self.start(
@@ -137,6 +162,8 @@ class ControlPlane:
 
     def _start_api_server(self) -> None:
         files = self.certificates
+        policy = self.folder / "audit.yaml"
+        policy.write_text(AUDIT)
         self.api_server = server = self.start(
             "kube-apiserver",
             f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
@@ -154,6 +181,8 @@ class ControlPlane:
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             # Some clusters have it on: who names an owner that must wait for its own needs a right on that owner.
             "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+            f"--audit-policy-file={policy}",
+            f"--audit-log-path={self.folder / 'audit.log'}",
             *self._flags,
         )
         tls = ssl.create_default_context(cafile=files.authority)

@@ -155,7 +155,9 @@ def test_unreachable_server_leaves_the_daemon_alive_but_not_ready(tmp_path: Path
     """Nothing listens there: the process lives, says what it waits for, and ends with 0 when told to."""
     (closed,) = free_ports(1)
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", url=f"http://127.0.0.1:{closed}")
-    nowhere = Cluster(kind="none", url="", kubeconfig=kubeconfig, start_controllers=lambda: None, away=nullcontext)
+    nowhere = Cluster(
+        kind="none", url="", kubeconfig=kubeconfig, start_controllers=lambda: None, away=nullcontext, gone=nullcontext
+    )
     daemon = Daemon(nowhere, tmp_path, "--leader-elect=false")
     try:
         daemon.wait_for(lambda: answers_ok(f"http://127.0.0.1:{daemon.health_port}/healthz"))

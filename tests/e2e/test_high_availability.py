@@ -2,10 +2,11 @@
 
 import json
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
@@ -14,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from emulator.hollow.kubelets import DURATION
 from tests.e2e.cluster import Cluster
+from tests.e2e.controllersprocess import Controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 from tests.e2e.rawhttp import Client
@@ -30,6 +33,8 @@ LEASE = (
     "--leader-elect-retry-period=300ms",
     f"--leader-elect-resource-namespace={NAME}",
 )
+LEASES = ("volcano", "vc-controller-manager")
+JOB_API = "/apis/batch.volcano.sh/v1alpha1"
 MEMBERS = 4
 BEAT_SECONDS = 0.4
 
@@ -88,9 +93,9 @@ def daemon_on(
         yield daemon
 
 
-def lease(ground: Ground) -> dict[str, Any]:
-    """Return what the lease says."""
-    found: dict[str, Any] = json.loads(ground.kubectl("get", "lease", "volcano", "-o", "json"))["spec"]
+def lease(ground: Ground, name: str = "volcano") -> dict[str, Any]:
+    """Return what a lease says."""
+    found: dict[str, Any] = json.loads(ground.kubectl("get", "lease", name, "-o", "json"))["spec"]
     return found
 
 
@@ -104,13 +109,13 @@ def all_run(ground: Ground, names: list[str]) -> bool:
     return all(ground.phases_of(name) == ["Running"] * MEMBERS for name in names)
 
 
-def assert_bound_once(ground: Ground, names: list[str]) -> None:
+def assert_bound_once(ground: Ground, names: list[str], phase: str = "Running") -> None:
     """No pod was said to be bound twice, or refused by its node."""
     for name in names:
         for pod in ground.pods(name):
             scheduled = [reason for reason, _ in ground.events_of(pod["metadata"]["name"]) if reason == "Scheduled"]
             assert len(scheduled) <= 1, pod["metadata"]["name"]
-            assert pod["status"]["phase"] == "Running"
+            assert pod["status"]["phase"] == phase
 
 
 def test_a_frozen_leader_that_wakes_does_no_harm(ground: Ground, tmp_path: Path) -> None:
@@ -172,6 +177,107 @@ def test_a_server_that_is_away_for_longer_than_a_lease_finds_fresh_processes(gro
         second.wait_for(lambda: all_run(ground, ["before", "after"]))
         assert_bound_once(ground, ["before", "after"])
         assert second.get_json("/debug/audit") == {"differences": []}
+
+
+class Copy:
+    """One process of a Deployment: whenever it has ended another is started, as a kubelet does."""
+
+    def __init__(self, start: Callable[[], Daemon | Controllers]) -> None:
+        self._start, self.now = start, start()
+        self.ends: list[int] = []
+        """Exit statuses of those before."""
+
+    def look(self) -> None:
+        """See whether it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.ends.append(self.now.process.exit_status(0.0))
+            self.now = self._start()
+
+    def stop(self) -> None:
+        """End it for good."""
+        self.now.process.stop()
+
+
+def keep(copies: list[Copy], seconds: float) -> None:
+    """See to copies for a while."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for copy in copies:
+            copy.look()
+        time.sleep(0.2)
+
+
+def make_job(ground: Ground, name: str, seconds: int) -> None:
+    """Create a Job whose pods take some time."""
+    pod = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}],
+    }
+    template = {"metadata": {"annotations": {DURATION: f"{seconds}s"}, "labels": {"gang": name}}, "spec": pod}
+    ground.create(
+        f"{JOB_API}/namespaces/{NAME}/jobs",
+        {
+            "apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "Job",
+            "metadata": {"name": name},
+            "spec": {
+                "schedulerName": NAME,
+                "queue": NAME,
+                "minAvailable": MEMBERS,
+                "tasks": [{"name": "worker", "replicas": MEMBERS, "template": template}],
+            },
+        },
+    )
+
+
+def job_status(ground: Ground, name: str) -> dict[str, Any]:
+    """Return the status of a Job."""
+    found: dict[str, Any] = ground.client.send("GET", f"{JOB_API}/namespaces/{NAME}/jobs/{name}").body["status"]
+    return found
+
+
+def is_completed(ground: Ground, name: str) -> bool:
+    """Tell whether a Job has come to its end."""
+    return job_status(ground, name).get("state", {}).get("phase") == "Completed"
+
+
+def test_a_server_that_is_away_for_a_minute_is_met_again_with_nothing_lost(ground: Ground, tmp_path: Path) -> None:
+    """Silent at first, then gone: pods end and gangs wait meanwhile; each pod was made once, and bound once."""
+    mine = (f"--scheduler-name={NAME}", *LEASE)
+    nodes = f"--node-selector=pyroclast.test/ground:{NAME}"
+    controlling = (*mine, "--controllers=job-controller")
+    with ExitStack() as stack:
+        scheduler = Copy(lambda: Daemon(ground.cluster, tmp_path, nodes, *mine))
+        stack.callback(scheduler.stop)
+        controllers = Copy(lambda: Controllers(ground.cluster, tmp_path, *controlling))
+        stack.callback(controllers.stop)
+        ground.gang("settled", MEMBERS, "1")
+        make_job(ground, "ending", seconds=20)
+        scheduler.now.wait_for(lambda: all_run(ground, ["settled", "ending"]))
+        before = {name: lease(ground, name) for name in LEASES}
+        ground.gang("amid", MEMBERS, "1")
+        make_job(ground, "late", seconds=1)
+        with ground.cluster.away():
+            keep([scheduler, controllers], 30.0)
+            with ground.cluster.gone():
+                keep([scheduler, controllers], 30.0)
+
+        scheduler.now.wait_for(lambda: all_run(ground, ["settled", "amid"]))
+        controllers.now.wait_for(lambda: is_completed(ground, "ending") and is_completed(ground, "late"))
+        assert (scheduler.ends, controllers.ends) == ([1], [1])
+        for name in LEASES:
+            assert lease(ground, name)["holderIdentity"] != before[name]["holderIdentity"]
+            assert lease(ground, name)["leaseTransitions"] == before[name]["leaseTransitions"] + 1
+        assert_bound_once(ground, ["settled", "amid"])
+        for name in ("ending", "late"):
+            assert_bound_once(ground, [name], phase="Succeeded")
+            assert [pod["metadata"]["name"] for pod in ground.pods(name)] == [
+                f"{name}-worker-{n}" for n in range(MEMBERS)
+            ]
+            assert job_status(ground, name).get("retryCount", 0) == 0
+        assert scheduler.now.get_json("/debug/audit") == {"differences": []}
+        ground.kubectl("delete", "vcjob", "--all")
 
 
 @pytest.mark.parametrize("ahead", [3600.0, -3600.0])
