@@ -209,6 +209,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             resource="jobflows",
             operations=_CHANGES,
             validation=_by(jobflows.faults_of),
+            warnings=jobflows.warnings_of,
         ),
     )
 }

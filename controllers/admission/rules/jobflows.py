@@ -9,7 +9,7 @@ from controllers.admission.rules.acyclic import in_a_circle
 from controllers.admission.rules.shape import read
 from model.api.flow import JobFlow
 
-__all__ = ["faults_of"]
+__all__ = ["faults_of", "warnings_of"]
 
 
 def faults_of(
@@ -25,6 +25,24 @@ def faults_of(
         lookups: Not asked.
     """
     return the_first(_faults(job_flow, old))
+
+
+def warnings_of(job_flow: Mapping[str, Any] | JobFlow) -> tuple[str, ...]:
+    """Return what the user of a job flow that is in order should know: fields that nobody acts upon.
+
+    Args:
+        job_flow: The flow, as JSON or as its struct.
+    """
+    known = read(JobFlow, job_flow)
+    return () if isinstance(known, Fault) else tuple(_idle(known))
+
+
+def _idle(job_flow: JobFlow) -> Iterator[str]:
+    for number, flow in enumerate(job_flow.spec.flows):
+        if flow.depends_on is not None and flow.depends_on.probe is not None:
+            yield f"spec.flows[{number}].dependsOn.probe is not acted upon: the flow waits for Jobs to complete"
+        if flow.patch is not None:
+            yield f"spec.flows[{number}].patch is not acted upon: the Job is made as its template says"
 
 
 def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow | None) -> Iterator[Fault]:

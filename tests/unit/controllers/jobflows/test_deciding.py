@@ -86,6 +86,16 @@ def test_a_job_waits_for_all_it_depends_on(phases: dict[str, str], expected: lis
     assert made(decided(job_flow(*CHAIN), *(job(name, phase) for name, phase in phases.items()))) == expected
 
 
+def test_probes_and_patches_change_nothing() -> None:
+    """As in Volcano: a flow waits for Jobs to complete, and its Job is what the template says."""
+    probe = {"taskStatusList": [{"taskName": "t", "phase": "Running"}]}
+    odd = {"name": "b", "dependsOn": {"targets": ["a"], "probe": probe}, "patch": {"jobSpec": {"minAvailable": 7}}}
+    plain = decided(job_flow(flow("a"), flow("b", "a")), job("a", "Completed"))
+
+    assert made(decided(job_flow(flow("a"), odd), job("a", "Running"))) == []
+    assert decided(job_flow(flow("a"), odd), job("a", "Completed")).makes == plain.makes != ()
+
+
 def test_names_too_long_for_labels_stand_in_annotations() -> None:
     """Otherwise the server would refuse the Job."""
     long = "t" * 60

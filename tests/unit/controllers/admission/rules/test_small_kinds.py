@@ -23,6 +23,15 @@ def hyper_node(*patterns: str) -> Json:
     return {"metadata": {"name": "h"}, "spec": {"tier": 1, "members": members}}
 
 
+def warned(path: str, value: Json) -> tuple[str, ...]:
+    """What the user of an object is told that is taken."""
+    service = SERVICES[path]
+    resource = ReviewedResource(group=service.group, resource=service.resource)
+    verdict = judge(service, Review(uid="u", operation="CREATE", resource=resource, object=value), Policy(), Known())
+    assert verdict.faults == ()
+    return verdict.warnings
+
+
 def job_flow(**waits_for: list[str]) -> Json:
     """A flow of jobs."""
     flows = [{"name": name, "dependsOn": {"targets": targets}} for name, targets in waits_for.items()]
@@ -103,14 +112,8 @@ def test_members_that_are_nothing_to_the_scheduler_are_warned_of() -> None:
         {"type": "HyperNode", "selector": by_label},
         {"type": "Node", "selector": by_label},
     ]
-    value = {"metadata": {"name": "h"}, "spec": {"tier": 2, "members": members}}
-    resource = ReviewedResource(group="topology.volcano.sh", resource="hypernodes")
-    review = Review(uid="u", operation="CREATE", resource=resource, object=value)
+    (warning,) = warned("/hypernodes/validate", {"metadata": {"name": "h"}, "spec": {"tier": 2, "members": members}})
 
-    verdict = judge(SERVICES["/hypernodes/validate"], review, Policy(), Known())
-
-    assert verdict.faults == ()
-    (warning,) = verdict.warnings
     assert warning.startswith("spec.members[1].selector: ")
 
 
@@ -139,3 +142,14 @@ def test_job_flows(value: Json, field: str, words: str) -> None:
 
     assert [(fault.field, words in str(fault)) for fault in faults] == ([(field, True)] if field else [])
     assert jobflows.faults_of(value, value) == ()
+
+
+def test_fields_of_flows_that_nobody_acts_upon_are_warned_of() -> None:
+    """Volcano takes them too, and says nothing."""
+    value = job_flow(a=[], b=["a"])
+    value["spec"]["flows"][0]["patch"] = {"jobSpec": {"minAvailable": 2}}
+    value["spec"]["flows"][1]["dependsOn"]["probe"] = {"tcpSocketList": [{"taskName": "t", "port": 80}]}
+
+    told = warned("/jobflows/validate", value)
+
+    assert [words.partition(" ")[0] for words in told] == ["spec.flows[0].patch", "spec.flows[1].dependsOn.probe"]
