@@ -9,9 +9,10 @@ from typing import Final
 
 from framework.jobs import SessionJob
 from model.ids import NodeName
+from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["READY", "job_message", "origin_of", "task_verdict", "with_evictions"]
+__all__ = ["READY", "behind_gates", "job_message", "origin_of", "task_verdict", "with_evictions"]
 
 READY: Final = "pod group is ready"
 NOT_READY: Final = "pod group is not ready"
@@ -45,7 +46,7 @@ def origin_of(job: SessionJob) -> str:
     if job.refusals:
         return job.refusals[0].message
     for task in _in_name_order(job.tasks.values()):
-        refusal = job.task_refusals.get(task.id)
+        refusal = _refusal_of(job, task)
         if refusal is not None:
             return f"{task.name}: {refusal.message}"
     return ""
@@ -63,9 +64,27 @@ def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None
     if place.status is TaskStatus.PIPELINED:
         text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
         return UNSCHEDULABLE, text, place.node
-    refusal = job.task_refusals.get(task.id)
+    refusal = _refusal_of(job, task)
     message = refusal.message if refusal is not None else job.refusals[0].message if job.refusals else ""
     return UNSCHEDULABLE, with_evictions(job, message) if message else "", None
+
+
+def behind_gates(task: Task) -> Refusal:
+    """Return why a task with scheduling gates waits; it is not placed before others have taken them off."""
+    gates = ", ".join(gate.name for gate in task.pod.spec.scheduling_gates)
+    return Refusal(
+        plugin="scheduler",
+        reason="SchedulingGated",
+        message=f"waits behind scheduling gates: {gates}",
+        resolvable=False,
+    )
+
+
+def _refusal_of(job: SessionJob, task: Task) -> Refusal | None:
+    refusal = job.task_refusals.get(task.id)
+    if refusal is None and task.gated and task.status is TaskStatus.PENDING:
+        return behind_gates(task)
+    return refusal
 
 
 def _listed(counts: "dict[str, int] | Counter[str]") -> str:

@@ -4,13 +4,15 @@ Who was passed over because nothing changed is told as before, with the amounts 
 refusal is looked up once for equal tasks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from framework.explaining import NO_NODE_FITS
+from framework.messages import behind_gates
 from framework.session import Session
+from model.arrays import BoolArray
 from model.ids import JobId, QueueName, TaskId
 from model.refusals import Refusal
-from model.tasks import Task
+from model.tasks import Task, TaskStatus
 
 __all__ = ["reasons_of"]
 
@@ -44,7 +46,20 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             refusals.setdefault(job_id, told)
         for task_id, refusal in each.task_refusals.items():
             of_tasks[task_id] = behind(each.tasks[task_id], refusal)
+    for task in _gated_tasks(session):
+        of_tasks.setdefault(task.id, (behind_gates(task),))
     return {job_id: refusals[job_id] for job_id in sorted(refusals) if refusals[job_id]}, of_tasks
+
+
+def _gated_tasks(session: Session) -> Iterator[Task]:
+    """Iterate over tasks that wait behind scheduling gates, whether their jobs were looked at or not."""
+    known, table = session.known_jobs(), session.snapshot.job_table
+    for job in known.values():
+        yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)
+    some_are_gated: BoolArray = table.gated.any(axis=0)
+    for settled in table.select(some_are_gated):
+        if settled.id not in known:
+            yield from (each for each in settled.tasks.values() if each.gated and each.status is TaskStatus.PENDING)
 
 
 def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Refusal, ...]]:
