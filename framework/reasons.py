@@ -56,7 +56,7 @@ def _gated_tasks(session: Session) -> Iterator[Task]:
     known, table = session.known_jobs(), session.snapshot.job_table
     for job in known.values():
         yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)
-    some_are_gated: BoolArray = table.gated.any(axis=0)
+    some_are_gated: BoolArray = table.gated.sum(axis=0) > 0
     for settled in table.select(some_are_gated):
         if settled.id not in known:
             yield from (each for each in settled.tasks.values() if each.gated and each.status is TaskStatus.PENDING)
