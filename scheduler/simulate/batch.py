@@ -76,11 +76,11 @@ def answer_lines(
 def _answer(line: str | bytes, registry: Registry, default_config: str, seed: int) -> dict[str, Any]:
     name: Any = None
     try:
-        raw = msgspec.json.decode(line)
+        raw = _decoded(line)
         name = raw.get("id") if isinstance(raw, dict) else None
         done = simulate(read_case(raw, seed=seed), registry, default_config)
         answer = {"id": name, "rounds": told(done.rounds), "seconds": done.seconds}
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return _error(name, "json", error)
     except CaseError as error:
         return _error(name, "case", error)
@@ -91,6 +91,13 @@ def _answer(line: str | bytes, registry: Registry, default_config: str, seed: in
     except Exception as error:  # noqa: BLE001  # whatever a case brings to light, the next is answered all the same
         return _error(name, "internal", f"{type(error).__name__}: {error}")
     return {**answer, "warnings": list(done.warnings)} if done.warnings else answer
+
+
+def _decoded(line: str | bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except RecursionError:
+        raise msgspec.DecodeError("nested too deeply") from None
 
 
 def _error(name: Any, kind: str, message: object) -> dict[str, Any]:

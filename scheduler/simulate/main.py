@@ -91,20 +91,21 @@ def _json(done: Simulation) -> str:
 def _run_batch(path: str, registry: Registry, config: str, seed: int) -> int:
     with _lines(path) as lines:
         for answer in answer_lines(lines, registry, default_config=config, seed=seed):
-            sys.stdout.write(answer.decode())
+            sys.stdout.buffer.write(answer)  # JSON is UTF-8, whatever the terminal speaks
             sys.stdout.flush()  # whoever feeds cases one by one waits for each answer
     return 0
 
 
 @contextmanager
-def _lines(path: str) -> Iterator[Iterable[str]]:
+def _lines(path: str) -> Iterator[Iterable[bytes]]:
+    """Open a batch; its lines are bytes, for one that is no text is a faulty case and not the end of the batch."""
     if path == STANDARD_INPUT:
-        yield sys.stdin
+        yield sys.stdin.buffer
         return
     try:
-        with Path(path).open(encoding="utf-8") as file:
+        with Path(path).open("rb") as file:
             yield file
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise PyroclastError(f"{path}: {why(error)}") from error
 
 

@@ -80,6 +80,14 @@ def test_a_bad_line_stops_nothing() -> None:
     assert "unknown action 'fly'" in fourth["error"]["message"]
 
 
+def test_a_line_nested_beyond_reading_is_malformed() -> None:
+    """It is answered as what it is, and no error of ours."""
+    deep, sound = answers('{"id": "deep", "objects": ' + "[" * 10_000 + "]" * 10_000 + "}", FITS)
+
+    assert deep["error"] == {"kind": "json", "message": "nested too deeply"}
+    assert only(sound)["binds"]
+
+
 def test_empty_lines_are_passed_over() -> None:
     """A last newline makes no answer."""
     assert len(answers(FITS, "\n", "  ")) == 1

@@ -100,6 +100,17 @@ def test_a_batch_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert second["error"]["kind"] == "case"
 
 
+def test_a_line_that_is_no_text_stops_no_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes that are not UTF-8, inside a case or instead of one; the next case is answered."""
+    file = tmp_path / "cases.jsonl"
+    file.write_bytes(b'{"id": "caf\xe9"}\n\xff\xfe\n{"id": "caf\xc3\xa9"}\n')
+
+    assert main(["simulate", "--batch", str(file)]) == 0
+    inside, instead, sound = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert inside["error"]["kind"] == instead["error"]["kind"] == "json"
+    assert (sound["id"], "error" in sound) == ("café", False)
+
+
 @pytest.mark.parametrize("arguments", [["-f", "nowhere.yaml"], ["--batch", "nowhere.jsonl"]])
 def test_objects_that_cannot_be_read(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Status 1, the file is named."""
