@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -26,27 +26,20 @@ import uvloop
 from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
+from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.inputs import Input
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import Result, at_least
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
-from kube.resources import NODES, POD_GROUPS, PODS, QUEUES
-from scheduler.data import custom_resource_definitions
+from kube.resources import POD_GROUPS, PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
 __all__ = ["BENCHMARKS", "INPUTS"]
 
 NODE_COUNT, POD_COUNT, GANG = 1000, 5000, 100
-FLAGS = (
-    "--enable-priority-and-fairness=false",
-    "--max-requests-inflight=3000",
-    "--max-mutating-requests-inflight=3000",
-)
 BUDGET = at_least(75, "%")
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EVENTS = f"/api/v1/namespaces/{clusters.NAMESPACE}/events"
-WAIT_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,7 @@ class Round:
     """From the last bind to the last event."""
 
 
-class _Spent:
+class Spent:
     """Processor time that client and server spend from now on."""
 
     def __init__(self, client: int) -> None:
@@ -113,109 +106,74 @@ class _Page(msgspec.Struct):
     items: list[msgspec.Raw]
 
 
-class Ground:
-    """A control plane with nodes, seen by the one who measures."""
+class Course(Ground):
+    """A cluster, and clients that bind its pods in turns."""
 
     def __init__(self, client: Client, kubeconfig: Path, folder: Path, seed: int) -> None:
-        self._client, self._kubeconfig, self._folder, self._seed = client, kubeconfig, folder, seed
-        self._settings = folder / "scheduler.yaml"
-        self._settings.write_text(DEFAULT)
+        super().__init__(client, kubeconfig, folder)
+        self._seed = seed
 
-    async def prepare(self) -> None:
-        """Make the definitions, the namespace, the queues and the nodes."""
-        await self._create((DEFINITIONS, each) for each in custom_resource_definitions())
-        namespace = {"metadata": {"name": clusters.NAMESPACE}}
-        await self._create([("/api/v1/namespaces", namespace)])
-        await self._wait(lambda: self._is_served(QUEUES.collection()))
-        await self._wait(lambda: self._is_served(POD_GROUPS.collection()))
-        await self._create_all(Queue=QUEUES.collection(), Node=NODES.collection())
+    async def lay(self) -> None:
+        """Make everything but the gangs."""
+        await self.prepare()
+        await self._create("Queue", "Node")
 
-    async def last_bind(self, begin: Callable[[], Awaitable[None]]) -> float:
-        """Give the signal, and return the moment at which the last pod was seen bound."""
+    async def bound(self, begin: Callable[[], Awaitable[None]]) -> tuple[float, float]:
+        """Give the signal, and return the moments at which the first and the last pod were seen bound."""
         page = await self._page(PODS.collection(clusters.NAMESPACE))
         bound = set[str]()
+        first = 0.0
         decode = msgspec.json.Decoder(_Event).decode
         params = {"watch": "1", "resourceVersion": page.metadata.resource_version}
         path = PODS.collection(clusters.NAMESPACE)
-        async with self._client.stream(path, params=params, silence_seconds=WAIT_SECONDS) as lines:
+        async with self.client.stream(path, params=params, silence_seconds=WAIT_SECONDS) as lines:
             await begin()
             while len(bound) < POD_COUNT:
                 event = decode(await lines.readline())
                 if event.object.spec.node_name:
+                    first = first or time.time()
                     bound.add(event.object.metadata.name)
-        return time.time()
+        return first, time.time()
 
     async def make_pods(self) -> None:
         """Make the gangs."""
-        await self._create_all(
-            PodGroup=POD_GROUPS.collection(clusters.NAMESPACE), Pod=PODS.collection(clusters.NAMESPACE)
-        )
+        await self._create("PodGroup", "Pod")
 
     async def clear(self) -> None:
         """Delete pods, groups and events."""
         at_once = msgspec.json.encode({"gracePeriodSeconds": 0})
         for path in (PODS.collection(clusters.NAMESPACE), POD_GROUPS.collection(clusters.NAMESPACE), EVENTS):
-            await self._client.request("DELETE", path, body=at_once, timeout=WAIT_SECONDS)
-
-    async def count(self, path: str) -> int:
-        """Count the objects of a kind."""
-        page = await self._page(path, limit="1")
-        return page.metadata.remaining_item_count + len(page.items)
+            await self.client.request("DELETE", path, body=at_once, timeout=WAIT_SECONDS)
 
     async def _page(self, path: str, **params: str) -> _Page:
-        return msgspec.json.decode(await self._client.request("GET", path, params=params), type=_Page)
+        return msgspec.json.decode(await self.client.request("GET", path, params=params), type=_Page)
 
-    async def _is_served(self, path: str) -> bool:
-        with suppress(Exception):
-            await self._page(path, limit="1")
-            return True
-        return False
-
-    async def _create_all(self, **paths: str) -> None:
-        """Create the input's objects of some kinds, kind by kind."""
-        for kind, path in paths.items():
-            objects = INPUTS["b8"].objects(self._seed)
-            await self._create((path, each) for each in objects if each["kind"] == kind)
-
-    async def _create(self, objects: Iterable[tuple[str, Object]]) -> None:
-        waiting = iter(objects)
-
-        async def work() -> None:
-            for path, each in waiting:
-                each["metadata"].pop("uid", None)
-                await self._client.request("POST", path, body=msgspec.json.encode(each), timeout=WAIT_SECONDS)
-
-        await asyncio.gather(*(work() for _ in range(32)))
-
-    @staticmethod
-    async def _wait(holds: Callable[[], Awaitable[bool]]) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while not await holds():  # noqa: ASYNC110  # it stands on a server, which tells nobody
-                await asyncio.sleep(0.1)
+    async def _create(self, *kinds: str) -> None:
+        await self.create(each for each in INPUTS["b8"].objects(self._seed) if each["kind"] in kinds)
 
     async def ours(self) -> Round:
         """Let the daemon bind: it finds everything there when its lists are in, and its time runs from then."""
-        log = self._folder / "ours.log"
+        log = self.folder / "ours.log"
         await self.make_pods()
         started: list[asyncio.subprocess.Process] = []
-        spent: list[_Spent] = []
+        spent: list[Spent] = []
 
         async def begin() -> None:
             with log.open("wb") as output:
                 daemon = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
-                    *("--leader-elect=false", f"--scheduler-conf={self._settings}", "--schedule-period=100ms"),
+                    *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
+                    *("--leader-elect=false", f"--scheduler-conf={self.settings}", "--schedule-period=100ms"),
                     stderr=output,
                     stdout=output,
                 )
             started.append(daemon)
-            await self._wait(lambda: _is_synced(daemon, log))
-            spent.append(_Spent(daemon.pid))
+            await _wait(lambda: _is_synced(daemon, log))
+            spent.append(Spent(daemon.pid))
 
         try:
-            ended = await self.last_bind(begin)
+            _, ended = await self.bound(begin)
             client, server = spent[0].millis_per_bind()
-            await self._wait(self._is_drained)
+            await _wait(self._is_drained)
             return Round(POD_COUNT / (ended - synced_at(log)), client, server, time.time() - ended)
         finally:
             for daemon in started:
@@ -224,12 +182,13 @@ class Ground:
             await self.clear()
 
     async def _is_drained(self) -> bool:
-        return await self.count(EVENTS) >= POD_COUNT
+        page = await self._page(EVENTS, limit="1")
+        return page.metadata.remaining_item_count + len(page.items) >= POD_COUNT
 
     async def bare(self) -> Round:
         """Let the bare client bind."""
         await self.make_pods()
-        command = [sys.executable, "-m", "benchmarks.bareclient", str(self._kubeconfig), clusters.NAMESPACE]
+        command = [sys.executable, "-m", "benchmarks.bareclient", str(self.kubeconfig), clusters.NAMESPACE]
         client = await asyncio.create_subprocess_exec(
             *command, str(NODE_COUNT), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
@@ -240,7 +199,7 @@ class Ground:
             await asyncio.sleep(1.0)
 
             begun: list[float] = []
-            spent = _Spent(client.pid)
+            spent = Spent(client.pid)
 
             async def begin() -> None:
                 assert client.stdin is not None
@@ -248,13 +207,19 @@ class Ground:
                 client.stdin.write(b"go\n")
                 await client.stdin.drain()
 
-            ended = await self.last_bind(begin)
+            _, ended = await self.bound(begin)
             return Round(POD_COUNT / (ended - begun[0]), *spent.millis_per_bind())
         finally:
             with suppress(ProcessLookupError):
                 client.terminate()
             await client.wait()
             await self.clear()
+
+
+async def _wait(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not await holds():  # noqa: ASYNC110  # it stands on a server, which tells nobody
+            await asyncio.sleep(0.1)
 
 
 async def _is_synced(daemon: asyncio.subprocess.Process, log: Path) -> bool:
@@ -274,24 +239,24 @@ def synced_at(log: Path) -> float:
 
 
 @asynccontextmanager
-async def standing(folder: Path, seed: int) -> AsyncIterator[Ground]:
+async def laid(folder: Path, seed: int) -> AsyncIterator[Course]:
     """Start a control plane with nodes."""
-    with ControlPlane(folder, flags=FLAGS) as plane:
+    with ControlPlane(folder, flags=UNLIMITED) as plane:
         cluster = await connect(ClusterOptions(kubeconfig=str(plane.kubeconfig)))
         async with Client(cluster, component="benchmark", timeout=WAIT_SECONDS) as client:
-            ground = Ground(client, plane.kubeconfig, folder, seed)
-            await ground.prepare()
-            yield ground
+            course = Course(client, plane.kubeconfig, folder, seed)
+            await course.lay()
+            yield course
 
 
 async def measure(rounds: int, seed: int) -> tuple[list[Round], list[Round]]:
     """Measure ours and the bare client in turns."""
     ours, bare = [], []
     with tempfile.TemporaryDirectory() as folder:
-        async with standing(Path(folder), seed) as ground:
+        async with laid(Path(folder), seed) as course:
             for _ in range(rounds):
-                ours.append(await ground.ours())
-                bare.append(await ground.bare())
+                ours.append(await course.ours())
+                bare.append(await course.bare())
                 print(json.dumps({"ours": asdict(ours[-1]), "bare": asdict(bare[-1])}), file=sys.stderr)
     return ours, bare
 

@@ -27,21 +27,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
 import uvloop
 
 from benchmarks import clusters
-from benchmarks.cycles import DEFAULT
+from benchmarks.clusters import Object
+from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import describe_machine, speed_now
-from kube.client import Client, MediaType
+from kube.client import Client
 from kube.configuration import ClusterOptions, connect
-from kube.resources import NODES, POD_GROUPS, PODS, QUEUES
+from kube.resources import PODS
 from model.wire import Pod
-from scheduler.data import custom_resource_definitions
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.emulatorprocess import running_emulator
 
@@ -49,20 +48,10 @@ SERVERS = ("emulator", "realserver")
 PODS_A_GANG = 100
 ARRIVING = 4
 """Pods of a gang that arrives."""
-CONNECTIONS = 32
 NEVER_COMPILED = "PYTHONDONTWRITEBYTECODE"
-WAIT_SECONDS = 600.0
 LEASE = (15.0, 10.0, 2.0)
 """Duration, renew deadline and retry period of the lease, seconds: the defaults, and the chart's."""
 ARRIVAL = "bench.pyroclast/arrival"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-FLAGS = (
-    "--enable-priority-and-fairness=false",
-    "--max-requests-inflight=3000",
-    "--max-mutating-requests-inflight=3000",
-)
-
-Object = dict[str, Any]
 
 
 class _Event(msgspec.Struct):
@@ -128,28 +117,21 @@ class Scheduler:
             await self.process.wait()
 
 
-class Ground:
-    """A cluster, seen by the one who measures."""
+class Line(Ground):
+    """A cluster, and schedulers on it one after the other."""
 
     def __init__(self, client: Client, kubeconfig: Path, folder: Path) -> None:
         """Take what runs."""
-        self._client, self._kubeconfig, self._folder = client, kubeconfig, folder
-        self._settings = folder / "scheduler.yaml"
-        self._settings.write_text(DEFAULT)
+        super().__init__(client, kubeconfig, folder)
         self._numbers = count()
         # As in the image: modules are compiled once, not at each start.
         compiled = {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
         self._environment = {name: value for name, value in os.environ.items() if name != NEVER_COMPILED} | compiled
 
-    async def prepare(self, nodes: int, pods: int) -> None:
-        """Make definitions, queues, nodes, and gangs of which every pod runs."""
-        await self._create((DEFINITIONS, each) for each in custom_resource_definitions())
-        await self._create([("/api/v1/namespaces", {"metadata": {"name": clusters.NAMESPACE}})])
-        for resource in (QUEUES, POD_GROUPS):
-            await self._served(resource.collection())
-        await self._create((QUEUES.collection(), each) for each in clusters.queues())
+    async def fill(self, nodes: int, pods: int) -> None:
+        """Make queues, nodes, and gangs of which every pod runs."""
+        await self.prepare()
         made = list(clusters.nodes(nodes))
-        await self._create((NODES.collection(), each) for each in made)
         names = [each["metadata"]["name"] for each in made]
         gangs = [
             clusters.gang(
@@ -159,21 +141,21 @@ class Ground:
             for number in range(pods // PODS_A_GANG)
         ]  # fmt: skip
         objects = [each for gang in gangs for each in gang]
-        await self._create((_collection(each), each) for each in objects)
+        await self.create([*clusters.queues(), *made, *objects])
         # a pod's status is not taken when it is made
         running = [each["metadata"]["name"] for each in objects if each["kind"] == "Pod"]
-        await self._patch((f"{PODS.path(clusters.NAMESPACE, name)}/status", _running()) for name in running)
+        await self.patch((f"{PODS.path(clusters.NAMESPACE, name)}/status", _running()) for name in running)
 
     @asynccontextmanager
     async def scheduler(self) -> AsyncIterator[Scheduler]:
         """Run a scheduler for the length of a block."""
         duration, deadline, retry = LEASE
-        log = self._folder / f"scheduler-{next(self._numbers)}.log"
+        log = self.folder / f"scheduler-{next(self._numbers)}.log"
         with log.open("wb") as output:
             began = time.time()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self._kubeconfig}"),
-                f"--scheduler-conf={self._settings}",
+                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
+                f"--scheduler-conf={self.settings}",
                 f"--leader-elect-resource-namespace={clusters.NAMESPACE}",
                 f"--leader-elect-lease-duration={duration}s",
                 f"--leader-elect-renew-deadline={deadline}s",
@@ -192,53 +174,19 @@ class Ground:
         """Make a gang; return the value of its label."""
         name = f"arrival-{next(self._numbers)}"
         gang = clusters.gang(name, "queue-1", members=ARRIVING, second=0, labels={ARRIVAL: name})
-        await self._create((_collection(each), each) for each in gang)
+        await self.create(gang)
         return name
 
     async def bound(self, arrival: str) -> float:
         """Wait until the first pod of a gang is seen bound; return when it was."""
         path, only = PODS.collection(clusters.NAMESPACE), {"labelSelector": f"{ARRIVAL}={arrival}"}
-        listed = msgspec.json.decode(await self._client.request("GET", path, params=only), type=_List)
+        listed = msgspec.json.decode(await self.client.request("GET", path, params=only), type=_List)
         watch = {**only, "watch": "1", "resourceVersion": listed.metadata.resource_version}
         decode = msgspec.json.Decoder(_Event).decode
-        async with self._client.stream(path, params=watch, silence_seconds=WAIT_SECONDS) as lines:
+        async with self.client.stream(path, params=watch, silence_seconds=WAIT_SECONDS) as lines:
             while not decode(await lines.readline()).object.spec.node_name:
                 pass
         return time.time()
-
-    async def _served(self, path: str) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            while True:
-                try:
-                    await self._client.request("GET", path, params={"limit": "1"})
-                except Exception:  # noqa: BLE001  # until the definition is established, whatever it says
-                    await asyncio.sleep(0.1)
-                else:
-                    return
-
-    async def _create(self, objects: Iterable[tuple[str, Object]]) -> None:
-        def bare(each: Object) -> Object:
-            return {**each, "metadata": {name: value for name, value in each["metadata"].items() if name != "uid"}}
-
-        await self._send("POST", ((path, bare(each)) for path, each in objects))
-
-    async def _patch(self, changes: Iterable[tuple[str, Object]]) -> None:
-        await self._send("PATCH", changes, media_type=MediaType.MERGE_PATCH)
-
-    async def _send(self, method: str, bodies: Iterable[tuple[str, Object]], **options: Any) -> None:
-        waiting = iter(bodies)
-
-        async def work() -> None:
-            for path, body in waiting:
-                await self._client.request(
-                    method, path, body=msgspec.json.encode(body), timeout=WAIT_SECONDS, **options
-                )
-
-        await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
-
-
-def _collection(each: Object) -> str:
-    return (POD_GROUPS if each["kind"] == "PodGroup" else PODS).collection(clusters.NAMESPACE)
 
 
 def _running() -> Object:
@@ -272,11 +220,11 @@ def _running() -> Object:
     }
 
 
-async def start(ground: Ground) -> Start:
+async def start(line: Line) -> Start:
     """Start a scheduler that finds a gang waiting."""
-    arrival = await ground.arrive()
-    watching = asyncio.create_task(ground.bound(arrival))
-    async with ground.scheduler() as scheduler:
+    arrival = await line.arrive()
+    watching = asyncio.create_task(line.bound(arrival))
+    async with line.scheduler() as scheduler:
         ended = await asyncio.wait_for(watching, WAIT_SECONDS)
         processor = cpu_seconds(scheduler.process.pid)
         loaded, listed, elected = [await scheduler.says(event) for event in ("starting", "synced", "leadership_won")]
@@ -290,19 +238,19 @@ async def start(ground: Ground) -> Start:
         )
 
 
-async def changes(ground: Ground, number: signal.Signals, rounds: int) -> list[float]:
+async def changes(line: Line, number: signal.Signals, rounds: int) -> list[float]:
     """End leaders, one after the other; return how long each time nobody bound."""
     found = []
     async with AsyncExitStack() as stack:
-        leader = await stack.enter_async_context(ground.scheduler())
+        leader = await stack.enter_async_context(line.scheduler())
         await leader.says("leadership_won")
         for _ in range(rounds):
-            standby = await stack.enter_async_context(ground.scheduler())
+            standby = await stack.enter_async_context(line.scheduler())
             await standby.says("leader_seen")
             await asyncio.sleep(LEASE[2])  # so that what comes of its start is behind it
             begun = time.time()
             await leader.end(number)
-            found.append(await ground.bound(await ground.arrive()) - begun)
+            found.append(await line.bound(await line.arrive()) - begun)
             leader = standby
     return found
 
@@ -314,7 +262,7 @@ def serving(kind: str, folder: Path) -> Iterator[Path]:
         with running_emulator(folder) as (_, kubeconfig):
             yield kubeconfig
     else:
-        with ControlPlane(folder, flags=FLAGS) as plane:
+        with ControlPlane(folder, flags=UNLIMITED) as plane:
             yield plane.kubeconfig
 
 
@@ -323,13 +271,13 @@ async def measure(kind: str, nodes: int, pods: int, rounds: int) -> list[str]:
     with tempfile.TemporaryDirectory() as name, serving(kind, Path(name)) as kubeconfig:
         cluster = await connect(ClusterOptions(kubeconfig=str(kubeconfig)))
         async with Client(cluster, component="benchmark", timeout=WAIT_SECONDS) as client:
-            ground = Ground(client, kubeconfig, Path(name))
-            await ground.prepare(nodes, pods)
-            async with ground.scheduler() as scheduler:
+            line = Line(client, kubeconfig, Path(name))
+            await line.fill(nodes, pods)
+            async with line.scheduler() as scheduler:
                 await scheduler.says("leadership_won")  # its modules are compiled by now
-            starts = [await start(ground) for _ in range(rounds)]
-            told = await changes(ground, signal.SIGTERM, rounds)
-            killed = await changes(ground, signal.SIGKILL, rounds)
+            starts = [await start(line) for _ in range(rounds)]
+            told = await changes(line, signal.SIGTERM, rounds)
+            killed = await changes(line, signal.SIGKILL, rounds)
     return rows(kind, f"{nodes:,} nodes, {pods:,} pods", starts, {"SIGTERM": told, "SIGKILL": killed})
 
 
