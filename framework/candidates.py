@@ -259,7 +259,9 @@ class Candidates:
         if not self._ranked.size:
             return None
         beyond = self._session.beyond(task)
-        if self._is_best_ranked and (beyond is None or not beyond.scores):
+        if not self.has_free_room(domain):
+            best = None
+        elif self._is_best_ranked and (beyond is None or not beyond.scores):
             best = self._best_ranked(task, beyond, domain)
         else:
             best = self._best_by_groups(task, domain)
@@ -400,6 +402,11 @@ class Candidates:
             return False
         beyond = self._session.beyond(task)
         return beyond is None or beyond.grouped is not None
+
+    def has_free_room(self, domain: BoolArray | None = None) -> bool:
+        """Whether any node of a domain has free room for a task of this template, as of the last refresh."""
+        ranked = self._ranked if domain is None or not self._ranked.size else self._ranked[domain]
+        return bool((ranked != _NEVER).any())
 
     def run(self, task: Task, count: int, domain: BoolArray | None = None) -> list[int]:
         """Choose places on free room for up to `count` tasks of this template, one after the other.

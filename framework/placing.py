@@ -167,6 +167,8 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     candidates = session.candidates(task)
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
+    if not candidates.has_free_room(site.domain):
+        return False  # where room is only being released tasks go one by one
     length = site.worksheet.run_length(most, partial(_joins_run, site))
     columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:

@@ -10,7 +10,7 @@ import numpy as np
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.topology.tree import NONE, Topology
 
-__all__ = ["Closeness", "closeness_of"]
+__all__ = ["Closeness", "Distances", "closeness_of"]
 
 
 def closeness_of(topology: Topology, held: int) -> FloatArray:
@@ -26,29 +26,53 @@ def closeness_of(topology: Topology, held: int) -> FloatArray:
     return scores
 
 
-class Closeness:
-    """Scores of groups of nodes for one sub-job: a group is a domain of the lowest tier, the last are nodes in none."""
+class Distances:
+    """How far groups of nodes are from domains: a group is a domain of the lowest tier, the last are nodes in none."""
 
-    def __init__(self, topology: Topology, *, placed: IntArray, size: int, factor: float) -> None:
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.leaves, self.groups = leaves_of(topology)
+        """Domain of each group but the last, shape (G - 1,); group of each node, shape (N,)."""
+        self._known: dict[int, FloatArray] = {}
+
+    def tasks_in(self, placed: IntArray) -> IntArray:
+        """Count the tasks on nodes, shape (tasks,), by group, shape (G,); none for nodes in no group."""
+        counts = np.zeros(self.leaves.size + 1, dtype=np.int64)
+        # a leaf counts all tasks on its nodes, also on nodes that another leaf of the same tier shares
+        on_nodes = np.bincount(placed, minlength=self.topology.nodes).astype(np.int64)
+        counts[:-1] = self.topology.sums(on_nodes)[self.leaves]
+        return counts
+
+    def to(self, held: int) -> FloatArray:
+        """Score each group by its distance from what is held, from 0 to 1, shape (G,); do not write."""
+        scores = self._known.get(held)
+        if scores is None:
+            scores = self._known[held] = np.zeros(self.leaves.size + 1)
+            if held != NONE:
+                scores[:-1] = closeness_of(self.topology, held)[self.leaves]
+        return scores
+
+
+class Closeness:
+    """Scores of groups of nodes for one sub-job."""
+
+    def __init__(self, distances: Distances, *, placed: IntArray, size: int, factor: float) -> None:
         """Begin with what is placed.
 
         Args:
-            topology: The tree.
+            distances: Of the tree.
             placed: Node of each placed task, shape (placed,).
             size: Number of the sub-job's tasks.
             factor: What a score of 1 is worth.
         """
-        self._topology = topology
+        self._distances = distances
         self._size = max(size, 1)
         self._factor = factor
-        self._leaves, self.groups = leaves_of(topology)
-        self.group_count = self._leaves.size + 1
-        self._held = topology.innermost(np.unique(placed))
-        self._counts = np.zeros(self._leaves.size + 1, dtype=np.int64)
-        # a leaf counts all tasks on its nodes, also on nodes that another leaf of the same tier shares
-        for group, leaf in enumerate(self._leaves.tolist()):
-            self._counts[group] = np.isin(placed, topology.domains[leaf].columns).sum()
-        self._by_group = self._distances()
+        self.groups = distances.groups
+        self.group_count = distances.leaves.size + 1
+        self._held = distances.topology.innermost(np.unique(placed))
+        self._counts = distances.tasks_in(placed)
+        self._by_group = distances.to(self._held)
 
     def scores(self, candidates: IntArray) -> FloatArray:
         """Return the score of each group, shape (G,), where so many of its nodes are candidates, shape (G,)."""
@@ -64,20 +88,14 @@ class Closeness:
 
     def place(self, group: int, column: int) -> None:
         """Suppose one more task on a node of a group."""
-        topology = self._topology
-        leaf = int(self._leaves[group]) if group < self._leaves.size else topology.innermost(np.array([column]))
+        topology, leaves = self._distances.topology, self._distances.leaves
+        leaf = int(leaves[group]) if group < leaves.size else topology.innermost(np.array([column]))
         held = topology.common(self._held, leaf)
-        if group < self._leaves.size:
+        if group < leaves.size:
             self._counts[group] += 1
         if held != self._held:
             self._held = held
-            self._by_group = self._distances()
-
-    def _distances(self) -> FloatArray:
-        scores = np.zeros(self._counts.size)
-        if self._held != NONE:
-            scores[:-1] = closeness_of(self._topology, self._held)[self._leaves]
-        return scores
+            self._by_group = self._distances.to(held)
 
 
 def leaves_of(topology: Topology) -> tuple[IntArray, IntArray]:

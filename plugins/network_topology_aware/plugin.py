@@ -23,7 +23,7 @@ from model.arrays import FloatArray, IntArray
 from model.ids import NodeName
 from model.resources import CPU, MEMORY, Amounts
 from model.tasks import Task, TaskStatus
-from plugins.network_topology_aware.closeness import Closeness
+from plugins.network_topology_aware.closeness import Closeness, Distances
 from plugins.network_topology_aware.fullness import fullness
 from plugins.network_topology_aware.gradients import capped_widest_first, gradient
 from plugins.network_topology_aware.packing import Chains, Packing
@@ -102,6 +102,10 @@ class _Policy:
     @cached_property
     def _chains(self) -> Chains:
         return Chains(self._domains.topology, self._args.fading)
+
+    @cached_property
+    def _distances(self) -> Distances:
+        return Distances(self._domains.topology)
 
     # Which domains
 
@@ -194,7 +198,7 @@ class _Policy:
         part = self._part_with_topology(task)
         if part is not None:
             placed = domains.columns_held(part)
-            return Closeness(domains.topology, placed=placed, size=part.size, factor=self._factor)
+            return Closeness(self._distances, placed=placed, size=part.size, factor=self._factor)
         rows, request, weights = self._request(task)
         used = domains.used()[rows]  # a copy, which supposes
         return Packing(

@@ -5,7 +5,7 @@ import pytest
 
 from model.arrays import IntArray
 from model.topology.tree import Topology
-from plugins.network_topology_aware.closeness import Closeness
+from plugins.network_topology_aware.closeness import Closeness, Distances
 from plugins.network_topology_aware.fullness import fullness
 from plugins.network_topology_aware.gradients import capped_widest_first
 from plugins.network_topology_aware.packing import Chains, Packing
@@ -49,7 +49,7 @@ def test_domains_by_fullness_with_other_resources() -> None:
 def closeness(topology: Topology, *placed: str, size: int = 4, factor: float = 100.0) -> dict[str, float]:
     """Score the racks, where all nodes are candidates."""
     columns = [[str(node.name) for node in NODES.nodes].index(name) for name in placed]
-    scored = Closeness(topology, placed=np.array(columns, dtype=np.int64), size=size, factor=factor)
+    scored = Closeness(Distances(topology), placed=np.array(columns, dtype=np.int64), size=size, factor=factor)
     groups = scored.groups
     scores = scored.scores(np.bincount(groups, minlength=scored.group_count))[groups]
     return {NODES.nodes[column].name[:2]: round(float(scores[column]), 1) for column in range(8)}

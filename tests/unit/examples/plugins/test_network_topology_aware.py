@@ -3,7 +3,7 @@
 import numpy as np
 
 from model.arrays import FloatArray, IntArray
-from plugins.network_topology_aware.closeness import Closeness
+from plugins.network_topology_aware.closeness import Closeness, Distances
 from plugins.network_topology_aware.fullness import fullness
 from plugins.network_topology_aware.packing import Chains, Packing
 from tests.unit.examples.page import assert_tells
@@ -39,7 +39,7 @@ def test_the_page() -> None:
     domains = {domain.name: float(score) for domain, score in zip(TREE.domains, full, strict=True)}
     names = ("s0", "s1", "s2", "s3", "s4", "s5", "s6")
 
-    close = Closeness(TREE, placed=np.array([0]), size=4, factor=100.0)
+    close = Closeness(Distances(TREE), placed=np.array([0]), size=4, factor=100.0)
     near = of_racks(close.scores(np.bincount(close.groups, minlength=close.group_count))[close.groups])
     assert float(near["s3"]) > 100
 
