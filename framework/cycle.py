@@ -19,7 +19,7 @@ from framework.memory import Memory, Settled
 from framework.promises import made_by_plans
 from framework.reasons import reasons_of
 from framework.registry import Registry
-from framework.remedies import find_remedies
+from framework.remedies.search import find_remedies
 from framework.session import Session
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Plan

@@ -8,7 +8,7 @@ the domains in which to look for victims, widest first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -45,6 +45,7 @@ class Domains:
         self._counted: IntArray | None = None
         self._used: IntArray | None = None
         self._cursor = 0
+        self._room: tuple[IntArray, IntArray] | None = None
         self.allocatable: IntArray = topology.sums(nodes.table.allocatable)
         """What the nodes of each domain offer, base units, shape (R, D)."""
 
@@ -173,15 +174,28 @@ class Domains:
                     self._around[each].append(number)
         return self._around[column]
 
-    @cached_property
+    @property
     def room(self) -> tuple[IntArray, IntArray]:
         """The room that was free as the session began, and that was to be, by domain, base units, each of shape (R, D).
 
         A first look, like Volcano's: what the session has placed since, siblings among it, is counted by trials.
         """
-        table = self._nodes.table
-        columns = self._nodes.supposing(np.arange(len(table)), table.state)
+        if self._room is None:
+            self._room = self._room_in(self._nodes.table.state)
+        return self._room
+
+    def _room_in(self, state: IntArray) -> tuple[IntArray, IntArray]:
+        columns = self._nodes.supposing(np.arange(len(self._nodes)), state)
         return self.topology.sums(columns.idle), self.topology.sums(columns.future_idle)
+
+    @contextmanager
+    def beginning_now(self) -> Iterator[None]:
+        """Count the room of this moment, as in a session that begins now."""
+        before, self._room = self._room, self._room_in(self._nodes.state)
+        try:
+            yield
+        finally:
+            self._room = before
 
 
 class DomainNodes(Mapping[str, Sequence[NodeName]]):

@@ -121,10 +121,11 @@ class JobQuestions(NodeQuestions):
             job = self.snapshot.jobs.get(job_id)
             if job is not None and mask[job.column]:
                 if id(remedy) not in known:  # jobs that are alike share theirs
-                    known[id(remedy)] = self._stands(remedy)
+                    known[id(remedy)] = self.stands(remedy)
                 mask[job.column] = known[id(remedy)]
 
-    def _stands(self, remedy: Remedy) -> bool:
+    def stands(self, remedy: Remedy) -> bool:
+        """Tell whether a remedy of the last cycle is one as far as room and those that should end tell."""
         jobs = [self.snapshot.jobs.get(each) for each in remedy.jobs]
         allocated = self.snapshot.job_table.allocated
         if any(job is None or not allocated[:, job.column].any() for job in jobs):

@@ -38,8 +38,17 @@ def goes_by_domains(session: Session, job: SessionJob) -> bool:
 class DomainSearch:
     """One attempt to place tasks of a job within domains."""
 
-    def __init__(self, session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        statement: Statement,
+        job: SessionJob,
+        sheets: list[Worksheet],
+        *,
+        root: int | None = None,
+    ) -> None:
         self._session = session
+        self._root = session.domains.topology.root if root is None else root
         self._statement = statement
         self._job = job
         self._sheets = sheets
@@ -56,7 +65,7 @@ class DomainSearch:
         place = self._best_of if job.has_sub_group_policy else self._first_of
         # who has waited long enough holds what there is, were it less than the minimum
         missing = 1 if session.job_pipelined(job) else session.missing_of_job(job)
-        for level in session.gradients_for_job(job, session.domains.topology.root, ALLOCATE):
+        for level in session.gradients_for_job(job, self._root, ALLOCATE):
             enough = room.hold(level, missing)
             if enough and place(enough):
                 return session.job_ready(job)
@@ -67,7 +76,7 @@ class DomainSearch:
 
     def _first_of(self, level: list[int]) -> bool:
         """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
-        sheet, root = self._sheets[0], self._session.domains.topology.root
+        sheet, root = self._sheets[0], self._root
         if self._for_part is None:
             levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
             self._for_part = frozenset(number for inner in levels for number in inner)

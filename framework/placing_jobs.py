@@ -43,10 +43,20 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
     return required
 
 
-def place_job(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is."""
+def place_job(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], *, root: int | None = None
+) -> bool:
+    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is.
+
+    Args:
+        session: The session.
+        statement: Takes the placements.
+        job: Whose tasks.
+        sheets: The tasks, by sub-job.
+        root: Number of the domain in which to look, where it goes by domains; all of them where None.
+    """
     if session.serves_topology and goes_by_domains(session, job):
-        return DomainSearch(session, statement, job, sheets).place()
+        return DomainSearch(session, statement, job, sheets, root=root).place()
     if job.has_sub_group_policy:
         return place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
     return place_tasks(session, statement, job, sheets[0])

@@ -33,6 +33,8 @@ __all__ = ["Gang"]
 NOT_ENOUGH_RESOURCES: Final = "NotEnoughResources"
 NOT_ENOUGH_TASKS: Final = "NotEnoughTasks"
 NOT_ENOUGH_PODS_OF_TASK: Final = "NotEnoughPodsOfTask"
+MOST_NAMED: Final = 3
+"""Jobs that a message names."""
 READY_REASON: Final = "tasks in gang are ready to be scheduled"
 
 
@@ -204,9 +206,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
         message = f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that does no work"
     fits_when = () if job.remedy is None else job.remedy.jobs
     if fits_when:
-        message = (
-            f"{message.rstrip('.')}; fits when {' and '.join(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
-        )
+        message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
     session.set_condition(job, condition(session, "Unschedulable", reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
@@ -238,6 +238,13 @@ def held_in_words(session: Session, job: SessionJob) -> str:
         if amount and name != PODS
     )
     return ", ".join(words) or "places"
+
+
+def listed(jobs: Sequence[JobId]) -> str:
+    """Name jobs: all of a few, else the first and how many more; the refusal has them all."""
+    if len(jobs) > MOST_NAMED:
+        return f"{', '.join(jobs[:MOST_NAMED])} and {len(jobs) - MOST_NAMED} more"
+    return " and ".join(jobs)
 
 
 def condition(session: Session, type_: str, reason: str, message: str) -> Condition:

@@ -10,6 +10,7 @@ from model.report import CycleReport
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
+from tests.hypernodes import rack
 
 PLUGINS = (("priority", "gang", "conformance"), ("predicates", "nodeorder"))
 
@@ -94,9 +95,9 @@ def test_what_was_tried_leaves_no_trace(cycles: int) -> None:
     assert outcome.is_at_rest
 
 
-def settled_cycles(scenario: Scenario, *steps: str) -> list[CycleReport]:
+def settled_cycles(scenario: Scenario, *steps: str, plugins: Any = PLUGINS) -> list[CycleReport]:
     """Run cycles that remember what need not be done again; before each but the first a pod ends, or nobody."""
-    parsed, registry = configured(("enqueue", "allocate"), PLUGINS, {})
+    parsed, registry = configured(("enqueue", "allocate"), plugins, {})
     cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
     settled, memory, reports = Settled(), Memory(), []
     for now, step in enumerate(("", *steps)):
@@ -142,3 +143,71 @@ def test_nobody_is_told_to_wait_for_himself() -> None:
     outcome = decided(scenario)
 
     assert (remedy(outcome, "p"), remedy(outcome, "q")) == (("default/q",), ("default/p",))
+
+
+TOPOLOGY = (("priority", "gang"), ("predicates", "network-topology-aware"))
+RACKS = NODES.node("n3", cpu=4).node("n4", cpu=4).add(rack("rack-1", "n1", "n2"), rack("rack-2", "n3", "n4"))
+IN_ONE_RACK = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+
+
+def test_domains_are_kept_to() -> None:
+    """The end of either pair of jobs frees two nodes; those of one rack are enough."""
+    scenario = RACKS.running("a", on=["n1", "n3"], cpu=4).running("b", on=["n2"], cpu=4).running("c", on=["n4"], cpu=4)
+    needs = {"cpu": 8}
+
+    outcome = decided(scenario.job("p", tasks=2, cpu=4, group=IN_ONE_RACK, min_resources=needs), *TOPOLOGY)
+    assert remedy(outcome) == ("default/a", "default/b")
+    assert remedy(decided(scenario.job("p", tasks=2, cpu=4), *TOPOLOGY)) == ("default/a",)
+
+
+def in_parts(scenario: Scenario, *sizes: int, group: Any = None) -> Scenario:
+    """Add a job of sub-groups, all of which are needed, of so many pods of 2 CPU, two of which are its minimum."""
+    policy = {"name": "s", "matchLabelKeys": ["part"], "subGroupSize": 2, "minSubGroups": len(sizes), **(group or {})}
+    scenario = scenario.job("p", tasks=0, min_available=2 * len(sizes), group={"subGroupPolicy": [policy]})
+    for part, size in enumerate(sizes):
+        for number in range(size):
+            scenario = scenario.pod(f"p-{part}-{number}", job="p", cpu=2, labels={"part": str(part)})
+    return scenario
+
+
+def test_sub_groups_are_kept_to() -> None:
+    """Where c runs is room for two sub-groups; one that wants more of one rack than there is waits for nobody."""
+    scenario = RACKS.running("a", on=["n1"], cpu=4).running("b", on=["n2"], cpu=4).running("c", on=["n3", "n4"], cpu=3)
+
+    assert remedy(decided(in_parts(scenario, 2, 2, group=IN_ONE_RACK), *TOPOLOGY)) == ("default/c",)
+    assert remedy(decided(in_parts(scenario, 2, 5, group=IN_ONE_RACK), *TOPOLOGY)) == ()
+    assert remedy(decided(in_parts(scenario, 2, 5))) == ("default/c",)
+
+
+def test_many_are_named_where_all_are_needed() -> None:
+    """Five nodes, a job on each, and one job that frees nothing of use; the message names three of the five."""
+    scenario = Scenario().queue("default").node("n0", cpu=4)
+    scenario = scenario.running("small", on=["n0"], cpu=1)
+    for number in range(1, 6):
+        scenario = scenario.node(f"n{number}", cpu=4).running(f"r{number}", on=[f"n{number}"], cpu=3)
+    outcome = decided(scenario.job("p", tasks=5, cpu=4).pod("loose", node="n0", cpu=3))
+
+    assert remedy(outcome) == tuple(f"default/r{number}" for number in range(1, 6))
+    told = outcome.conditions("p")["Unschedulable"].message
+    assert told.endswith("; fits when default/r1, default/r2, default/r3 and 2 more end")
+
+
+def test_as_many_of_a_queue_are_named_as_its_limit_asks_for() -> None:
+    """Nodes have room for all, the queue for none before two of its jobs have ended."""
+    scenario = Scenario().queue("q", capability={"cpu": 4}).node("n1", cpu=32).running("old", on=["n1"], cpu=4)
+    for number in range(4):
+        scenario = scenario.running(f"r{number}", on=["n1"], queue="q", cpu=1)
+    plugins = (("priority", "gang"), ("predicates", "capacity"))
+
+    assert remedy(decided(scenario.job("p", queue="q", tasks=2), *plugins)) == ("default/r0", "default/r1")
+
+
+def test_what_was_told_of_domains_stands_as_long_as_it_is_true() -> None:
+    """A job with a topology is tried each time, and told the same until the job that was named is gone."""
+    scenario = RACKS.running("a", on=["n1", "n2"], cpu=4).running("b", on=["n3"], cpu=4).pod("loose", node="n4", cpu=4)
+    scenario = scenario.job("p", tasks=2, cpu=4, group=IN_ONE_RACK, phase="Inqueue")
+    reports = settled_cycles(scenario, "", "", "b-0", "a-0", "a-1", plugins=TOPOLOGY)
+    told = [[each.fits_when for each in report.refusals.get("default/p", ())] for report in reports if report.refusals]  # type: ignore[call-overload]  # a plain string does
+
+    assert {each[-1] for each in told} == {("default/a",)}
+    assert {bind.name for plan in reports[-1].plans for bind in plan.binds} == {"p-0", "p-1"}
