@@ -1,7 +1,6 @@
 """What actions that evict share: who may have others evicted, for which tasks, and what those are told who may not."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,7 +17,6 @@ __all__ = [
     "RUNNING_OR_BOUND",
     "Takers",
     "eligible_tasks",
-    "minimum_first",
     "nobody_eligible",
     "queue_refusals",
     "takers",
@@ -105,22 +103,6 @@ def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     return [
         task for task in session.pending_tasks(job) if not task.gated and task.pod.spec.preemption_policy != "Never"
     ]
-
-
-def minimum_first(job: SessionJob, tasks: Sequence[Task]) -> list[Task]:
-    """Put those first that minimums of roles lack: no room is made for others in their stead."""
-    if not job.checks_roles:
-        return list(tasks)
-    held = Counter(task.role for task in job.in_status(TaskStatus.PIPELINED))
-    lacking = {role: least - job.role_count(role) - held[role] for role, least in job.job.min_by_role.items()}
-    first, rest = [], []
-    for task in tasks:
-        if lacking.get(task.role, 0) > 0 and not job.counts_as_placed(task):
-            lacking[task.role] -= 1
-            first.append(task)
-        else:
-            rest.append(task)
-    return [*first, *rest]
 
 
 def nobody_eligible(action: str, job: SessionJob) -> Refusal | None:

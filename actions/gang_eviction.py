@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, minimum_first, nobody_eligible
+from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
 from framework import points
 from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
+from framework.minimums import needed_first
 from framework.ordering import WorkOrder
 from framework.session import Session
 from model.refusals import Refusal
@@ -45,8 +46,9 @@ def in_turn(session: Session, jobs: Iterable[SessionJob]) -> Iterator[SessionJob
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks for which evictions may be made; none of those that ask for nothing."""
-    return [task for task in minimum_first(job, eligible_tasks(session, job)) if not task.template.best_effort]
+    """Return the tasks for which evictions may be made, needed ones first; none of those that ask for nothing."""
+    tasks = (task for task in eligible_tasks(session, job) if not task.template.best_effort)
+    return needed_first(session, job, tasks)
 
 
 def planner_of(

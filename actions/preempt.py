@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, minimum_first, nobody_eligible, takers
+from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, takers
 from framework import points
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule, Vetoes
@@ -91,14 +91,8 @@ def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
 
 def preempt_for(session: Session, planner: Planner, job: SessionJob) -> None:
     """Place a job's minimum at the cost of other jobs of its queue, or change nothing."""
-    tasks = minimum_first(job, eligible_tasks(session, job))
-    refusal = (
-        planner.place(
-            job, tasks, goes_on=lambda: session.job_starving(job), is_enough=lambda: session.job_pipelined(job)
-        )
-        if tasks
-        else nobody_eligible(Preempt.name, job)
-    )
+    tasks = eligible_tasks(session, job)
+    refusal = planner.place(job, tasks) if tasks else nobody_eligible(Preempt.name, job)
     if refusal is not None:
         job.refuse_eviction(Preempt.name, refusal)
 
@@ -106,5 +100,5 @@ def preempt_for(session: Session, planner: Planner, job: SessionJob) -> None:
 def rearrange(session: Session, planner: Planner, job: SessionJob) -> None:
     """Place tasks of a job in the places of its less important ones, one by one, until one finds no place."""
     for task in eligible_tasks(session, job):
-        if planner.place(job, [task], goes_on=lambda: True, is_enough=lambda: True) is not None:
+        if not planner.exchange(job, task):
             return

@@ -5,7 +5,6 @@ plan that places it, or nothing happens.
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
@@ -13,7 +12,6 @@ from actions.eviction import (
     DEFAULT_DOMAINS,
     RUNNING,
     eligible_tasks,
-    minimum_first,
     nobody_eligible,
     queue_refusals,
     takers,
@@ -91,7 +89,7 @@ def has_topology_of_parts(job: SessionJob) -> bool:
 def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
-    tasks = minimum_first(job, eligible_tasks(session, job))
+    tasks = eligible_tasks(session, job)
     kept = [session.preemptive(queue, [task]) for task in tasks]
     if all(kept):
         refusal = kept[0] if kept else nobody_eligible(Reclaim.name, job)
@@ -114,15 +112,12 @@ def plan_for(session: Session, planner: Planner, job: SessionJob, tasks: list[Ta
     def refused(task: Task) -> Refusal | None:
         return session.preemptive(queue, [task])
 
-    starves, is_enough = partial(session.job_starving, job), partial(session.job_pipelined, job)
     domains = domains_of(session, job, DEFAULT_DOMAINS)
     for domain in domains if len(domains) > 1 else ():
-        if planner.place_unharmed(
-            job, tasks, goes_on=starves, is_enough=is_enough, refused=refused, domain=domain.mask
-        ):
+        if planner.place_unharmed(job, tasks, refused=refused, domain=domain.mask):
             return None
     for domain in domains:
-        refusal = planner.place(job, tasks, goes_on=starves, is_enough=is_enough, refused=refused, domain=domain.mask)
+        refusal = planner.place(job, tasks, refused=refused, domain=domain.mask)
         if refusal is None:
             return None
     return refusal or no_domain(Reclaim.name)

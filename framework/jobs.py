@@ -448,9 +448,14 @@ class SubJob:
         return self.missing <= 0
 
     @property
+    def lacking(self) -> int:
+        """The same when waiting tasks count as placed too."""
+        return self.min_available - self._count(READY_STATUSES | {TaskStatus.PIPELINED})
+
+    @property
     def is_pipelined(self) -> bool:
         """Whether its minimum is reached when waiting tasks count too."""
-        return self._count(READY_STATUSES | {TaskStatus.PIPELINED}) >= self.min_available
+        return self.lacking <= 0
 
     def _count(self, statuses: frozenset[TaskStatus]) -> int:
         return sum(task.status in statuses or self.job.counts_as_placed(task) for task in self.tasks.values())

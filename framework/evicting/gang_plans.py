@@ -14,11 +14,11 @@ from framework.evicting.plans import Attempt, Planner
 from framework.evicting.reasons import ALL_SPARED, NO_ROOM, NOBODY, TOO_FEW_GO, no_domain, no_plan
 from framework.evicting.rules import Rule
 from framework.evicting.where import Domain, masks_for
-from framework.jobs import SessionJob, SubJob
+from framework.jobs import SessionJob
 from framework.session import Session
 from model.arrays import IntArray
 from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from model.tasks import Task
 
 __all__ = ["GangEviction", "GangPlanner"]
 
@@ -205,44 +205,13 @@ class GangPlanner:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
         if not self._could_hold(attempt, tasks):
             return False
-        before = len(attempt.statement.operations)
-        parts = self._parts(attempt.job, tasks)
-        for stops_early in (True, False):  # each part's minimum first, then what the whole still lacks
-            for part, waiting in parts:
-                if goes_on():
-                    self._place_part(attempt, domain, part, waiting, goes_on, stops_early=stops_early)
-        attempt.domain = domain.mask
+        mark = attempt.mark()
+
+        def place(task: Task) -> bool:
+            return self._session.pre_predicate(task) is None and self._planner.place_without(attempt, task)
+
+        self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         if attempt.places and not goes_on() and self._planner.completes(attempt):
             return True
-        attempt.statement.undo_to(before)
-        attempt.places.clear()
+        attempt.undo_to(mark)
         return False
-
-    def _parts(self, job: SessionJob, tasks: Sequence[Task]) -> list[tuple[SubJob, list[Task]]]:
-        parts = sorted(job.sub_jobs.values(), key=self._session.sub_job_order_key)
-        return [(part, [task for task in tasks if task.id in part.tasks]) for part in parts]
-
-    def _place_part(
-        self,
-        attempt: Attempt,
-        domain: Domain,
-        part: SubJob,
-        tasks: Sequence[Task],
-        goes_on: Callable[[], bool],
-        *,
-        stops_early: bool,
-    ) -> None:
-        """Place tasks of a part in the first domain, inside the job's, that has its minimum."""
-        session = self._session
-        waiting = [task for task in tasks if part.tasks[task.id].status is TaskStatus.PENDING]
-        for attempt.domain in masks_for(session, part, domain):
-            operations, places = len(attempt.statement.operations), len(attempt.places)
-            for task in waiting:
-                if not goes_on() or (stops_early and session.sub_job_pipelined(part)):
-                    break
-                if session.pre_predicate(task) is None:
-                    self._planner.place_without(attempt, task)
-            if session.sub_job_pipelined(part) or not part.job.has_sub_group_policy:
-                return
-            attempt.statement.undo_to(operations)
-            del attempt.places[places:]

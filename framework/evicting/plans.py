@@ -19,12 +19,13 @@ from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, too_great
 from framework.evicting.rules import Looks, Rule
-from framework.jobs import SessionJob
+from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Verb
+from framework.minimums import steps_to_minimum
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
-from model.ids import JobId
+from model.ids import JobId, TaskId
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 from model.wire import unix_seconds
@@ -64,6 +65,17 @@ class Attempt:
     tried: dict[int, str] = field(default_factory=dict)
     """For the task at hand: by column why evictions make no place there."""
 
+    def mark(self) -> tuple[int, int, int]:
+        """Note how far it is, for `undo_to`."""
+        return len(self.statement.operations), len(self.units), len(self.places)
+
+    def undo_to(self, mark: tuple[int, int, int]) -> None:
+        """Take back what was evicted and placed since."""
+        operations, units, places = mark
+        self.statement.undo_to(operations)
+        del self.units[units:]
+        del self.places[places:]
+
 
 class Planner:
     """Finds plans by one rule, in one session."""
@@ -93,18 +105,14 @@ class Planner:
         job: SessionJob,
         tasks: Sequence[Task],
         *,
-        goes_on: Callable[[], bool],
-        is_enough: Callable[[], bool],
         refused: Callable[[Task], Refusal | None] = lambda _: None,
         domain: BoolArray | None = None,
     ) -> Refusal | None:
-        """Place tasks of a job as one plan, and commit it.
+        """Place what makes a job ready as one plan, and commit it.
 
         Args:
             job: The beneficiary.
             tasks: Its pending tasks, first to be placed first.
-            goes_on: Whether more tasks are to be placed; asked before each.
-            is_enough: Whether what is placed is worth a plan; asked at the end.
             refused: Why a task may cause no evictions at all; None where it may.
             domain: Nodes that may be used, shape (N,); all where None.
 
@@ -116,12 +124,13 @@ class Planner:
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs, domain)
-                for task in tasks:
-                    if not goes_on():
-                        break
+
+                def place(task: Task, attempt: Attempt = attempt) -> bool:
                     refusal = refused(task) or self._place_unless_in_vain(attempt, task)
                     attempt.why = attempt.why or refusal
-                if attempt.places and is_enough() and (self._rule.within_job or self.completes(attempt)):
+                    return refusal is None
+
+                if self._reaches_minimum(attempt, tasks, place):
                     self.finish(attempt)
                     return None
                 why = attempt.why or self._too_few(attempt, tasks)
@@ -132,30 +141,110 @@ class Planner:
         job: SessionJob,
         tasks: Sequence[Task],
         *,
-        goes_on: Callable[[], bool],
-        is_enough: Callable[[], bool],
         refused: Callable[[Task], Refusal | None],
         domain: BoolArray | None,
     ) -> bool:
         """Do the same where nobody need leave; tell whether there is such a plan."""
         with self._session.statement() as statement:
             attempt = Attempt(job, statement, takes_gangs=False, domain=domain)
-            for task in tasks:
-                if not goes_on():
-                    break
-                if refused(task) is None and self._session.pre_predicate(task) is None:
-                    self.place_without(attempt, task)
-            if attempt.places and is_enough() and self.completes(attempt):
+
+            def place(task: Task) -> bool:
+                is_free = refused(task) is None and self._session.pre_predicate(task) is None
+                return is_free and self.place_without(attempt, task)
+
+            if self._reaches_minimum(attempt, tasks, place):
                 self.finish(attempt)
                 return True
         return False
+
+    def exchange(self, job: SessionJob, task: Task) -> bool:
+        """Place one task in the places of less important ones of its own job, as a plan; tell whether there is one."""
+        for takes_gangs in self._rule.modes:
+            with self._session.statement() as statement:
+                attempt = Attempt(job, statement, takes_gangs, domain=None)
+                if self._place_unless_in_vain(attempt, task) is None:
+                    self.finish(attempt)
+                    return True
+        return False
+
+    def _reaches_minimum(self, attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
+        """Place what makes a job ready, and more as long as it starves; tell whether that is worth a plan."""
+        session, job = self._session, attempt.job
+        self.fill(attempt, tasks, lambda: session.job_starving(job) or not session.job_pipelined(job), place)
+        return bool(attempt.places) and session.job_pipelined(job) and self.completes(attempt)
+
+    def fill(
+        self,
+        attempt: Attempt,
+        tasks: Sequence[Task],
+        goes_on: Callable[[], bool],
+        place: Callable[[Task], bool],
+        masks: Callable[[SubJob], Sequence[BoolArray | None]] | None = None,
+    ) -> None:
+        """Place the tasks that make a job ready, others in the stead of those that find no place; then further ones.
+
+        Args:
+            attempt: The plan in the making.
+            tasks: Pending tasks of the job, first to be placed first.
+            goes_on: Whether more is to be placed.
+            place: Places a task on the attempt's nodes, and tells whether it did.
+            masks: The nodes on which a sub-job may lie, best first; the attempt's where None.
+        """
+        job, domain, left = attempt.job, attempt.domain, {task.id: task for task in tasks}
+        where = masks or (lambda _: [domain])
+        is_chosen_anew = True
+        while is_chosen_anew:
+            is_chosen_anew = False
+            for part, step in steps_to_minimum(self._session, job, left.values()):
+                if not goes_on():
+                    break
+                if step[0].id not in left:
+                    continue  # it was to go to a sub-job that could not be made up
+                if self._is_made_up(part):
+                    tried = _place_each(attempt, step, place, where(part))
+                else:
+                    members = {task.id: task for task in (*step, *left.values()) if part.holds(task.id)}
+                    tried = self._make_up(attempt, part, list(members.values()), place, where(part))
+                for task_id in tried:
+                    del left[task_id]
+                if not all(tried.values()):
+                    is_chosen_anew = True
+                    if any(tried.values()):  # what follows was chosen beside others than these
+                        break
+        for task in left.values():
+            part_of = job.part_of(task)
+            if part_of is not None and self._is_made_up(part_of) and goes_on():
+                _place_each(attempt, [task], place, where(part_of))
+        attempt.domain = domain
+
+    def _make_up(
+        self,
+        attempt: Attempt,
+        part: SubJob,
+        tasks: Sequence[Task],
+        place: Callable[[Task], bool],
+        where: Sequence[BoolArray | None],
+    ) -> dict[TaskId, bool]:
+        """Place tasks of a sub-job on the first nodes where that makes it up; tell who was tried, and has a place."""
+        for attempt.domain in where:
+            mark = attempt.mark()
+            tried: dict[TaskId, bool] = {}
+            for task in tasks:
+                if not self._is_made_up(part):
+                    tried[task.id] = place(task)
+            if self._is_made_up(part):
+                return tried
+            attempt.undo_to(mark)
+        return dict.fromkeys((task.id for task in tasks), False)
+
+    def _is_made_up(self, part: SubJob) -> bool:
+        """Tell whether further tasks of a sub-job may be placed one by one."""
+        return not part.job.has_sub_group_policy or self._session.sub_job_pipelined(part)
 
     def _too_few(self, attempt: Attempt, tasks: Sequence[Task]) -> Refusal:
         """Say why a job gets no plan all of whose tasks found places."""
         if attempt.job.waits_for_best_effort:
             message = "no node takes a member that asks for nothing, without which the minimum is not reached"
-        elif attempt.job.min_sub_jobs and len(tasks) >= attempt.job.min_available - attempt.job.ready_count:
-            message = "its tasks in their order do not make up the sub-groups that it needs"
         else:
             message = f"{len(tasks)} of its tasks may have others evicted, too few for its minimum"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
@@ -552,14 +641,28 @@ class Planner:
         return all(job is attempt.job or (job is not None and is_intact(job, tasks)) for job, tasks in jobs)
 
 
+def _place_each(
+    attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool], where: Sequence[BoolArray | None]
+) -> dict[TaskId, bool]:
+    """Place tasks one by one, each on the first nodes that take it; tell who was tried, and has a place."""
+    tried = {}
+    for task in tasks:
+        for attempt.domain in where:
+            tried[task.id] = place(task)
+            if tried[task.id]:
+                break
+    return tried
+
+
 def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:
     """Rank the victims on one node: the least harmful smallest.
 
     As kube-scheduler does: the lowest of the highest priorities, then the lowest sum (each counts from the lowest
     possible priority, so that more victims are worse), then the fewest, then those that started last.
+    Nothing harms less than that nobody need go.
     """
-    highest = max(victim.priority for victim in victims)
-    started = min(start_of(victim) for victim in victims if victim.priority == highest)
+    highest = max((victim.priority for victim in victims), default=-_LOWEST)
+    started = min((start_of(victim) for victim in victims if victim.priority == highest), default=math.inf)
     return highest, sum(victim.priority + _LOWEST for victim in victims), len(victims), -started
 
 

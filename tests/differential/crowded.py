@@ -162,13 +162,13 @@ def _with_job(
     times: int,
 ) -> Scenario:
     """Add a job that runs where there is room; `waits` lets pods wait that found none."""
-    roles = [""] if plain else chance.choice([[""], [""], [""], ["ps", "worker"]])
+    roles = [""] if plain else chance.choice([[""], [""], ["ps", "worker"]])
     sizes = [times * chance.randint(1, 4) for _ in roles]
     total = sum(sizes)
     minimum = chance.choice([1, 1, total, max(1, total - 1), chance.randint(1, total)])
     by_role = {role: chance.randint(0, size) for role, size in zip(roles, sizes, strict=True) if role}
     group: dict[str, Any] = {}
-    if not plain and chance.random() < 0.15:
+    if not plain and chance.random() < 0.3:
         group["subGroupPolicy"] = [
             {
                 "name": "parts",

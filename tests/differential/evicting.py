@@ -4,12 +4,14 @@ No arrays, nothing remembered from one attempt to the next, no bound that spares
 victim evicted for a try, and everything is put back by copies of the whole cluster.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
+from tests.differential.minimums import Choosing, Step
 from tests.differential.parts import Part, parts_of
 from tests.differential.policy import Policy
 from tests.differential.vetoes import ACTIVE, Vetoes
@@ -100,8 +102,7 @@ class Evicting(Vetoes):
         while work:
             name = min(work, key=self.queue_key)
             for _key, group in work.pop(name):
-                pods = self.minimum_first(group)
-                self.plan(group, pods, who(inside=False), goes_on=self.starving, enough=self.pipelined)
+                self.plan(group, who(inside=False))
             for group in starving:
                 if group.queue == name:
                     self.rearrange(group, who(inside=True))
@@ -109,7 +110,7 @@ class Evicting(Vetoes):
     def rearrange(self, group: Group, who: Who) -> None:
         """Let pods take the places of less important ones of their own job."""
         for pod in self.eligible(group):
-            if not self.plan(group, [pod], who, goes_on=lambda _: True, enough=lambda _: True):
+            if not self.exchange(group, pod, who):
                 return
 
     # Reclaim
@@ -130,14 +131,7 @@ class Evicting(Vetoes):
                 del work[name]
                 continue
             _key, group = work[name].pop(0)
-            self.plan(
-                group,
-                self.minimum_first(group),
-                who,
-                goes_on=self.starving,
-                enough=self.pipelined,
-                permits=lambda pod, group=group: self.preemptive(group, [pod]),  # type: ignore[misc]
-            )
+            self.plan(group, who, permits=lambda pod, group=group: self.preemptive(group, [pod]))  # type: ignore[misc]
 
     # Whole gangs
 
@@ -174,8 +168,10 @@ class Evicting(Vetoes):
             yield from (group for _key, group in work.pop(name))
 
     def worth_placing(self, group: Group) -> list[Pod]:
-        """The pods of a gang that need room."""
-        return [pod for pod in self.minimum_first(group) if not pod.best_effort]
+        """The pods of a gang that need room, those first that make it ready."""
+        pods = [pod for pod in self.eligible(group) if not pod.best_effort]
+        needed = [pod for _, step in self.steps(group, pods) for pod in step]
+        return needed + [pod for pod in pods if pod not in needed]
 
     def modes(self, who: Who) -> tuple[bool, ...]:
         """Whether gangs may go whole, in the order in which plans are sought."""
@@ -231,36 +227,87 @@ class Evicting(Vetoes):
         return lacking
 
     def place_all(self, draft: Draft, pods: Sequence[Pod]) -> bool:
-        """Place pods until the minimum is reached: each part's own first, then what the whole still lacks."""
+        """Place pods until the minimum is reached."""
         before, places = self.picture(), len(draft.places)
         group = draft.group
-        parts = sorted(parts_of(group), key=lambda part: self.part_key(part)[1:])
-        for only_minimums in (True, False):
-            for part in parts:
-                if not self.pipelined(group):
-                    self.place_part(draft, part, pods, only_minimums=only_minimums)
+        self.fill(draft, pods, lambda: not self.pipelined(group), lambda pod: self.place_free(draft, pod))
         if draft.places and self.pipelined(group) and self.completes(draft):
             return True
         self.put_back(before)
         del draft.places[places:]
         return False
 
-    def place_part(self, draft: Draft, part: Part, pods: Sequence[Pod], *, only_minimums: bool) -> None:
-        """Place pods of a part; a part of several that does not reach its minimum gets nothing."""
-        before, places = self.picture(), len(draft.places)
+    # What makes a job ready
 
-        def stands() -> bool:
-            return self.part_pipelined(part) if part.group.policies else self.pipelined(part.group)
+    def steps(self, group: Group, pods: Sequence[Pod]) -> list[Step]:
+        """The pods that make a job ready, those together that serve together."""
+        return list(Choosing(group, self.parts(group), pods).steps())
 
-        for pod in pods:
-            if pod not in part.members or pod.status != "Pending":
-                continue
-            if self.pipelined(part.group) or (only_minimums and stands()):
-                break
-            self.place_free(draft, pod)
-        if not stands() and part.group.policies:
+    def parts(self, group: Group) -> list[Part]:
+        """Sub-groups in their order."""
+        return sorted(parts_of(group), key=lambda part: self.part_key(part)[1:])
+
+    def made_up(self, part: Part) -> bool:
+        """Whether single pods of a part are worth placing."""
+        return not part.group.policies or self.part_pipelined(part)
+
+    def fill(
+        self, draft: Draft, pods: Sequence[Pod], goes_on: Callable[[], bool], place: Callable[[Pod], bool]
+    ) -> None:
+        """Place the pods that make a job ready; who finds no place is left out, and the choice is made again."""
+        left, failed = list(pods), True
+        while failed:
+            failed = False
+            for part, step in self.steps(draft.group, left):
+                if not goes_on():
+                    break
+                if step[0] not in left:
+                    continue
+                if self.made_up(part):
+                    tried, placed = step, [pod for pod in step if self.place_somewhere(draft, part, pod, place)]
+                else:
+                    others = [pod for pod in left if pod in part.members and pod not in step]
+                    tried, placed = self.make_up(draft, part, [*step, *others], place)
+                left = [pod for pod in left if pod not in tried]
+                failed = failed or len(placed) < len(tried)
+                if 0 < len(placed) < len(tried):
+                    break
+        for pod in left:
+            part = next(each for each in self.parts(draft.group) if pod in each.members)
+            if self.made_up(part) and goes_on():
+                self.place_somewhere(draft, part, pod, place)
+
+    def place_somewhere(self, draft: Draft, part: Part, pod: Pod, place: Callable[[Pod], bool]) -> bool:
+        """Place a pod where its part may lie."""
+        return any(self.within(site, lambda: place(pod)) for site in self.sites(draft, part))
+
+    def make_up(
+        self, draft: Draft, part: Part, pods: Sequence[Pod], place: Callable[[Pod], bool]
+    ) -> tuple[list[Pod], list[Pod]]:
+        """Place pods of a part until it has its minimum, or none of them; who was tried, and who has a place."""
+        for site in self.sites(draft, part):
+            before, units, places = self.picture(), len(draft.units), len(draft.places)
+            tried: list[Pod] = []
+            placed: list[Pod] = []
+            for pod in pods:
+                if not self.made_up(part):
+                    tried.append(pod)
+                    if self.within(site, lambda pod=pod: place(pod)):  # type: ignore[misc]
+                        placed.append(pod)
+            if self.made_up(part):
+                return tried, placed
             self.put_back(before)
+            del draft.units[units:]
             del draft.places[places:]
+        return list(pods), []
+
+    def sites(self, draft: Draft, part: Part) -> Sequence[Any]:  # noqa: ARG002  # where domains count, they differ
+        """Where a part may lie, best first."""
+        return [None]
+
+    def within(self, site: Any, act: Callable[[], bool]) -> bool:  # noqa: ARG002
+        """Do something in a place where a part may lie."""
+        return act()
 
     # For nobody's sake
 
@@ -325,37 +372,29 @@ class Evicting(Vetoes):
         ]
         return sorted(pods, key=self.own_key)
 
-    def minimum_first(self, group: Group) -> list[Pod]:
-        """The same, after those that a role needs for its minimum."""
-        pods = self.eligible(group)
-        if group.minimum < sum(group.by_role.values()):
-            return pods
-        needed = []
-        for role, least in group.by_role.items():
-            lacks = max(least - self.role_count(group, role, "Pipelined"), 0)
-            needed += [pod for pod in pods if pod.role == role and not group.counts(pod)][:lacks]
-        return sorted(pods, key=lambda pod: pod not in needed)
-
-    def plan(
-        self,
-        group: Group,
-        pods: Sequence[Pod],
-        who: Who,
-        *,
-        goes_on: Callable[[Group], bool],
-        enough: Callable[[Group], bool],
-        permits: Callable[[Pod], bool] = lambda _: True,
-    ) -> bool:
-        """Place pods one by one; first without taking gangs whole."""
+    def plan(self, group: Group, who: Who, *, permits: Callable[[Pod], bool] = lambda _: True) -> bool:
+        """Place what makes a job ready, and more as long as it starves; first without taking gangs whole."""
         for whole in (False, True):
             before = self.picture()
             draft = Draft(group, who, whole)
-            for pod in pods:
-                if not goes_on(group):
-                    break
-                if permits(pod):
-                    self.find_place(draft, pod)
-            if draft.places and enough(group) and (who.inside or self.completes(draft)):
+            self.fill(
+                draft,
+                self.eligible(group),
+                lambda: self.starving(group) or not self.pipelined(group),
+                lambda pod, draft=draft: permits(pod) and self.find_place(draft, pod),  # type: ignore[misc]
+            )
+            if draft.places and self.pipelined(group) and self.completes(draft):
+                self.finish(draft, before)
+                return True
+            self.put_back(before)
+        return False
+
+    def exchange(self, group: Group, pod: Pod, who: Who) -> bool:
+        """Place a pod in the places of less important ones of its job."""
+        for whole in (False, True):
+            before = self.picture()
+            draft = Draft(group, who, whole)
+            if self.find_place(draft, pod):
                 self.finish(draft, before)
                 return True
             self.put_back(before)
@@ -415,8 +454,8 @@ class Evicting(Vetoes):
     @staticmethod
     def harm(victims: Sequence[Pod]) -> tuple[Any, ...]:
         """The highest priority; the sum, each from the lowest possible; the number; when the most important started."""
-        highest = max(pod.priority for pod in victims)
-        started = min(pod.started for pod in victims if pod.priority == highest)
+        highest = max((pod.priority for pod in victims), default=-(2**31))
+        started = min((pod.started for pod in victims if pod.priority == highest), default=math.inf)
         return highest, sum(pod.priority + 2**31 for pod in victims), len(victims), -started
 
     def evict_on(self, draft: Draft, pod: Pod, node: Node) -> bool:

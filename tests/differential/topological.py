@@ -297,15 +297,15 @@ class Topological(Evicting):
         """Where room may be made for a job, best first."""
         return [each for level in self.levels_of_job(group, evicting=True) for each in level][:most]
 
-    def plan(self, group: Group, pods: Sequence[Pod], who: Who, **more: Any) -> bool:
+    def plan(self, group: Group, who: Who, **more: Any) -> bool:
         """Place pods one by one, inside one domain where the job minds."""
         if self.aware is None or who.action != "reclaim":
-            return super().plan(group, pods, who, **more)
+            return super().plan(group, who, **more)
         domains = self.domains(group, MOST_DOMAINS)
         tries = [(domain, False) for domain in domains if len(domains) > 1]  # nobody goes where some domain has room
         for domain, self.may_evict in [*tries, *((domain, True) for domain in domains)]:
             self.inside = self.aware.site.inside(domain)
-            found = super().plan(group, pods, who, **more)
+            found = super().plan(group, who, **more)
             self.inside = None
             if found:
                 return True
@@ -335,15 +335,17 @@ class Topological(Evicting):
                 return
             self.put_back(before)
 
-    def place_part(self, draft: Draft, part: Part, pods: Sequence[Pod], *, only_minimums: bool) -> None:
-        """Place pods of a part, in the first domain inside the job's that has its minimum."""
-        if self.aware is None or not part.group.policies or self.limit_of_part(part) is None:
-            super().place_part(draft, part, pods, only_minimums=only_minimums)
-            return
-        outer = self.inside
-        for domain in [each for level in self.levels_of_part(part, draft.domain, evicting=True) for each in level]:
-            self.inside = self.aware.site.inside(domain)
-            super().place_part(draft, part, pods, only_minimums=only_minimums)
-            self.inside = outer
-            if self.part_pipelined(part):
-                return
+    def sites(self, draft: Draft, part: Part) -> Sequence[set[str] | None]:
+        """The domains inside the job's in which a part may lie; for actions that leave such parts to others, all."""
+        minds = part.group.policies and self.limit_of_part(part) is not None
+        if self.aware is None or not minds or draft.who.action in ("preempt", "reclaim"):
+            return [self.inside]
+        levels = self.levels_of_part(part, draft.domain, evicting=True)
+        return [self.aware.site.inside(domain) for level in levels for domain in level]
+
+    def within(self, site: set[str] | None, act: Callable[[], bool]) -> bool:
+        """Do something in a domain."""
+        outer, self.inside = self.inside, site
+        done = act()
+        self.inside = outer
+        return done

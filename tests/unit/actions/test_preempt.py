@@ -72,6 +72,19 @@ def test_inside_a_job_another_role_gives_nobody() -> None:
     assert mixed("worker").run("preempt", plugins=INSIDE).evictions == []
 
 
+def test_inside_a_job_nobody_goes_where_there_is_room() -> None:
+    """Allocate is still to come and binds the pod: of its siblings nobody need go."""
+    scenario = ONE_QUEUE.node("n1", cpu=4).job("j", tasks=0, min_available=1, queue="q1", phase="Running")
+    scenario = (
+        scenario.pod("old-1", job="j", node="n1").pod("old-2", job="j", node="n1").pod("new", job="j", priority=5)
+    )
+    outcome = scenario.run(
+        "preempt", "allocate", plugins=INSIDE, arguments={"preempt": {"enableTopologyAwarePreemption": True}}
+    )
+
+    assert (outcome.evictions, outcome.bindings) == ([], {"new": "n1"})
+
+
 def test_a_pod_marked_not_preemptable_stays() -> None:
     """Of two equal pods the one goes that may."""
     scenario = low(low(ONE_QUEUE.node("n1", cpu=2), "a", annotations=SPARED), "b")

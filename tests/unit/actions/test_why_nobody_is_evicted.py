@@ -103,19 +103,6 @@ def test_too_few_of_its_pods_may_have_others_evicted() -> None:
     assert told(decided(scenario, "preempt")).reason == "TooFewTasks"
 
 
-def test_the_tasks_that_come_first_are_of_different_sub_groups() -> None:
-    """Four may have others evicted and two are the minimum, but the first two are not of one sub-group."""
-    policy = {"name": "part", "matchLabelKeys": ["part"], "subGroupSize": 2, "minSubGroups": 1}
-    scenario = BASE.node("n", cpu=4).running("v", on=["n"] * 4, queue="q", min_available=0, priority_class="low")
-    scenario = high(scenario, tasks=0, min_available=2, group={"subGroupPolicy": [policy]})
-    for number, part in enumerate("0110"):
-        scenario = scenario.pod(f"p-{number}", job="p", labels={"part": part}, priority=9)
-    outcome = decided(scenario, "preempt")
-
-    assert told(outcome).message == "its tasks in their order do not make up the sub-groups that it needs"
-    assert outcome.evictions == []
-
-
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
 def test_its_minimum_runs(action: str) -> None:
     """Nobody is evicted for what is beyond it; before a queue that is over its share is named."""
