@@ -1,23 +1,23 @@
-"""When a Job is to be deleted: a pure function of the Job."""
+"""When a Job is to be deleted: pure functions of the Job."""
 
 from typing import Final
 
 from model.api.batch import Job, JobPhase
 from model.wire import unix_seconds
 
-__all__ = ["expires_at"]
+__all__ = ["finished_at"]
 
 _FINISHED: Final = frozenset({JobPhase.COMPLETED.value, JobPhase.FAILED.value, JobPhase.TERMINATED.value})
 """An aborted Job may be resumed, so it never expires."""
 
 
-def expires_at(job: Job) -> float | None:
-    """Return the moment, in seconds since 1970, from which a Job may be deleted; None while there is none."""
-    ttl, state = job.spec.ttl_seconds_after_finished, job.status.state
-    if ttl is None or state.phase not in _FINISHED or job.metadata.deletion_timestamp:
+def finished_at(job: Job) -> float | None:
+    """Return when a Job that has a time to live ended, in seconds since 1970; None for one that is to stay."""
+    state = job.status.state
+    is_finished = state.phase in _FINISHED and not job.metadata.deletion_timestamp
+    if job.spec.ttl_seconds_after_finished is None or not is_finished:
         return None
     try:
-        finished_at = unix_seconds(state.last_transition_time)
+        return unix_seconds(state.last_transition_time) or None
     except ValueError:
         return None
-    return finished_at + ttl if finished_at else None

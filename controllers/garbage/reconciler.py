@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from controllers.garbage.expiry import expires_at
+from controllers.garbage.expiry import finished_at
 from controllers.kinds import JOBS
+from controllers.operating.ages import Ages
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
@@ -29,6 +30,7 @@ class GarbageCollector:
         """Follow Jobs."""
         self._operator = operator
         self._jobs: Store[Job] = operator.store(JOBS)
+        self._ages: Ages[Key] = Ages(operator.clock)
         operator.reconciler(
             self, watches=[Watch(resource=JOBS, keys=_keys_of_job)], workers=options.workers_of(self.name)
         )
@@ -41,6 +43,8 @@ class GarbageCollector:
         """
         job = self._jobs.get(*key)
         wait = self._wait(job) if job is not None else None
+        if wait is None:
+            self._ages.forget(key)
         if wait is None or wait > 0:
             return wait
         # What we know may be old, and a deletion cannot be taken back: somebody may have prolonged its life.
@@ -58,9 +62,10 @@ class GarbageCollector:
 
     def _wait(self, job: Job) -> float | None:
         """Return the seconds until a Job expires, None where it does not."""
-        moment = expires_at(job)
-        return None if moment is None else moment - self._operator.clock.wall()
+        ended, ttl = finished_at(job), job.spec.ttl_seconds_after_finished
+        return None if ended is None or ttl is None else ttl - self._ages.age(key_of(job), ended)
 
 
-def _keys_of_job(_: Job | None, new: Job | None) -> Iterable[Key]:
-    return (key_of(new),) if new is not None and expires_at(new) is not None else ()
+def _keys_of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
+    """One that is to go, and one that was to: it is gone, or is to stay."""
+    return {key_of(job) for job in (old, new) if job is not None and finished_at(job) is not None}

@@ -1,8 +1,9 @@
 """What is seen of one Job: everything that its next step follows from, as values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 from controllers.jobs.pods import pod_name, task_key
 from controllers.jobs.reasons import INVALID
@@ -14,6 +15,8 @@ from model.api.scheduling import PodGroup, Queue
 
 __all__ = ["ENDED", "Observed", "Place", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
 
+_SAME_SECONDS: Final = 1.0
+"""Times that are nearer are the same: what is said of them must not change with every look."""
 ENDED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have ended; soft kills keep these."""
 
@@ -34,6 +37,8 @@ class Observed:
     """With the defaults that admission would have filled in."""
     now: float
     """Seconds since 1970."""
+    age: Callable[[Hashable, float], float] | None = None
+    """How long ago something happened that is said to have happened at a time; None: as `now` has it."""
     pods: Mapping[str, Pod] = field(default_factory=dict)
     """Pods of this Job by name, whatever their version."""
     pod_group: PodGroup | None = None
@@ -50,6 +55,11 @@ class Observed:
     """Seconds until a new Job is refused for its queue, which may be on its way by another watch."""
     cautions: tuple[tuple[str, str], ...] = ()
     """What is odd and does not stop it: reason and message."""
+
+    def since(self, thing: Hashable, at: float) -> float:
+        """Return when something happened, seconds since 1970 on the clock that `now` is of, which may have been set."""
+        since = at if self.age is None else self.now - self.age(thing, at)
+        return at if abs(since - at) < _SAME_SECONDS else since
 
     @cached_property
     def tasks(self) -> Mapping[str, TaskSpec]:

@@ -1,5 +1,6 @@
 """Observing: what the stores show of one Job, with the defaults and the faults that admission would have told."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -17,8 +18,10 @@ from controllers.jobs.plugins.registry import plugin_faults
 from controllers.jobs.pods import pod_group_name
 from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
 from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
+from controllers.operating.ages import Ages
 from controllers.operating.complaints import grace_left
 from controllers.operating.store import Key, key_of
+from kube.clock import Clock
 from model.api.batch import Job, JobSpec
 from model.api.scheduling import PodGroup
 
@@ -48,24 +51,28 @@ class _Objections(TypedDict):
 class Observer:
     """Puts together what there is of a Job; what follows from its spec alone is kept while the spec is the same."""
 
-    def __init__(self, stores: Stores, *, scheduler_name: str) -> None:
-        """Read from `stores`; `scheduler_name` is that of Jobs that name nobody."""
-        self._stores, self._scheduler_name = stores, scheduler_name
+    def __init__(self, stores: Stores, *, clock: Clock, scheduler_name: str) -> None:
+        """Read from `stores` and `clock`; `scheduler_name` is that of Jobs that name nobody."""
+        self._stores, self._clock, self._scheduler_name = stores, clock, scheduler_name
         self._read: dict[Key, _Read] = {}
+        self._ages: dict[Key, Ages[Hashable]] = {}
+        """Of what happened to each Job."""
 
     def forget(self, key: Key) -> None:
         """Drop what is kept of a Job that is gone."""
         self._read.pop(key, None)
+        self._ages.pop(key, None)
 
-    def observe(self, job: Job, now: float) -> Observed:
-        """Return what is seen of a Job at a moment, seconds since 1970."""
-        read = self._known(job)
+    def observe(self, job: Job) -> Observed:
+        """Return what is seen of a Job now."""
+        read, now = self._known(job), self._clock.wall()
         whole = msgspec.structs.replace(job, spec=read.spec)
         namespace, stores = job.metadata.namespace, self._stores
         claims = {volume.volume_claim_name for volume in read.spec.volumes if volume.volume_claim_name}
         return Observed(
             job=whole,
             now=now,
+            age=self._ages.setdefault(key_of(job), Ages(self._clock)).age,
             pods=members_of(job, stores.pods.by(POD_OWNER, job.metadata.uid)),
             pod_group=self._group(job),
             queue=stores.queues.get("", read.spec.queue),

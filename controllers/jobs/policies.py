@@ -70,7 +70,8 @@ def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
     if action in TARGETED and (occurrence.place is None or target_of(seen, action, occurrence.place) is None):
         return None  # no task, pod or partition is meant: by an Unknown pod group, or in a task without partitions
     delay = (seconds_of(policy.timeout) or 0.0) if policy.timeout else 0.0
-    return Answer(occurrence=occurrence, action=action, due=occurrence.at + delay)
+    since = seen.since((occurrence.event, occurrence.place), occurrence.at)
+    return Answer(occurrence=occurrence, action=action, due=since + delay)
 
 
 def _first(policies: Iterable[LifecyclePolicy], occurrence: Occurrence) -> LifecyclePolicy | None:

@@ -93,12 +93,12 @@ class JobReconciler:
             writer: Changes it.
             events: Tells users.
             expectations: Own writes that the stores do not show yet.
-            clock: For times in statuses and for what is due.
+            clock: For times in statuses, for what is due and for pauses.
             scheduler_name: Who schedules Jobs that name nobody.
         """
         self._stores, self._writer, self._events = stores, writer, events
         self._expectations, self._clock = expectations, clock
-        self._observer = Observer(stores, scheduler_name=scheduler_name)
+        self._observer = Observer(stores, clock=clock, scheduler_name=scheduler_name)
         self._objects = PluginObjects(writer)
         self._paused_until: dict[Key, float] = {}
         self._told: OrderedDict[tuple[str, Told], None] = OrderedDict()
@@ -123,7 +123,7 @@ class JobReconciler:
         wait = self._expectations.wait(key) or self._rest_of_pause(key)
         if wait is not None:
             return wait
-        seen = self._observer.observe(job, self._clock.wall())
+        seen = self._observer.observe(job)
         if seen.grace:
             return seen.grace
         self._paused_until[key] = self._clock.monotonic() + (len(seen.pods) // _MANY * _MANY) / _PODS_A_SECOND

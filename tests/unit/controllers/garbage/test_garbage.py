@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.garbage.expiry import expires_at
+from controllers.garbage.expiry import finished_at
 from controllers.garbage.reconciler import build
 from controllers.kinds import JOBS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
+from kube.clock import SystemClock
 from model.api.batch import Job, JobSpec, JobState, JobStatus
 from model.api.meta import ObjectMeta
 from model.wire import time_text
@@ -32,34 +33,44 @@ def job(phase: str = "Completed", ttl: int | None = 60, at: str = "2026-01-01T00
 @pytest.mark.parametrize("phase", ["Completed", "Failed", "Terminated"])
 def test_a_finished_job_expires_when_its_time_is_over(phase: str) -> None:
     """Counted from its last change."""
-    assert expires_at(job(phase)) == 1_767_225_660
+    assert finished_at(job(phase)) == 1_767_225_600
 
 
 @pytest.mark.parametrize("phase", ["", "Pending", "Running", "Aborted", "Aborting", "Restarting", "Completing"])
 def test_a_job_that_may_go_on_does_not_expire(phase: str) -> None:
     """An aborted one can be resumed."""
-    assert expires_at(job(phase)) is None
+    assert finished_at(job(phase)) is None
 
 
 def test_no_time_to_live_is_for_ever() -> None:
     """Zero is a time: at once."""
-    assert expires_at(job(ttl=None)) is None
-    assert expires_at(job(ttl=0)) == 1_767_225_600
+    assert finished_at(job(ttl=None)) is None
+    assert finished_at(job(ttl=0)) == 1_767_225_600
 
 
 def test_a_job_whose_end_is_unknown_does_not_expire() -> None:
     """Nor one that is going already."""
-    assert expires_at(job(at="")) is None
-    assert expires_at(job(at="soon")) is None
+    assert finished_at(job(at="")) is None
+    assert finished_at(job(at="soon")) is None
     going = msgspec.structs.replace(job(), metadata=ObjectMeta(name="j", deletion_timestamp="2026-01-01T00:00:00Z"))
-    assert expires_at(going) is None
+    assert finished_at(going) is None
 
 
-def controllers(ground: Ground) -> Operator:
+def controllers(ground: Ground, clock: SystemClock | None = None) -> Operator:
     """The controller alone."""
-    operator = ground.operator()
+    operator = Operator(ground.client, component="test-controllers", clock=clock)
     build(operator, ControllerOptions())
     return operator
+
+
+class SetClock(SystemClock):
+    """A clock whose time of day can be set."""
+
+    ahead = 0.0
+
+    def wall(self) -> float:
+        """Tell the time of day as it was set."""
+        return super().wall() + self.ahead
 
 
 async def make_job(ground: Ground, name: str, *, ttl: int | None, phase: str = "Completed", age: float = 100) -> None:
@@ -106,3 +117,41 @@ async def test_a_job_whose_life_was_prolonged_in_the_last_moment_stays(ground: G
     await asyncio.gather(working, return_exceptions=True)
 
     assert await ground.names(PATH) == ["j"]
+
+
+@pytest.mark.parametrize("ahead", [3600.0, -3600.0])
+async def test_a_clock_that_is_set_ends_no_life_early_and_none_late(ground: Ground, ahead: float) -> None:
+    """Seconds of life pass as they do, whatever the time of day is."""
+    clock = SetClock()
+    await make_job(ground, "later", ttl=500)
+    async with ground.working(operator := controllers(ground, clock)):
+        await make_job(ground, "soon", ttl=2, age=0)
+        await operator.idle()
+        clock.ahead = ahead
+        await ground.patch(f"{PATH}/later", {"metadata": {"labels": {"looked": "at"}}})
+        await ground.patch(f"{PATH}/soon", {"metadata": {"labels": {"looked": "at"}}})
+
+        async def is_gone() -> bool:
+            return await ground.names(PATH) == ["later"]
+
+        await ground.soon(is_gone)
+        await operator.idle()
+
+    assert await ground.names(PATH) == ["later"]
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3])
+async def test_killed_after_any_write_the_same_jobs_go(ground: Ground, writes: int) -> None:
+    """Three are over their time: after a death the next process goes on, and no other Job is touched."""
+    for number in range(3):
+        await make_job(ground, f"over-{number}", ttl=50)
+    await make_job(ground, "later", ttl=500)
+    await make_job(ground, "never", ttl=None)
+    await make_job(ground, "running", ttl=0, phase="Running")
+
+    deaths = 0
+    while await ground.live_and_die(lambda operator: build(operator, ControllerOptions()), writes=writes) >= writes:
+        deaths += 1
+
+    assert 1 <= deaths <= 3
+    assert await ground.names(PATH) == ["later", "never", "running"]

@@ -89,6 +89,30 @@ def test_pending_for_too_long() -> None:
     assert world.phase() == "Aborted"
 
 
+@pytest.mark.parametrize("ahead", [3600.0, -3600.0])
+def test_a_clock_that_is_set_hastens_and_delays_nothing(ahead: float) -> None:
+    """What is due was counted from when the pod was first seen."""
+    world = World()
+    world.job(policies=[policy("AbortJob", "PodPending", timeout="10m")])
+    assert world.run() == 600.0
+    world.wait(100)
+    world.clock.ahead = ahead
+    assert world.run() == 500.0
+    assert world.phase() == "Pending"
+    world.wait(500)
+    world.run()
+    assert world.phase() == "Aborted"
+
+
+def test_an_end_in_the_future_is_answered_at_once() -> None:
+    """The clock of a node, or the one before this, was ahead: what happened has happened."""
+    world = running(policy("RestartJob", "PodFailed"))
+    world.set_pod("job-worker-0", "Failed")
+    world.clock.ahead = -3600.0
+    world.run()
+    assert world.status()["retryCount"] == 1
+
+
 def test_running_in_time_is_no_event() -> None:
     """A pod that runs when its time is up has done nothing wrong."""
     world = World()

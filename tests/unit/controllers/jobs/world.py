@@ -40,14 +40,16 @@ class StoppedClock:
     """Time that the test moves."""
 
     now: float = START
+    ahead: float = 0.0
+    """How far the time of day was set from what it is for the server."""
 
     def monotonic(self) -> float:
         """Tell it."""
         return self.now
 
     def wall(self) -> float:
-        """Tell it."""
-        return self.now
+        """Tell it as it was set."""
+        return self.now + self.ahead
 
     async def sleep(self, seconds: float) -> None:
         """Move it."""
