@@ -28,7 +28,7 @@ from emulator.statuses import (
 from emulator.store import Collection, Record, encode, facets_of
 from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
 from emulator.trees import text_at
-from emulator.unknownfields import drop_unknown
+from emulator.unknownfields import tidy
 from emulator.wrongtypes import refuse_wrong_types, wrong_type_in
 
 __all__ = ["create", "ephemeral", "ordered", "patch", "replace", "update"]
@@ -64,7 +64,7 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
     check_namespace(cluster, call, metadata.get("name", ""))
     if metadata.get("resourceVersion"):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
-    drop_unknown(call, tree)
+    tidy(call, tree)
     begin(metadata, cluster, resource)
     strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
     strategy.prepare_create(tree, context)
@@ -254,7 +254,7 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applie
     old["apiVersion"] = resource.group_version
     metadata, old_metadata = tree["metadata"], old["metadata"]
     check_versions(call, record, metadata)
-    drop_unknown(call, tree)
+    tidy(call, tree)
     for key in SYSTEM_METADATA:
         restore(metadata, old_metadata, key)
     metadata["resourceVersion"] = old_metadata["resourceVersion"]

@@ -42,7 +42,7 @@ class ServiceStrategy(Strategy):
         for port in items_at(spec, "ports"):
             if isinstance(port, dict):
                 port.setdefault("protocol", "TCP")
-                port.setdefault("targetPort", port.get("port"))
+                port["targetPort"] = port.get("targetPort") or port.get("port")
         if spec["type"] == "ExternalName":
             return
         spec["clusterIP"] = spec.get("clusterIP") or _address(tree["metadata"]["uid"])

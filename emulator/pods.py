@@ -6,8 +6,9 @@ from emulator.calls import Call
 from emulator.cluster import Cluster
 from emulator.crud import check_type
 from emulator.podnames import label_name_faults, name_faults
+from emulator.priorities import admit_priority
 from emulator.quantities import amount, requests_of
-from emulator.statuses import ApiError, bad_request, conflict, forbidden, invalid, precondition
+from emulator.statuses import ApiError, bad_request, conflict, invalid, precondition
 from emulator.store import Record
 from emulator.strategies import (
     Context,
@@ -26,7 +27,6 @@ Object = dict[str, Any]
 Faults = list[dict[str, str]]
 
 DEFAULT_GRACE_SECONDS = 30
-SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 POD_DEFAULTS: Object = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": DEFAULT_GRACE_SECONDS,
@@ -38,6 +38,7 @@ CONTAINER_DEFAULTS: Object = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
+ADMITTED = ("priority", "preemptionPolicy", "serviceAccountName", "serviceAccount")
 MUTABLE_SPEC = frozenset(
     {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates", "ephemeralContainers"}
 )
@@ -45,10 +46,6 @@ IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
-PRIORITY_FORBIDDEN = (
-    "the integer value of priority (%s) must not be provided in pod spec; priority admission controller computed %s "
-    "from the given PriorityClass name"
 )
 
 
@@ -58,18 +55,11 @@ class PodStrategy(Strategy):
     is_graceful = True
 
     def prepare_create(self, tree: Object, context: Context) -> None:
-        """Set the defaults of a pod's specification and its first status; an update finds both there."""
+        """Give a pod its account, its priority and its first status."""
         spec = section(tree, "spec")
-        for key, value in POD_DEFAULTS.items():
-            spec.setdefault(key, value)
-        spec.setdefault("securityContext", {})
         spec.setdefault("serviceAccountName", "default")
         spec.setdefault("serviceAccount", spec["serviceAccountName"])
-        fill_tolerations(spec)
-        for containers in (spec.get("containers"), spec.get("initContainers")):
-            for container in containers or () if isinstance(containers, list) else ():
-                if isinstance(container, dict):
-                    fill_container(container)
+        self.fill(tree, context)
         admit_priority(context, tree, spec)
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
@@ -77,10 +67,29 @@ class PodStrategy(Strategy):
         tree["status"] = status
 
     def prepare_update(self, new: Object, old: Object, context: Context) -> None:
-        """Keep the node, and the status or all but the status."""
+        """Keep the status or all but the status; what admission gave stays with a pod that is sent without it."""
         super().prepare_update(new, old, context)
         if context.call.subresource == "status":
             restore(section(new, "status"), old.get("status") or {}, "qosClass")
+            return
+        spec = section(new, "spec")
+        for key in ADMITTED:
+            if spec.get(key) is None:
+                restore(spec, old["spec"], key)
+
+    def fill(self, tree: Object, context: Context) -> None:
+        """Set the defaults of a specification, whoever writes it."""
+        if context.call.subresource:
+            return
+        spec = section(tree, "spec")
+        for key, value in POD_DEFAULTS.items():
+            spec.setdefault(key, value)
+        spec.setdefault("securityContext", {})
+        fill_tolerations(spec)
+        for containers in (spec.get("containers"), spec.get("initContainers")):
+            for container in containers or () if isinstance(containers, list) else ():
+                if isinstance(container, dict):
+                    fill_container(container)
 
     def faults(self, new: Object, old: Object | None, context: Context) -> Faults:
         """Containers on create; on update, fields that cannot change."""
@@ -118,7 +127,7 @@ def fill_container(container: Object) -> None:
 
 
 def fill_tolerations(spec: Object) -> None:
-    """Add the two tolerations that the DefaultTolerationSeconds admission gives to every pod."""
+    """Add the two tolerations that admission gives to every pod, again when an update leaves them out."""
     tolerations = spec.get("tolerations") or []
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         if not any(tolerates_no_execute(one, key) for one in tolerations):
@@ -129,42 +138,6 @@ def fill_tolerations(spec: Object) -> None:
 def tolerates_no_execute(toleration: Object, key: str) -> bool:
     """Whether a toleration speaks of a taint with NoExecute already."""
     return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
-
-
-def admit_priority(context: Context, tree: Object, spec: Object) -> None:
-    """Priority admission: the class's value and preemption policy go into the pod.
-
-    Raises:
-        ApiError: 403 for a class that is not there or a number of the client's own.
-    """
-    classes = context.cluster.store.collection("scheduling.k8s.io", "priorityclasses")
-    name = spec.get("priorityClassName", "")
-    value, policy = 0, "PreemptLowerPriority"
-    if name:
-        record = classes.get("", name)
-        if record is not None:
-            found = record.object()
-            value, policy = int(found.get("value", 0)), found.get("preemptionPolicy", policy)
-        elif name in SYSTEM_CRITICAL:
-            value = SYSTEM_CRITICAL[name]
-        else:
-            pod_name = tree["metadata"].get("name", "")
-            raise forbidden("", "pods", pod_name, f"no PriorityClass with name {name} was found")
-    elif (standard := default_class(classes.records())) is not None:
-        spec["priorityClassName"] = standard["metadata"]["name"]
-        value, policy = int(standard.get("value", 0)), standard.get("preemptionPolicy", policy)
-    given = spec.get("priority")
-    if given is not None and given != value:
-        raise forbidden("", "pods", tree["metadata"].get("name", ""), PRIORITY_FORBIDDEN % (given, value))
-    spec["priority"] = value
-    spec.setdefault("preemptionPolicy", policy)
-
-
-def default_class(records: Any) -> Object | None:
-    """The global default with the lowest value, if there is one."""
-    trees = [record.object() for record in records]
-    defaults = [tree for tree in trees if tree.get("globalDefault")]
-    return min(defaults, key=lambda tree: tree.get("value", 0), default=None)
 
 
 def qos_class(spec: Object) -> str:

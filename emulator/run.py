@@ -22,6 +22,7 @@ from emulator.filling import JobStrategy, SecretStrategy, ServiceStrategy, Volum
 from emulator.leases import LeaseStrategy
 from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
 from emulator.pods import PodStrategy
+from emulator.priorities import PriorityClassStrategy
 from emulator.server import LARGEST_BODY_BYTES, ApiServer
 from emulator.store import HISTORY, Store
 from emulator.watches import BOOKMARK_SECONDS
@@ -128,6 +129,7 @@ def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
     cluster.strategies["batch", "jobs"] = JobStrategy()
     cluster.strategies["policy", "poddisruptionbudgets"] = BudgetStrategy()
     cluster.strategies["coordination.k8s.io", "leases"] = LeaseStrategy()
+    cluster.strategies["scheduling.k8s.io", "priorityclasses"] = PriorityClassStrategy()
     cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
     cluster.store.listeners += [
         Definitions(cluster).on_change,

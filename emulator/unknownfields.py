@@ -1,26 +1,36 @@
-"""Fields that a kind does not have: dropped, warned of or refused, as `fieldValidation` asks.
+"""Fields that a kind does not have, dropped, warned of or refused as `fieldValidation` asks; fields that say nothing.
 
-Custom resources are pruned always, by their schema. Built-in kinds are looked through only when the request says
-how: kubectl always does, a scheduler's bind does not, and need not pay.
+An empty list, map or text is to the real server as if it were not there. Custom resources are pruned always, by their
+schema, and metadata of all kinds are alike. Built-in kinds are looked through only when the request says how: kubectl
+always does, a scheduler's bind does not, and need not pay.
 """
 
 from typing import Any
 
 from emulator.calls import Call
-from emulator.shapes import Shape, shape_of
+from emulator.shapes import SCALARS, Field, Shape, shape_of
 from emulator.statuses import bad_request
 
-__all__ = ["drop_unknown", "report_unknown"]
+__all__ = ["report_unknown", "tidy"]
 
 Object = dict[str, Any]
 
+ALWAYS_SAYS = frozenset({"IntOrString", "Quantity", "Object", "Fields"})
+"""Types whose zero is a value like others."""
+COULD_BE_NOTHING = SCALARS - ALWAYS_SAYS
+LISTS_OF_METADATA = ("annotations", "finalizers", "labels", "ownerReferences")
 
-def drop_unknown(call: Call, tree: Object) -> None:
-    """Drop what a built-in kind does not have, and say so.
+
+def tidy(call: Call, tree: Object) -> None:
+    """Drop what a built-in kind does not have, and say so; drop what says nothing.
 
     Raises:
         ApiError: 400 under `fieldValidation=Strict`.
     """
+    metadata = tree["metadata"]
+    for key in LISTS_OF_METADATA:
+        if key in metadata and not metadata[key]:
+            del metadata[key]
     if call.resource.custom or "fieldValidation" not in call.query:
         return
     shape = shape_of(call.resource.group_version, call.resource.kind)
@@ -41,6 +51,8 @@ def prune(tree: Object, shape: Shape, path: str, unknown: list[str]) -> None:
                 unknown.append(here)
             continue
         inner, value = entry.shape, tree[key]
+        if says_nothing(entry, value):
+            del tree[key]
         if inner is None:
             continue
         if entry.container == "[]" and isinstance(value, list):
@@ -49,6 +61,15 @@ def prune(tree: Object, shape: Shape, path: str, unknown: list[str]) -> None:
                     prune(item, inner, f"{here}[{place}]", unknown)
         elif isinstance(value, dict) and not entry.container:
             prune(value, inner, here, unknown)
+
+
+def says_nothing(entry: Field, value: Any) -> bool:
+    """Whether a field may as well be absent; of a pointer an empty value is one, and a required field is there."""
+    if value is None:
+        return True
+    if value or entry.required:
+        return False
+    return bool(entry.container) or (not entry.pointer and entry.type_name in COULD_BE_NOTHING)
 
 
 def report_unknown(call: Call, paths: list[str]) -> None:

@@ -15,6 +15,7 @@ from tests.e2e.rawhttp import Answer, Client
 PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 MERGE = "application/merge-patch+json"
 CANNOT_BIND = "Operation cannot be fulfilled on pods/binding"
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -319,6 +320,76 @@ def test_a_priority_class_gives_its_number(client: Client) -> None:
     assert (answer.body["spec"]["priority"], answer.body["spec"]["preemptionPolicy"]) == (1000, "Never")
 
 
+def test_a_priority_class_keeps_its_number_and_policy(client: Client) -> None:
+    """Its description may change, which is no new generation."""
+    name = "answers-kept"
+    path = f"/apis/scheduling.k8s.io/v1/priorityclasses/{name}"
+    client.send("POST", path.rpartition("/")[0], {"metadata": {"name": name}, "value": 7})
+
+    answers = [
+        client.send("PATCH", path, change, as_type=MERGE)
+        for change in ({"value": 8}, {"preemptionPolicy": "Never"}, {"description": "rich"})
+    ]
+    client.send("DELETE", path)
+
+    assert [answer.code for answer in answers] == [422, 422, 200]
+    told = [answer.body["message"] for answer in answers[:2]]
+    assert told[0] == INVALID_CLASS % (name, "value: Forbidden: may not be changed in an update.")
+    assert told[1] == INVALID_CLASS % (name, 'preemptionPolicy: Invalid value: "Never": field is immutable')
+    assert (answers[2].body["preemptionPolicy"], answers[2].body["metadata"]["generation"]) == (
+        "PreemptLowerPriority",
+        1,
+    )
+
+
+def test_what_says_nothing_is_left_out(client: Client) -> None:
+    """Empty lists, maps and texts are as if they were not written: defaults come in their place."""
+    container = {"name": "main", "image": "busybox", "env": [], "args": None, "workingDir": "", "stdin": False}
+    said = {
+        "metadata": {
+            "name": "answers-said",
+            "labels": {},
+            "annotations": None,
+            "finalizers": [],
+            "ownerReferences": [],
+        },
+        "spec": {
+            "containers": [{**container, "ports": [{"containerPort": 80, "hostPort": 0, "protocol": "", "name": ""}]}],
+            "nodeName": "",
+            "restartPolicy": "",
+            "schedulerName": "",
+            "nodeSelector": {},
+            "volumes": [],
+            "affinity": {},
+            "hostNetwork": False,
+            "shareProcessNamespace": False,
+        },
+    }
+
+    pod = client.send("POST", f"{PODS}?dryRun=All&fieldValidation=Strict", said).body
+
+    assert not pod["metadata"].keys() & said["metadata"].keys() - {"name"}
+    spec = pod["spec"]
+    assert spec["containers"][0].keys() & container.keys() == {"name", "image"}
+    assert spec["containers"][0]["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert not spec.keys() & {"nodeName", "nodeSelector", "volumes", "hostNetwork"}
+    assert (spec["restartPolicy"], spec["schedulerName"]) == ("Always", "default-scheduler")
+    assert (spec["affinity"], spec["shareProcessNamespace"]) == ({}, False)
+
+
+def test_empty_metadata_of_a_custom_resource_are_left_out(cluster_with_crds: Cluster) -> None:
+    """They are the same for all kinds; what is in the specification stays."""
+    client = Client(cluster_with_crds)
+    metadata = {"name": "answers-bare", "labels": {}, "annotations": {}, "finalizers": [], "ownerReferences": []}
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata}
+
+    path = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups?dryRun=All"
+    made = client.send("POST", path, {**group, "spec": {"minResources": {}}}).body
+
+    assert not made["metadata"].keys() & metadata.keys() - {"name"}
+    assert made["spec"]["minResources"] == {}
+
+
 def test_a_dry_run_stores_nothing(client: Client) -> None:
     """The answer is the object, as if it had been made."""
     assert client.send("POST", f"{PODS}?dryRun=All", pod_manifest("answers-dry")).code == 201
@@ -329,6 +400,17 @@ LEASE_TOO_SHORT = (
     'Lease.coordination.k8s.io "answers-short" is invalid: '
     "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"
 )
+
+OWN_POLICY = (
+    'pods "answers-polite" is forbidden: the string value of PreemptionPolicy (Never) must not be provided in pod '
+    "spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"
+)
+INVALID_CLASS = 'PriorityClass.scheduling.k8s.io "%s" is invalid: %s'
+RESERVED = (
+    "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. "
+    "error: system-answers is not a known system priority class"
+)
+UNKNOWN_POLICY = 'preemptionPolicy: Unsupported value: "Sometimes": supported values: "PreemptLowerPriority", "Never"'
 
 REFUSALS = {
     "taken name": (
@@ -420,6 +502,39 @@ REFUSALS = {
     "patch of no known form": (
         ("PATCH", f"{PODS}/no-such-pod", {"metadata": {}}),
         (415, "UnsupportedMediaType", "415: Unsupported Media Type"),
+    ),
+    "policy of a pod's own": (
+        ("POST", PODS, pod_manifest("answers-polite", preemptionPolicy="Never")),
+        (
+            403,
+            "Forbidden",
+            OWN_POLICY,
+        ),
+    ),
+    "priority above those of people": (
+        ("POST", CLASSES, {"metadata": {"name": "answers-high"}, "value": 1_000_000_001}),
+        (
+            422,
+            "Invalid",
+            INVALID_CLASS
+            % ("answers-high", "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"),
+        ),
+    ),
+    "priority class that is called as the system's": (
+        ("POST", CLASSES, {"metadata": {"name": "system-answers"}, "value": 5}),
+        (
+            422,
+            "Invalid",
+            INVALID_CLASS % ("system-answers", RESERVED),
+        ),
+    ),
+    "unknown preemption policy": (
+        ("POST", CLASSES, {"metadata": {"name": "answers-mild"}, "value": 5, "preemptionPolicy": "Sometimes"}),
+        (
+            422,
+            "Invalid",
+            INVALID_CLASS % ("answers-mild", UNKNOWN_POLICY),
+        ),
     ),
     "lease of no duration": (
         (

@@ -107,6 +107,22 @@ def test_apply_creates_then_changes_nothing_then_configures(cluster: Cluster, na
     assert [answer.split()[1] for answer in answers] == ["created", "unchanged", "configured"]
 
 
+def test_a_pod_is_written_again_without_what_the_server_added(cluster: Cluster, namespace: str) -> None:
+    """Defaults and admission add it anew, to lists that a manifest replaces as well."""
+    manifest = POD + "  tolerations: [{key: dedicated, operator: Exists}]\n"
+    flags = ("-n", namespace, "-f", "-")
+    spec = ("get", "pod", "one", "-n", namespace, "-o", "jsonpath={.spec}")
+    assert cluster.kubectl("apply", *flags, input=manifest) == "pod/one created\n"
+    first = cluster.kubectl(*spec)
+
+    assert cluster.kubectl("apply", *flags, input=manifest) == "pod/one configured\n"
+    assert cluster.kubectl("replace", *flags, input=manifest) == "pod/one replaced\n"
+    forced = cluster.kubectl("apply", "--server-side", "--force-conflicts", *flags, input=manifest)
+    assert forced == "pod/one serverside-applied\n"
+    assert cluster.kubectl("diff", *flags, input=manifest) == ""
+    assert cluster.kubectl(*spec) == first
+
+
 def test_get_shows_a_table(cluster: Cluster, namespace: str) -> None:
     """Columns of pods, with the wide ones."""
     cluster.kubectl("apply", "-n", namespace, "-f", "-", input=POD)

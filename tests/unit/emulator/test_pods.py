@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.pods import qos_class
-from tests.unit.emulator.wire import PODS, Client, Object, pod
+from tests.unit.emulator.wire import MERGE, PODS, Client, Object, pod
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
@@ -60,6 +60,29 @@ async def test_the_default_class_counts_where_none_is_named(client: Client) -> N
     spec = (await client.post(PODS, pod("a"))).body["spec"]
 
     assert (spec["priorityClassName"], spec["priority"]) == ("usual", 3)
+
+
+async def test_there_is_one_default_class(client: Client) -> None:
+    """A second one is forbidden, made or changed into; the one there is may be written again."""
+    usual = {"metadata": {"name": "usual"}, "value": 3, "globalDefault": True}
+    await client.post(CLASSES, usual)
+    await client.post(CLASSES, {"metadata": {"name": "other"}, "value": 5})
+
+    made = await client.post(CLASSES, {"metadata": {"name": "second"}, "value": 4, "globalDefault": True})
+    changed = await client.send("PATCH", f"{CLASSES}/other", {"globalDefault": True}, kind=MERGE)
+
+    why = "PriorityClass usual is already marked as default. Only one default can exist"
+    assert made.refusal == (403, "Forbidden", f'priorityclasses.scheduling.k8s.io "second" is forbidden: {why}')
+    assert changed.refusal == (403, "Forbidden", f'priorityclasses.scheduling.k8s.io "other" is forbidden: {why}')
+    assert (await client.send("PUT", f"{CLASSES}/usual", usual)).code == 200
+
+
+@pytest.mark.parametrize(("value", "code"), [(2_000_000_000, 201), (5, 422)])
+async def test_the_system_has_classes_of_its_own(client: Client, value: int, code: int) -> None:
+    """Whoever makes one gives it the number that it has."""
+    answer = await client.post(CLASSES, {"metadata": {"name": "system-cluster-critical"}, "value": value})
+
+    assert answer.code == code
 
 
 async def test_an_unknown_class_is_forbidden(client: Client) -> None:
