@@ -212,6 +212,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
             for job_id, job in known
         },
         samples=tuple(session.samples) + tuple(_failure_samples(session)),
+        failures={plugin: session.failures[plugin] for plugin in sorted(session.failures)},
         gates_lifted=tuple(task.id for task in session.gates_lifted),
     )
 

@@ -134,5 +134,7 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Tasks by status label, zero counts left out, at the end of the cycle."""
     samples: tuple[Sample, ...]
     """Metrics of the decisions; stop-watch figures are the observer's."""
+    failures: Mapping[str, Refusal] = {}
+    """Plugins that raised something, by instance name, with the first of it."""
     gates_lifted: tuple[TaskId, ...] = ()
     """Tasks whose queue has room for them: the scheduling gate of their queue may go."""

@@ -219,8 +219,8 @@ class Daemon:
         stopwatch.mark(WRITE, begin=False)
         stopwatch.mark(CYCLE, begin=False)
         if not was_quiet:
-            self.seen = Seen(snapshot=snapshot, report=report)
-            _tell(report, snapshot)
+            before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
+            _tell(self.seen, before)
         await loop.run_in_executor(self._thread, self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
 
@@ -278,13 +278,17 @@ _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"
 """Actions that Volcano counts eviction transactions of."""
 
 
-def _tell(report: CycleReport, snapshot: Snapshot) -> None:
-    """Log one line a cycle that did something."""
+def _tell(seen: Seen, before: Seen | None) -> None:
+    """Log one line for a cycle that did something, and what of the failures of plugins is news."""
+    report, known = seen.report, {} if before is None else before.report.failures
+    for plugin, failure in report.failures.items():
+        if failure != known.get(plugin):
+            _log.error("plugin_failed", plugin=plugin, error=failure.message)
     if report.plans:
         _log.info(
             "cycle_decided",
             configuration=report.configuration,
-            generation=snapshot.generation,
+            generation=seen.snapshot.generation,
             plans=len(report.plans),
             binds=sum(len(plan.binds) for plan in report.plans),
             evictions=sum(len(plan.evictions) for plan in report.plans),

@@ -22,7 +22,7 @@ class Outcome:
 
     rounds: tuple[Round, ...]
     warnings: tuple[str, ...] = ()
-    """What was wrong with arguments and objects, and which plans were refused."""
+    """What was wrong with arguments and objects, which plans were refused, and how plugins failed."""
 
     @property
     def report(self) -> CycleReport:

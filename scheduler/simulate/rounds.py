@@ -84,7 +84,7 @@ def run_rounds(
         seed: Of every cycle.
         recreate_evicted: Whether evicted pods are made anew, pending.
         stopwatch: Takes the time of all cycles together.
-        warn: Is told of plans that the books refused.
+        warn: Is told of plans that the books refused, and of plugins that failed.
         arrivals: Objects that come between cycles, by number of the cycle that sees them first, from 1.
     """
     memory: Memory | None = None
@@ -97,6 +97,8 @@ def run_rounds(
         report, memory = run_cycle(
             snapshot, configuration, registry=registry, seed=seed, now=moment, memory=memory, observer=watch
         )
+        for failure in report.failures.values():
+            warn(failure.message)
         # A cycle over what was quiet before may say nothing at all; here each one is to tell how everything stands.
         memory = replace(memory, quiet_snapshot=-1, quiet_configuration=-1)
         done.append(Round(snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names))

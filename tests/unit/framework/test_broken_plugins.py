@@ -76,11 +76,12 @@ def test_each_point(point: Point[Any]) -> None:
 @pytest.mark.parametrize("locality", Locality)
 @pytest.mark.parametrize("point", [points.PREDICATE, points.NODE_ORDER], ids=lambda point: point.name)
 def test_array_functions(point: Point[Any], locality: Locality) -> None:
-    """A predicate that fails refuses, a score that fails adds nothing, and both are named."""
+    """A predicate that fails refuses, a score that fails adds nothing, and both are named with what they raised."""
     reasons = (Reason("no"),) if point is points.PREDICATE else ()
     outcome = decided(lambda session: session.register(point, "broken", broken, locality=locality, reasons=reasons))
 
     assert outcome.failed_plugins == ["broken"]
+    assert outcome.warnings == ("plugin broken failed: RuntimeError: broken",)
     assert bool(outcome.bindings) is (point is points.NODE_ORDER)
 
 

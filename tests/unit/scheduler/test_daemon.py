@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
 from model.ids import NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
+from model.refusals import Refusal
 from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
 from scheduler.daemon import Daemon, Seen
@@ -123,6 +126,7 @@ class Decisions:
     plans: tuple[Plan, ...] = ()
     during: Callable[[], None] = lambda: None
     samples: tuple[Sample, ...] = ()
+    failures: tuple[Refusal, ...] = ()
     memories: list[Memory] = field(default_factory=list)
 
     def __call__(
@@ -141,7 +145,9 @@ class Decisions:
             self.during()
             observer.committed(each)
         observer.phase("action/allocate", begin=False)
-        return report(memory.cycle + 1, self.plans, self.samples), Memory(cycle=memory.cycle + 1)
+        said = report(memory.cycle + 1, self.plans, self.samples)
+        failures = {each.plugin: each for each in self.failures}
+        return msgspec.structs.replace(said, failures=failures), Memory(cycle=memory.cycle + 1)
 
 
 @pytest.fixture
@@ -330,6 +336,17 @@ async def test_run_ends_when_stop_is_asked_for(daemon: Daemon, cluster: FakeClus
     await running
 
     assert [each.cycle for each in cluster.written][:2] == [1, 2]
+
+
+async def test_a_plugin_that_fails_is_logged_when_it_is_news(daemon: Daemon, decisions: Decisions) -> None:
+    """Once, however many cycles it fails in, and again when it raises something else."""
+    with capture_logs() as lines:
+        for message in ("no licence", "no licence", "no room"):
+            decisions.failures = (Refusal(plugin="dear", reason="PluginError", message=message),)
+            await daemon.run_once()
+
+    told = [(each["plugin"], each["error"]) for each in lines if each["event"] == "plugin_failed"]
+    assert told == [("dear", "no licence"), ("dear", "no room")]
 
 
 async def test_samples_and_phases_reach_the_metrics(daemon: Daemon, decisions: Decisions) -> None:
