@@ -22,6 +22,7 @@ from controllers.admission.rules.queue_use import queue_use_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.templates import template_faults
 from controllers.admission.rules.topology import topology_faults
+from controllers.admission.rules.waiting_tasks import waiting_warnings
 from controllers.jobs.defaults import filled_in
 from controllers.jobs.plugins.mpi import Mpi
 from controllers.jobs.plugins.registry import PLUGINS, plugin_faults
@@ -80,13 +81,15 @@ def faults_of(
 
 
 def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
-    """Return what the user of a Job that is in order should know: arguments of plugins that will not work.
+    """Return what the user of a Job that is in order should know: arguments that will not work, tasks that never start.
 
     Args:
         job: The Job, as JSON or as its struct.
     """
     known = read(Job, job)
-    return () if isinstance(known, Fault) else tuple(fault.message for fault in plugin_faults(known))
+    if isinstance(known, Fault):
+        return ()
+    return (*(fault.message for fault in plugin_faults(known)), *waiting_warnings(_whole(known).spec))
 
 
 def _faults(
@@ -110,7 +113,7 @@ def _whole(job: Job) -> Job:
 
     Filled in when it was made, they are missing from its manifest; who applies that once more changes nothing.
     """
-    plain = job.as_json()
+    plain = msgspec.json.decode(msgspec.json.encode(job))
     return msgspec.convert(filled_in(plain, defaulted(plain)), Job)
 
 

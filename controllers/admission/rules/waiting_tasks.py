@@ -1,0 +1,43 @@
+"""Tasks that wait for others: pods that a gang needs before any runs must not be made only when others run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from model.api.batch import Iteration, JobSpec, TaskSpec
+
+__all__ = ["waiting_warnings"]
+
+
+def waiting_warnings(spec: JobSpec) -> Iterator[str]:
+    """Tell of a gang that can never begin, as its tasks wait for each other's pods and the scheduler for all of them.
+
+    Args:
+        spec: The Job's, with its defaults.
+    """
+    least = {task.name: _least(task) for task in spec.tasks}
+    waiting = [task for task in spec.tasks if _waits(task, least)]
+    if not waiting:
+        return
+    most = sum(task.replicas for task in spec.tasks) - sum(task.replicas for task in waiting)
+    if any(map(_least, waiting)):
+        # From the sum of their minimums on the scheduler asks for the minimum of each task.
+        most = min(most, sum(least.values()) - 1)
+    if spec.min_available > most:
+        names = ", ".join(task.name for task in waiting)
+        yield (
+            f"spec.minAvailable: pods of {names} are made when others run (dependsOn), and none runs before the gang "
+            f"has its pods: the Job will never start (got {spec.min_available}, expected at most {most})"
+        )
+
+
+def _least(task: TaskSpec) -> int:
+    return task.replicas if task.min_available is None else task.min_available
+
+
+def _waits(task: TaskSpec, least: Mapping[str, int]) -> bool:
+    """Tell whether a task has no pods before others run: who needs no pod to have started keeps nobody waiting."""
+    if task.depends_on is None:
+        return False
+    unmet: Sequence[bool] = [least.get(name, 1) > 0 for name in task.depends_on.name]
+    if len(unmet) > 1 and task.depends_on.iteration == Iteration.ANY:
+        return all(unmet)
+    return any(unmet)
