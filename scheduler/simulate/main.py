@@ -17,6 +17,7 @@ from scheduler.argument_types import positive
 from scheduler.data import default_configuration
 from scheduler.registry import load_registry
 from scheduler.simulate.answer import told
+from scheduler.simulate.as_admitted import as_admitted
 from scheduler.simulate.batch import Simulation, answer_lines, simulate
 from scheduler.simulate.case import Case, moment_of_dump, read_moment
 from scheduler.simulate.default_queues import with_default_queues
@@ -74,7 +75,7 @@ def _case(given: Any, config: str) -> Case:
     return Case(
         id=None,
         config=config,
-        objects=with_default_queues(objects, options.default_queue),
+        objects=with_default_queues(as_admitted(objects), options.default_queue),
         books=options,
         rounds=given.rounds,
         recreate_evicted=given.recreate_evicted,

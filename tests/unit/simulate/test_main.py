@@ -55,6 +55,17 @@ def test_a_table_tells_who_waits_and_why(tmp_path: Path, capsys: pytest.CaptureF
     assert "Insufficient cpu" in out or "more cpu than it deserves" in out
 
 
+def test_pods_are_read_as_a_server_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pod with limits alone asks for as much, and finds no room."""
+    limited = pod("b", schedulerName="volcano")
+    limited["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "9"}}
+    file = tmp_path / "more.json"
+    file.write_text(json.dumps({"kind": "Pod", **limited}))
+
+    assert main(["simulate", "-f", written(tmp_path), "-f", str(file)]) == 0
+    assert "Placed: 0" in capsys.readouterr().out
+
+
 def test_json_is_the_answer_of_a_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`-o json`, without an id."""
     assert main(["simulate", "-f", written(tmp_path), "--rounds", "2", "-o", "json"]) == 0
