@@ -37,7 +37,10 @@ def with_evictions(job: SessionJob, message: str) -> str:
     """Add to a message about a job, or a task of it, why nobody is evicted for it."""
     if not job.eviction_refusals:
         return message
-    told = (f"{action}: {refusal.message}" for action, refusal in job.eviction_refusals.items())
+    actions: dict[str, list[str]] = {}
+    for action, refusal in job.eviction_refusals.items():
+        actions.setdefault(refusal.message, []).append(action)
+    told = (f"{', '.join(each)}: {text}" for text, each in actions.items())
     return ". ".join([message.rstrip("."), *told])
 
 

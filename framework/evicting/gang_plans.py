@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from framework.evicting.plans import Attempt, Planner
-from framework.evicting.reasons import ALL_SPARED, NO_ROOM, NOBODY, TOO_FEW_GO, no_domain, no_plan
+from framework.evicting.reasons import ALL_SPARED, NO_ROOM, NOBODY, TOO_FEW_GO, no_domain, no_plan, whoever_goes
 from framework.evicting.rules import Rule
 from framework.evicting.where import Domain, masks_for
 from framework.jobs import SessionJob
@@ -99,6 +99,9 @@ class GangPlanner:
         Returns:
             None where it has places; else why not, and nothing has changed.
         """
+        refusal = self._in_vain(job, tasks)
+        if refusal is not None:
+            return refusal
         if len(domains) > 1 and self._place_unharmed(job, tasks, domains, goes_on):
             return None
         found: list[str] = []
@@ -116,6 +119,17 @@ class GangPlanner:
         if not domains:
             return no_domain(self._rule.action)
         return no_plan(self._session, self._rule.action, tasks[0], found, {})
+
+    def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
+        """Say why too few of a job's tasks for its minimum could run whoever goes; None where enough could."""
+        able, needed, why = 0, self._needed(job, tasks), None
+        for task in tasks:
+            refusal = whoever_goes(self._session, self.action, task)
+            able += refusal is None
+            why = why or refusal
+            if able >= needed:
+                return None
+        return why
 
     def _place_unharmed(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]

@@ -17,7 +17,7 @@ import numpy as np
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
 from framework.evicting.order import LongOrder, in_order
-from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, too_great
+from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, whoever_goes
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Verb
@@ -293,15 +293,13 @@ class Planner:
     # One task ---------------------------------------------------------------------------------------------------------
 
     def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> Refusal | None:
-        """Place a task, unless it is too great for any node, or its like found no place and nothing changed since.
+        """Place a task, unless it cannot run whoever goes, or its like found no place and nothing changed since.
 
         Returns:
             Why it has no place; None where it has.
         """
         session = self._session
-        if not session.fits_empty_nodes(task):
-            return too_great(self._rule.action)
-        refusal = session.pre_predicate(task)
+        refusal = whoever_goes(session, self._rule.action, task)
         if refusal is not None:
             return refusal
         if session.beyond(task) is not None:

@@ -5,6 +5,7 @@ Each node counts once. Only what seldom changes is put into words; counts stand 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ __all__ = [
     "count_by_reason",
     "no_domain",
     "no_plan",
-    "too_great",
+    "whoever_goes",
 ]
 
 NO_HELP: Final = "node(s) refuse it whoever goes"
@@ -76,7 +77,21 @@ def no_domain(action: str) -> Refusal:
     return Refusal(plugin=action, reason="NoDomain", message=message)
 
 
-def too_great(action: str) -> Refusal:
-    """Say that a task is greater than any node that permits it."""
-    message = "no node that permits it is large enough, even if all go that can"
-    return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
+def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
+    """Say what keeps a task from running whoever goes, the first rule first; None where evictions may help.
+
+    Its queue takes no work at all; what it names is not there; no node permits it, or none that does is large enough.
+    """
+    job = session.job_of(task)
+    refusal = None if job is None else session.allocatable(session.queue(job.queue), task)
+    if refusal is not None and not refusal.resolvable:
+        return refusal
+    refusal = session.pre_predicate(task)
+    if refusal is not None or session.fits_empty_nodes(task):
+        return refusal
+    if session.candidates(task).permitted_by_facts.any():
+        message = "no node that permits it is large enough, even if all go that can"
+        return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
+    nodes = len(session.nodes)
+    counts = {NO_HELP: nodes} if nodes else {}
+    return replace(no_plan(session, action, task, counts, counts), resolvable=False)

@@ -53,6 +53,37 @@ def test_no_node_is_large_enough() -> None:
     assert (reason.reason, reason.resolvable) == ("TooGreat", False)
 
 
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_what_it_names_is_not_there(action: str) -> None:
+    """The claim is missing: that there is too little room for as many as may go is not what it waits for."""
+    scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
+    pod = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]}
+    reason = told(decided(high(scenario, pod=pod), action))
+
+    assert (reason.plugin, reason.reason) == ("predicates", "NodeVolumeLimitsFailed")
+    assert '"gone" not found' in reason.message
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_no_node_permits_it(action: str) -> None:
+    """There are large ones, but none of its kind."""
+    scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
+    reason = told(decided(high(scenario, pod={"nodeSelector": {"disk": "ssd"}}), action))
+
+    assert reason.message == "no evictions make room: node(s) refuse it whoever goes"
+    assert (reason.counts, reason.resolvable) == ({"node(s) refuse it whoever goes": 1}, False)
+
+
+def test_its_queue_takes_no_work() -> None:
+    """It was closed after the job had passed its gate; all that evict say so together."""
+    scenario = BASE.queue("shut", state="Closed").node("n1", cpu=2).running("v", on=["n1"] * 2, queue="shut")
+    scenario = scenario.job("p", queue="shut", priority=9, priority_class="high", phase="Inqueue")
+    outcome = decided(scenario, "preempt", "gangpreempt")
+
+    assert [each.reason for each in outcome.refusals("p") if each.action] == ["QueueNotOpen", "QueueNotOpen"]
+    assert outcome.conditions("p")["Unschedulable"].message.endswith(". preempt, gangpreempt: queue shut is Closed")
+
+
 def test_all_together_are_too_little() -> None:
     """The node has 4 CPU, one of them is the victim's, and a pod of nobody has three."""
     scenario = BASE.node("n1", cpu=4).running("v", on=["n1"], queue="q", priority_class="low")
