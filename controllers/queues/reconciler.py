@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
+from controllers.operating.ages import Ages
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
@@ -55,6 +56,8 @@ class QueueKeeper:
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
         )
         self._commands: Store[Command] | None = None
+        self._ages: Ages[str] = Ages(operator.clock)
+        """Of commands, by UID."""
         self._counted_at: dict[str, float] = {}
         self._refused: dict[str, int] = {}
         """Generations of queues whose parent the server does not let us write."""
@@ -64,7 +67,7 @@ class QueueKeeper:
         ]
         if options.obeys_queue_commands:
             self._commands = operator.store(COMMANDS, {_BY_TARGET: _target_of})
-            watches.append(Watch(resource=COMMANDS, keys=_keys_of_command))
+            watches.append(Watch(resource=COMMANDS, keys=self._keys_of_command))
         operator.reconciler(self, watches=watches, workers=options.workers_of(self.name))
 
     async def reconcile(self, key: Key) -> float | None:
@@ -168,7 +171,7 @@ class QueueKeeper:
         return sorted(self._commands.by(_BY_TARGET, queue), key=_moment) if self._commands is not None else []
 
     def _age(self, command: Command) -> float:
-        return self._operator.clock.wall() - unix_seconds(command.metadata.creation_timestamp)
+        return self._ages.age(command.metadata.uid, unix_seconds(command.metadata.creation_timestamp))
 
     async def _delete(self, commands: Iterable[Command]) -> None:
         for command in commands:
@@ -179,6 +182,13 @@ class QueueKeeper:
         late = [command for command in commands if self._age(command) >= PATIENCE_SECONDS]
         await self._delete(late)
         return PATIENCE_SECONDS if len(late) < len(commands) else None
+
+    def _keys_of_command(self, old: Command | None, new: Command | None) -> Iterable[Key]:
+        command = new or old
+        assert command is not None
+        if new is None:
+            self._ages.forget(command.metadata.uid)
+        return [("", queue) for queue in _target_of(command)]
 
     def _queue_of(self, group: PodGroup) -> tuple[str]:
         return (group.spec.queue or self._options.default_queue,)
@@ -203,12 +213,6 @@ class QueueKeeper:
         for group in (old, new):
             if group is not None:
                 yield ("", self._queue_of(group)[0])
-
-
-def _keys_of_command(old: Command | None, new: Command | None) -> Iterable[Key]:
-    command = new or old
-    assert command is not None
-    return [("", queue) for queue in _target_of(command)]
 
 
 def _facts(queue: Queue) -> object:

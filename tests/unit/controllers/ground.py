@@ -15,6 +15,7 @@ from controllers.operating.operator import Operator
 from controllers.operating.writing import Writer
 from emulator.run import Emulator
 from kube.client import Client, MediaType
+from kube.clock import Clock, SystemClock
 from kube.configuration import ClusterOptions, connect
 from scheduler.data import custom_resource_definitions
 
@@ -37,9 +38,9 @@ class Ground:
         """Writes for the test."""
         return Writer(self.client)
 
-    def operator(self) -> Operator:
+    def operator(self, clock: Clock | None = None) -> Operator:
         """An operator without controllers."""
-        return Operator(self.client, component="test-controllers")
+        return Operator(self.client, component="test-controllers", clock=clock)
 
     async def live_and_die(self, made: Callable[[Operator], object], *, writes: int) -> int:
         """Run controllers until they rest, or are killed right after so many writes; return the writes they made.
@@ -100,6 +101,16 @@ class Ground:
     async def delete(self, path: str) -> None:
         """Delete something at once."""
         await self.client.request("DELETE", path, params={"gracePeriodSeconds": "0"})
+
+
+class SetClock(SystemClock):
+    """A clock whose time of day can be set."""
+
+    ahead = 0.0
+
+    def wall(self) -> float:
+        """Tell the time of day as it was set."""
+        return super().wall() + self.ahead
 
 
 class MortalClient:

@@ -12,11 +12,11 @@ from controllers.garbage.reconciler import build
 from controllers.kinds import JOBS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
-from kube.clock import SystemClock
+from kube.clock import Clock
 from model.api.batch import Job, JobSpec, JobState, JobStatus
 from model.api.meta import ObjectMeta
 from model.wire import time_text
-from tests.unit.controllers.ground import Ground
+from tests.unit.controllers.ground import Ground, SetClock
 
 PATH = JOBS.collection("default")
 
@@ -56,21 +56,11 @@ def test_a_job_whose_end_is_unknown_does_not_expire() -> None:
     assert finished_at(going) is None
 
 
-def controllers(ground: Ground, clock: SystemClock | None = None) -> Operator:
+def controllers(ground: Ground, clock: Clock | None = None) -> Operator:
     """The controller alone."""
-    operator = Operator(ground.client, component="test-controllers", clock=clock)
+    operator = ground.operator(clock)
     build(operator, ControllerOptions())
     return operator
-
-
-class SetClock(SystemClock):
-    """A clock whose time of day can be set."""
-
-    ahead = 0.0
-
-    def wall(self) -> float:
-        """Tell the time of day as it was set."""
-        return super().wall() + self.ahead
 
 
 async def make_job(ground: Ground, name: str, *, ttl: int | None, phase: str = "Completed", age: float = 100) -> None:

@@ -9,7 +9,7 @@ from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.queues.reconciler import build
-from tests.unit.controllers.ground import Ground
+from tests.unit.controllers.ground import Ground, SetClock
 
 QUEUE = QUEUES.collection()
 GROUPS = POD_GROUPS.collection("default")
@@ -192,6 +192,34 @@ async def test_a_child_opens_after_its_parent_though_told_first(ground: Ground) 
         await command(ground, "CloseQueue", "p")
         await until(ground, "p", "Closed")
         await command(ground, "OpenQueue", "c")
+        await command(ground, "OpenQueue", "p")
+        await until(ground, "c", "Open")
+        await until_obeyed(ground)
+
+
+async def test_a_command_waits_on_when_the_clock_is_set(ground: Ground) -> None:
+    """An hour forwards is no reason to give it up."""
+    clock = SetClock()
+    build(operator := ground.operator(clock), ControllerOptions())
+    async with ground.working(operator):
+        await make_queue(ground, "root", parent="")
+        await make_queue(ground, "p")
+        await make_queue(ground, "c", "p")
+        await until(ground, "c", "Open")
+        await command(ground, "CloseQueue", "p")
+        await until(ground, "c", "Closed")
+        await until_obeyed(ground)
+        await command(ground, "OpenQueue", "c")
+        await ground.soon(lambda: len(operator.store(COMMANDS).values()) == 1)
+        await operator.idle()
+        clock.ahead = 3600.0
+        await make_group(ground, "g", "c")
+
+        async def is_looked_at() -> bool:
+            return bool((await ground.get(f"{QUEUE}/c"))["status"].get("pending") == 1)
+
+        await ground.soon(is_looked_at)
+        assert len(await ground.names(COMMAND)) == 1
         await command(ground, "OpenQueue", "p")
         await until(ground, "c", "Open")
         await until_obeyed(ground)
