@@ -27,8 +27,10 @@ from pathlib import Path
 import structlog
 import uvloop
 
+from benchmarks.clusters import queues
 from benchmarks.endtoend import NODE_COUNT, POD_COUNT, Course, Spent, laid
 from benchmarks.results import describe_machine, speed_now
+from kube.resources import QUEUES
 from tests.e2e.controlplane import assets_folder, missing_binaries
 
 QPS = 10_000
@@ -126,6 +128,9 @@ async def measure(peers: dict[str, Command], rounds: int, seed: int) -> dict[str
     runs: dict[str, list[Run]] = {name: [] for name in peers}
     with tempfile.TemporaryDirectory() as folder:
         async with laid(Path(folder), seed) as course:
+            # to Volcano a queue is closed until its controller has said something else
+            names = [each["metadata"]["name"] for each in queues()]
+            await course.patch((QUEUES.path("", name, "status"), {"status": {"state": "Open"}}) for name in names)
             for _ in range(rounds):
                 for name, command in peers.items():
                     runs[name].append(await run(course, name, command))
