@@ -80,6 +80,14 @@ def test_a_bad_line_stops_nothing() -> None:
     assert "unknown action 'fly'" in fourth["error"]["message"]
 
 
+def test_a_list_that_holds_no_objects_is_a_fault_of_the_objects() -> None:
+    """Nothing can be left out of it that has a name."""
+    (answer,) = answers({**FITS, "objects": [{"kind": "List", "items": [5]}]})
+
+    assert answer["error"]["kind"] == "objects"
+    assert "items[0]: expected an object, got int" in answer["error"]["message"]
+
+
 def test_a_line_nested_beyond_reading_is_malformed() -> None:
     """It is answered as what it is, and no error of ours."""
     deep, sound = answers('{"id": "deep", "objects": ' + "[" * 10_000 + "]" * 10_000 + "}", FITS)
