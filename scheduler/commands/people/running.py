@@ -1,16 +1,13 @@
 """Jobs to run: from flags, as vcctl makes them, or from manifests."""
 
 import argparse
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from controllers.kinds import JOBS
 from model.errors import ConfigError
 from scheduler.commands.people.printing import Object
+from scheduler.simulate.reading import read_objects
 
 __all__ = ["job_of_flags", "jobs_of_file"]
 
@@ -48,26 +45,22 @@ def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> Object
 
 
 def jobs_of_file(path: str) -> list[Object]:
-    """Read the jobs of a manifest, YAML or JSON; `-` is standard input.
+    """Read the jobs of a manifest, YAML or JSON, or of those of a folder; `-` is standard input.
 
     Raises:
-        ConfigError: It cannot be read, or holds something else.
+        ReadError: It cannot be read.
+        ConfigError: It holds something else.
     """
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        documents = [document for document in yaml.safe_load_all(text) if document is not None]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+    documents = read_objects([path])
     if not documents:
         raise ConfigError(f"{path}: no objects passed to create")
     return [_job(document, path) for document in documents]
 
 
-def _job(document: Any, path: str) -> Object:
-    found = (document.get("apiVersion"), document.get("kind")) if isinstance(document, dict) else (None, None)
+def _job(document: Mapping[str, Any], path: str) -> Object:
+    found = (document.get("apiVersion"), document.get("kind"))
     if found != (JOBS.api_version, JOBS.kind):
         raise ConfigError(f"{path}: got {found[1]} of {found[0]}, expected {JOBS.kind} of {JOBS.api_version}")
     if not isinstance(document.get("metadata"), dict):
         raise ConfigError(f"{path}: metadata is missing")
-    job: Object = document
-    return job
+    return dict(document)

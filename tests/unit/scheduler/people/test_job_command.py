@@ -176,7 +176,9 @@ async def test_jobs_are_run_from_a_manifest(person: Person, tmp_path: Path) -> N
     [
         ("kind: Job\napiVersion: batch/v1\n", "got Job of batch/v1, expected Job of batch.volcano.sh/v1alpha1"),
         ("", "no objects passed to create"),
-        ("- 1\n", "got None of None, expected Job of batch.volcano.sh/v1alpha1"),
+        ("- 1\n", "document 1: expected an object, got int"),
+        ("kind: [\n", "neither YAML nor JSON: "),
+        ("kind: Job\nkind: Job\n", "neither YAML nor JSON: the key 'kind' stands twice; is a '---' missing?"),
         ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "metadata is missing"),
     ],
 )
@@ -187,7 +189,30 @@ async def test_a_manifest_of_something_else(person: Person, tmp_path: Path, text
 
     said = await person.types("job", "run", "-f", str(path))
 
-    assert (said.status, said.err) == (1, f"error: {path}: {fault}")
+    assert said.status == 1
+    assert said.err.startswith(f"error: {path}: {fault}")
+
+
+async def test_a_manifest_that_is_not_there(person: Person, tmp_path: Path) -> None:
+    """In plain words, and its name once."""
+    path = tmp_path / "nothing.yaml"
+
+    said = await person.types("job", "run", "-f", str(path))
+
+    assert (said.status, said.err) == (1, f"error: {path}: No such file or directory")
+
+
+async def test_a_manifest_says_what_kubectl_would_read(person: Person, tmp_path: Path) -> None:
+    """A day and a time of day are texts there, not dates and numbers of base 60."""
+    path = tmp_path / "job.yaml"
+    metadata = "{name: a, annotations: {day: 2026-01-01, at: 10:30}}"
+    spec = json.dumps({"tasks": [TASK]})
+    path.write_text(f"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {metadata}\nspec: {spec}\n")
+
+    await person.types("job", "run", "-f", str(path))
+
+    made = await person.reads(f"{BATCH}/namespaces/default/jobs/a")
+    assert made["metadata"]["annotations"] == {"day": "2026-01-01", "at": "10:30"}
 
 
 async def test_a_manifest_for_another_namespace(person: Person, tmp_path: Path) -> None:
