@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,10 @@ __all__ = ["Controllers", "controllers"]
 class Controllers:
     """One process of controllers, on ports of its own."""
 
-    def __init__(self, cluster: Cluster, folder: Path, *flags: str) -> None:
-        """Start it; its log goes to `folder`."""
+    def __init__(
+        self, cluster: Cluster, folder: Path, *flags: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start it; its log goes to `folder`, and it sees `environment` beside the variables of the tests."""
         self.health_port, self.metrics_port = free_ports(2)
         self.process = ServerProcess(
             [
@@ -33,6 +35,7 @@ class Controllers:
                 *flags,
             ],
             log=folder / f"controllers-{self.health_port}.log",
+            environment=environment,
         )
 
     def is_ready(self) -> bool:
@@ -60,10 +63,12 @@ class Controllers:
 
 
 @contextmanager
-def controllers(cluster: Cluster, folder: Path, *flags: str) -> Iterator[Controllers]:
+def controllers(
+    cluster: Cluster, folder: Path, *flags: str, environment: Mapping[str, str] | None = None
+) -> Iterator[Controllers]:
     """Run controllers for the length of a block; without flags about a lease they take none."""
     alone = () if any(flag.startswith("--leader-elect") for flag in flags) else ("--leader-elect=false",)
-    made = Controllers(cluster, folder, *alone, *flags)
+    made = Controllers(cluster, folder, *alone, *flags, environment=environment)
     try:
         made.wait_for(made.is_ready)
         yield made

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 from emulator.hollow.kubelets import DURATION
 from tests.e2e.cluster import Cluster
-from tests.e2e.controllersprocess import Controllers
+from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 from tests.e2e.rawhttp import Client
@@ -207,33 +208,38 @@ def keep(copies: list[Copy], seconds: float) -> None:
         time.sleep(0.2)
 
 
-def make_job(ground: Ground, name: str, seconds: int) -> None:
+def make_job(ground: Ground, name: str, seconds: int, **spec: Any) -> None:
     """Create a Job whose pods take some time."""
-    pod = {
-        "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": 0,
-        "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}],
-    }
-    template = {"metadata": {"annotations": {DURATION: f"{seconds}s"}, "labels": {"gang": name}}, "spec": pod}
     ground.create(
         f"{JOB_API}/namespaces/{NAME}/jobs",
         {
             "apiVersion": "batch.volcano.sh/v1alpha1",
             "kind": "Job",
             "metadata": {"name": name},
-            "spec": {
-                "schedulerName": NAME,
-                "queue": NAME,
-                "minAvailable": MEMBERS,
-                "tasks": [{"name": "worker", "replicas": MEMBERS, "template": template}],
-            },
+            "spec": {**job_spec(name, seconds), **spec},
         },
     )
 
 
+def job_spec(name: str, seconds: int) -> dict[str, Any]:
+    """Describe a Job whose pods take some time."""
+    pod = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}],
+    }
+    template = {"metadata": {"annotations": {DURATION: f"{seconds}s"}, "labels": {"gang": name}}, "spec": pod}
+    return {
+        "schedulerName": NAME,
+        "queue": NAME,
+        "minAvailable": MEMBERS,
+        "tasks": [{"name": "worker", "replicas": MEMBERS, "template": template}],
+    }
+
+
 def job_status(ground: Ground, name: str) -> dict[str, Any]:
-    """Return the status of a Job."""
-    found: dict[str, Any] = ground.client.send("GET", f"{JOB_API}/namespaces/{NAME}/jobs/{name}").body["status"]
+    """Return the status of a Job; empty where it has none yet."""
+    found: dict[str, Any] = ground.client.send("GET", f"{JOB_API}/namespaces/{NAME}/jobs/{name}").body.get("status", {})
     return found
 
 
@@ -308,6 +314,76 @@ def test_a_leader_whose_wall_clock_jumps_leads_on_and_hands_over(ground: Ground,
         standby.wait_for(lambda: all_run(ground, arrivals.names))
         assert_bound_once(ground, arrivals.names)
         assert standby.get_json("/debug/audit") == {"differences": []}
+
+
+def make_cron_job(ground: Ground) -> None:
+    """Create a CronJob that is due once an hour, half an hour from now."""
+    minute = (int(time.time()) // 60 + 30) % 60
+    ground.create(
+        f"{JOB_API}/namespaces/{NAME}/cronjobs",
+        {
+            "apiVersion": "batch.volcano.sh/v1alpha1",
+            "kind": "CronJob",
+            "metadata": {"name": "hourly"},
+            "spec": {"schedule": f"{minute} * * * *", "jobTemplate": {"spec": job_spec("hourly", 1)}},
+        },
+    )
+
+
+def job_names(ground: Ground) -> list[str]:
+    """Name the Jobs that are not being deleted."""
+    found = [job["metadata"] for job in ground.items(f"{JOB_API}/namespaces/{NAME}/jobs")]
+    return [metadata["name"] for metadata in found if "deletionTimestamp" not in metadata]
+
+
+def is_gone(ground: Ground, job: str) -> bool:
+    """Tell whether a Job was deleted."""
+    return job not in job_names(ground)
+
+
+def look_again(ground: Ground, controlling: Controllers) -> None:
+    """Have the CronJob and all Jobs looked at anew, and wait until they were."""
+    seen = {name: reconciles(controlling, name) for name in ("cronjob", "garbage")}
+    ground.kubectl("label", "cronvcjob,vcjob", "--all", "--overwrite", f"looked=at-{next(turns)}")
+    controlling.wait_for(lambda: all(reconciles(controlling, name) > before for name, before in seen.items()))
+
+
+def reconciles(controlling: Controllers, name: str) -> float:
+    """Return how often a controller has looked at something."""
+    series = f'pyroclast_reconciles_total{{name="{name}",result="done"}} '
+    (line,) = [line for line in controlling.metrics().splitlines() if line.startswith(series)]
+    return float(line.rpartition(" ")[2])
+
+
+def test_controllers_whose_wall_clock_jumps_lose_and_repeat_nothing(ground: Ground, tmp_path: Path) -> None:
+    """An hour forwards, back, and back once more: one Job of the hour, lives as long as before, and one leader."""
+    clock = WallClock(tmp_path / "clock")
+    mine = (f"--scheduler-name={NAME}", "--controllers=job-controller,cronjob-controller,gc-controller", *LEASE)
+    with (
+        ground.daemon(tmp_path),
+        controllers(ground.cluster, tmp_path, *mine, environment=clock.environment) as controlling,
+        controllers(ground.cluster, tmp_path, *mine) as standby,
+    ):
+        make_cron_job(ground)
+        make_job(ground, "kept", 1, ttlSecondsAfterFinished=1800)
+        controlling.wait_for(lambda: is_completed(ground, "kept"))
+        before = lease(ground, "vc-controller-manager")
+        for turn, ahead in enumerate((3600.0, 0.0, -3600.0)):
+            clock.jump_to(ahead)
+            look_again(ground, controlling)
+            if ahead > 0:
+                controlling.wait_for(lambda: len(job_names(ground)) == 2)
+            make_job(ground, name := f"after-{turn}", 1, ttlSecondsAfterFinished=2)
+            controlling.wait_for(partial(is_gone, ground, name))
+            look_again(ground, controlling)
+            hourly, kept = job_names(ground)
+            assert (hourly.startswith("hourly-"), kept) == (True, "kept")
+        assert lease(ground, "vc-controller-manager")["holderIdentity"] == before["holderIdentity"]
+        assert not standby.said("reconciling")
+        controlling.signal(signal.SIGTERM)
+        assert controlling.process.exit_status() == 0
+        standby.wait_for(lambda: standby.said("reconciling"))
+        ground.kubectl("delete", "cronvcjob,vcjob", "--all")
 
 
 def test_kills_one_after_the_other_lose_nothing(ground: Ground, tmp_path: Path) -> None:
