@@ -5,6 +5,7 @@ Grammar and rounding are those of apimachinery's `resource.Quantity`: a signed d
 zero, and amounts saturate at the largest signed 64-bit integer.
 """
 
+import math
 import re
 from fractions import Fraction
 from functools import lru_cache
@@ -120,7 +121,7 @@ def _magnitude(number: str, suffix: str | None, exponent: str | None) -> Fractio
         value *= Fraction(10) ** max(-_LARGEST_EXPONENT - len(number), min(int(exponent), _LARGEST_EXPONENT))
     nanos = value * _NANOS_PER_UNIT
     if nanos.denominator != 1:
-        value = Fraction(_away_from_zero(nanos), _NANOS_PER_UNIT)
+        value = Fraction(math.ceil(nanos), _NANOS_PER_UNIT)
     return min(value, Fraction(MAX_AMOUNT))
 
 
@@ -129,7 +130,7 @@ def _exact(quantity: str | float | Fraction) -> Fraction:
 
 
 def _away_from_zero(value: Fraction) -> int:
-    magnitude = min(-(-abs(value.numerator) // value.denominator), MAX_AMOUNT)
+    magnitude = min(math.ceil(abs(value)), MAX_AMOUNT)
     return magnitude if value >= 0 else -magnitude
 
 

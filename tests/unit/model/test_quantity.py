@@ -85,6 +85,19 @@ def test_values_round_away_from_zero() -> None:
     assert (millis("100u"), millis("-100u"), millis("0.5")) == (1, -1, 500)
 
 
+@pytest.mark.parametrize(
+    ("text", "whole", "thousandths"),
+    [
+        ("16.6666666667Gi", 17_895_697_067, 17_895_697_066_703),
+        ("3976.3766926586805Ti", 4_372_072_409_995_694, 4_372_072_409_995_693_066),
+        ("982899193947987223982131E-12", 982_899_193_948, 982_899_193_947_988),
+    ],
+)
+def test_large_amounts_are_rounded_below_a_billionth_too(text: str, whole: int, thousandths: int) -> None:
+    """Billionths, in which what is rounded is counted, are more than 63 bits hold; numbers are apimachinery's."""
+    assert (units(text), millis(text)) == (whole, thousandths)
+
+
 def test_amounts_saturate_at_int64() -> None:
     """What does not fit into 63 bits counts as the largest that does."""
     assert units("100E") == MAX_AMOUNT
