@@ -176,10 +176,8 @@ class GangPlanner:
         trials = _Trials(self._lacking(attempt, tasks))
         for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
             trials.begin()
-            for victim in victims:
-                unit = self._planner.unit_of(attempt, tasks[0], victim)
-                if unit is None or not self._planner.evict(attempt, unit):
-                    continue
+            ask = self._rule.ask if is_last or self._rule.ask_first is None else self._rule.ask_first
+            for unit in self._planner.evict_in_turn(attempt, tasks[0], victims, ask):
                 freed = np.sum([self._session.nodes.needs(task.template).request for task in unit], axis=0)
                 if trials.is_due(freed) and self._place_all(attempt, domain, tasks, goes_on):
                     return None

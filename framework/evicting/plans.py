@@ -7,6 +7,7 @@ predicates, amounts, the queue's limits. What was found is then thinned out unti
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -368,7 +369,7 @@ class Planner:
         if session.allocatable(session.queue(attempt.job.queue), task) is not None:
             return False
         choice = session.candidates(task).choose(task, attempt.domain)
-        return choice is not None and self._settle(attempt, attempt.statement, task, choice.column)
+        return choice is not None and self._settle(attempt, task, choice.column)
 
     def _by_harm(self, attempt: Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
         """Yield the node that would suffer least, after trying all of them, then the next."""
@@ -426,24 +427,17 @@ class Planner:
         if not permitted:
             attempt.tried[column] = ALL_SPARED
             return False
-        units: list[Unit] = []
-        with session.statement() as trial:
-            for victim in permitted:
-                unit = self.unit_of(attempt, task, victim)
-                if unit is None or not _evict(session, trial, unit, self._rule.action):
-                    continue
-                units.append(unit)
-                if self._fits(attempt.job, task, column):
-                    break
-            else:
-                is_queue = session.candidates(task).takes(task, column)
-                attempt.tried[column] = QUEUE_FULL if is_queue else TOO_FEW_GO
-                return False
-            if not self._settle(attempt, trial, task, column):
-                return False
-            attempt.units += units
-            attempt.statement.merge(trial)
-        return True
+        mark = attempt.mark()
+        for _ in self.evict_in_turn(attempt, task, permitted, self._rule.ask):
+            if self._fits(attempt.job, task, column):
+                if self._settle(attempt, task, column):
+                    return True
+                break
+        else:
+            is_queue = session.candidates(task).takes(task, column)
+            attempt.tried[column] = QUEUE_FULL if is_queue else TOO_FEW_GO
+        attempt.undo_to(mark)
+        return False
 
     def _permitted_on(self, attempt: Attempt, task: Task, column: int) -> list[Task]:
         return self.permitted_of(attempt, task, self._session.nodes.tasks_on(column).values())
@@ -522,7 +516,31 @@ class Planner:
         ids = dict.fromkeys(task.job for task in tasks if task.status in self._rule.statuses)
         return [job for each in ids if each is not None and (job := session.job(each)) is not None]
 
-    def unit_of(self, attempt: Attempt, task: Task, victim: Task) -> Unit | None:
+    def evict_in_turn(
+        self,
+        attempt: Attempt,
+        task: Task,
+        permitted: Sequence[Task],
+        ask: Callable[[Task, Sequence[Task]], list[Task]],
+    ) -> Iterator[Unit]:
+        """Evict what goes with each of those permitted, first to go first, and yield each unit that went.
+
+        Each was permitted as one task, beside those before it. Where a gang goes whole in the stead of one of its tasks
+        it may use up what others were to have, so about these `ask` is asked anew.
+        """
+        left = deque(permitted)
+        while left:
+            unit = self._unit_of(attempt, task, left.popleft())
+            if unit is None or not _evict(self._session, attempt.statement, unit, self._rule.action):
+                continue
+            attempt.units.append(unit)
+            yield unit
+            if len(unit) > 1:
+                gone = {each.id for each in unit}
+                others = [each for each in left if each.id not in gone]
+                left = deque(ask(task, others) if others else ())
+
+    def _unit_of(self, attempt: Attempt, task: Task, victim: Task) -> Unit | None:
         """Return what goes when a victim goes; None where it must not, or has gone already."""
         session = self._session
         job = session.job_of(victim)
@@ -563,21 +581,14 @@ class Planner:
         # those who count how many go are told of all of it
         return tuple(gang) if all(self._rule.ask(task, [each], gang=gang) for each in gang) else None
 
-    def evict(self, attempt: Attempt, unit: Unit) -> bool:
-        """Evict a unit as part of a plan, or nothing of it."""
-        if not _evict(self._session, attempt.statement, unit, self._rule.action):
-            return False
-        attempt.units.append(unit)
-        return True
-
     def _fits(self, job: SessionJob, task: Task, column: int) -> bool:
         session = self._session
         if not session.candidates(task).takes(task, column):
             return False
         return session.allocatable(session.queue(job.queue), task) is None
 
-    def _settle(self, attempt: Attempt, statement: Statement, task: Task, column: int) -> bool:
-        if statement.pipeline(attempt.job, [task], [column]) is not None:
+    def _settle(self, attempt: Attempt, task: Task, column: int) -> bool:
+        if attempt.statement.pipeline(attempt.job, [task], [column]) is not None:
             return False
         attempt.places.append((task, column))
         return True

@@ -196,11 +196,7 @@ class Evicting(Vetoes):
         freed: list[Pod] = []
         everybody = [pod for node in self.usable() for pod in self.filters.on(node)]
         lacking = self.lacking(draft.group, pods)
-        for victim in self.victims(draft, pods[0], everybody):
-            unit = self.unit(draft, pods[0], victim)
-            if unit is None:
-                continue
-            self.evict(unit)
+        for unit in self.evict_in_turn(draft, pods[0], everybody):
             draft.units.append(unit)
             freed += unit
             untried += 1
@@ -462,11 +458,7 @@ class Evicting(Vetoes):
         """Evict from a node, first victim first, until it takes the pod."""
         before = self.picture()
         units = []
-        for victim in self.victims(draft, pod, self.filters.on(node)):
-            unit = self.unit(draft, pod, victim)
-            if unit is None:
-                continue
-            self.evict(unit)
+        for unit in self.evict_in_turn(draft, pod, self.filters.on(node)):
             units.append(unit)
             if self.takes(draft.group, pod, node):
                 self.settle(draft, pod, node)
@@ -478,6 +470,19 @@ class Evicting(Vetoes):
     def takes(self, group: Group, pod: Pod, node: Node) -> bool:
         """Whether node and queue take a pod, on room that will be free."""
         return self.fits(pod, node, later=True) and self.permits(pod, node) and self.allocatable(group, pod)
+
+    def evict_in_turn(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> Iterator[Unit]:
+        """Let go what may, one unit after the other; after a gang, of those who might have gone, who may still."""
+        left = self.victims(draft, pod, pods)
+        while left:
+            unit = self.unit(draft, pod, left.pop(0))
+            if unit is None:
+                continue
+            self.evict(unit)
+            yield unit
+            if len(unit) > 1:
+                left = [each for each in left if each not in unit]
+                left = self.permitted(draft.who.point, pod, left) if left else []
 
     def victims(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
         """Which of some pods may go for another, first to go first."""
