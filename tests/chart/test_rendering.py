@@ -169,6 +169,21 @@ def test_one_replica_has_no_budget() -> None:
     assert "PodDisruptionBudget" not in kinds
 
 
+@pytest.mark.parametrize("policy", ["Ignore", "Fail"])
+def test_unanswered_custom_resources_pass_unless_told_otherwise_and_pods_always_do(policy: str) -> None:
+    """Ignore is what an install without a word gives."""
+    sets = ("admission.pods=true", *(["admission.failurePolicy=Fail"] if policy == "Fail" else []))
+    configurations = [each for each in rendered(*sets) if each["kind"].endswith("WebhookConfiguration")]
+    policies = {
+        hook["clientConfig"]["service"]["path"]: hook["failurePolicy"]
+        for each in configurations
+        for hook in each["webhooks"]
+    }
+
+    assert {"/jobs/mutate", "/queues/validate", "/pods/validate"} <= set(policies)
+    assert policies == {path: "Ignore" if path.startswith("/pods/") else policy for path in policies}
+
+
 def test_pods_are_asked_about_on_demand() -> None:
     """A call for every pod is a price that only its users pay."""
 
