@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -180,10 +181,10 @@ def test_a_config_map_of_the_operator_s_own_is_in_force(ground: Ground, tmp_path
     ground.kubectl("delete", "configmap", "mine")
 
 
-def template(**spec: Any) -> dict[str, Any]:
-    """Describe a Job of two tasks whose pods end by themselves."""
+def template(lives: str = "1s", **spec: Any) -> dict[str, Any]:
+    """Describe a Job of two tasks whose pods end by themselves; with no time to live they do not."""
     pod = {
-        "metadata": {"annotations": {DURATION: "1s"}},
+        "metadata": {"annotations": {DURATION: lives}},
         "spec": {
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 0,
@@ -355,6 +356,174 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
         ground.kubectl("delete", "persistentvolumeclaims", "--all", "--wait=false")
 
 
+VOLUMES = """
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: chart-kept}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: chart-made}
+provisioner: maker.pyroclast.test
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: chart-kept}
+spec:
+  storageClassName: chart-kept
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  hostPath: {path: /kept}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: kept}
+spec: {storageClassName: chart-kept, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: made}
+spec: {storageClassName: chart-made, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
+CLAIMS = ("kept", "made")
+
+
+def make_drivers(ground: Ground) -> None:
+    """Say of each node that it has the driver, as the kubelet would; without, none could attach anything."""
+    for node in ground.nodes():
+        name, uid = node["metadata"]["name"], node["metadata"]["uid"]
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
+        spec = {"drivers": [{"name": "maker.pyroclast.test", "nodeID": name}]}
+        metadata = {"name": name, "ownerReferences": [owner]}
+        body = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": metadata, "spec": spec}
+        ground.create("/apis/storage.k8s.io/v1/csinodes", body)
+
+
+def bind_claim(ground: Ground, name: str) -> None:
+    """Bind a claim to a volume, as the server's own controllers would."""
+    ground.kubectl("patch", "persistentvolumeclaim", name, "-p", json.dumps({"spec": {"volumeName": f"chart-{name}"}}))
+    bound = json.dumps({"status": {"phase": "Bound"}})
+    ground.kubectl("patch", "persistentvolumeclaim", name, "--subresource=status", "-p", bound)
+
+
+def test_volumes_and_gates_are_seen_to(ground: Ground, tmp_path: Path) -> None:
+    """A volume is kept for a claim, another asked for on the pod's node, and a queue's gate is taken off."""
+    gate = "scheduling.volcano.sh/queue-allocation-gate"
+    ground.kubectl("apply", "-f", "-", input=VOLUMES)
+    make_drivers(ground)
+    available = json.dumps({"status": {"phase": "Available"}})
+    ground.kubectl("patch", "persistentvolume", "chart-kept", "--subresource=status", "-p", available)
+    with (
+        installed(ground, "scheduler.featureGates.SchedulingGatesQueueAdmission=true"),
+        scheduling(ground, tmp_path) as daemon,
+    ):
+        ground.group("stored", 1)
+        claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in CLAIMS]
+        ground.pod("stored-0", group="stored", volumes=claimed)
+        claim = ("get", "persistentvolume", "chart-kept", "-o", "jsonpath={.spec.claimRef.name}")
+        node = (
+            *("get", "persistentvolumeclaim", "made", "-o"),
+            r"jsonpath={.metadata.annotations.volume\.kubernetes\.io/selected-node}",
+        )
+        daemon.wait_for(lambda: ground.kubectl(*claim) == "kept")
+        bind_claim(ground, "kept")
+        daemon.wait_for(lambda: bool(ground.kubectl(*node)))
+        bind_claim(ground, "made")
+        daemon.wait_for(lambda: ground.nodes_of("stored") == [ground.kubectl(*node)])
+
+        ground.group("gated", 1)
+        pod = ground.pod("gated-0", group="gated", schedulingGates=[{"name": gate}])
+        ground.kubectl("annotate", "pod", pod["metadata"]["name"], f"{gate}=true")
+        daemon.wait_for(lambda: ground.is_placed("gated"))
+        assert refused(daemon.get("/metrics")) == []
+    ground.clear_workload()
+    ground.kubectl("delete", "--wait=false", "-f", "-", input=VOLUMES)
+    ground.kubectl("delete", "csinodes", *(node["metadata"]["name"] for node in ground.nodes()))
+
+
+LABELS = """networkTopologyDiscovery:
+  - source: label
+    enabled: true
+    config:
+      networkTopologyTypes:
+        racks:
+          - nodeLabel: pyroclast.test/rack
+          - nodeLabel: kubernetes.io/hostname
+"""
+
+
+def hyper_nodes(ground: Ground) -> dict[str, int]:
+    """Return how many nodes each HyperNode has."""
+    found = json.loads(ground.kubectl("get", "hypernodes", "-o", "json"))["items"]
+    return {each["metadata"]["name"]: each.get("status", {}).get("nodeCount", 0) for each in found}
+
+
+def job_of(name: str, **spec: Any) -> str:
+    """Write a Job's manifest."""
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": name}}
+    return json.dumps({**job, "spec": template(**spec)})
+
+
+def test_jobs_change_end_and_go_and_domains_follow_labels(ground: Ground, tmp_path: Path) -> None:
+    """A Job grows, is told to stop, and is deleted by its time; a domain comes, grows and goes with nodes' labels."""
+    rack = "pyroclast.test/rack"
+    nodes = [node["metadata"]["name"] for node in ground.nodes()]
+    ground.kubectl("create", "configmap", "labels", f"--from-literal=volcano-controller.conf={LABELS}")
+    ground.kubectl("label", "nodes", *nodes[:2], f"{rack}=near")
+    with (
+        installed(ground, "controllers.topologyDiscovery=labels"),
+        scheduling(ground, tmp_path) as scheduler,
+        controlling(ground, tmp_path) as running,
+    ):
+        running.wait_for(lambda: list(hyper_nodes(ground).values()) == [2])
+        ground.kubectl("apply", "-f", "-", input=job_of("grows", lives=""))
+        running.wait_for(lambda: phase(ground, "vcjob", "grows") == "Running")
+        larger = [{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 3}]
+        ground.kubectl("patch", "vcjob", "grows", "--type=json", "-p", json.dumps(larger))
+        hosts = ("get", "configmap", "grows-svc", "-o", r"jsonpath={.data.worker\.host}")
+        running.wait_for(lambda: len(ground.kubectl(*hosts).split()) == 3)
+        people(ground, "job", "suspend", "--name=grows")
+        running.wait_for(lambda: phase(ground, "vcjob", "grows") == "Aborted")
+        running.wait_for(lambda: ground.kubectl("get", "commands", "-o", "name") == "")
+
+        brief = job_of("brief", ttlSecondsAfterFinished=0, plugins={"ssh": []})
+        ground.kubectl("apply", "-f", "-", input=brief)
+        deleted = (
+            "get",
+            "vcjob",
+            "brief",
+            "--ignore-not-found",
+            "-o",
+            "jsonpath={.metadata.name}{.metadata.deletionTimestamp}",
+        )
+        running.wait_for(lambda: ground.kubectl(*deleted) != "brief")
+
+        ground.kubectl("label", "nodes", nodes[2], f"{rack}=near")
+        running.wait_for(lambda: list(hyper_nodes(ground).values()) == [3])
+        ground.kubectl("label", "nodes", *nodes[:3], f"{rack}-")
+        running.wait_for(lambda: hyper_nodes(ground) == {})
+        assert refused(scheduler.get("/metrics")) == []
+        assert refused(running.metrics()) == []
+        ground.kubectl("delete", "vcjob", "--all")
+    ground.kubectl("delete", "configmap", "labels")
+
+
+def people(ground: Ground, *words: str) -> None:
+    """Run a command for people, as the administrator."""
+    line = [
+        sys.executable,
+        "-m",
+        "scheduler",
+        *words,
+        f"--kubeconfig={ground.cluster.kubeconfig}",
+        f"--namespace={NAME}",
+    ]
+    subprocess.run(line, check=True, capture_output=True)
+
+
 def test_an_uninstall_leaves_definitions_queues_and_work(ground: Ground, tmp_path: Path) -> None:
     """Nothing of the release stays, nor what its processes made for themselves, though they live on for a moment."""
     with ExitStack() as stack:
@@ -388,3 +557,73 @@ def nobodys(ground: Ground) -> set[str]:
         for each in found
         if "ownerReferences" not in each["metadata"]
     }
+
+
+Right = tuple[str, str, str]
+"""Group, resource with its subresource, and verb."""
+
+ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
+UNUSED: dict[str, dict[Right, str]] = {
+    "scheduler": {
+        ("", "pods", "get"): "a pod whose bind was not answered, or whose bind does not show",
+        ("", "pods", "delete"): "a server without the Eviction API",
+        ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
+        ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
+        ("", "events", "patch"): "an event that is told again",
+    },
+    "controllers": {
+        ("", "pods/finalizers", "update"): ASKED_BY_THE_SERVER,
+        ("batch.volcano.sh", "jobs/finalizers", "update"): ASKED_BY_THE_SERVER,
+        ("batch.volcano.sh", "cronjobs/finalizers", "update"): ASKED_BY_THE_SERVER,
+        ("flow.volcano.sh", "jobflows/finalizers", "update"): ASKED_BY_THE_SERVER,
+        (
+            "",
+            "namespaces",
+            "get",
+        ): "a webhook is called for a namespace that is not seen yet; nobody calls webhooks here",
+        ("", "pods", "get"): "a pod that is there under the name of one to be made",
+        ("", "persistentvolumeclaims", "get"): "a claim that is there under the name of one to be made",
+        ("scheduling.volcano.sh", "podgroups", "get"): "a group that is there under the name of one to be made",
+        ("topology.volcano.sh", "hypernodes", "get"): "a HyperNode that is there under the name of one to be made",
+        ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
+        ("", "secrets", "update"): "certificates are renewed after months",
+        ("", "secrets", "patch"): "keys of a Job that somebody changed",
+        ("", "events", "patch"): "an event that is told again",
+    },
+}
+"""Rights that this file need not use, and why they are given all the same."""
+
+
+def granted(ground: Ground, component: str) -> set[Right]:
+    """Return the rights of a component's account, as the server has them."""
+    name = f"{NAME}-pyroclast-{component}"
+    rules = [rule for kind in ("clusterrole", "role") for rule in read(ground, kind, name)["rules"]]
+    return {right for rule in rules for right in product(rule["apiGroups"], rule["resources"], rule["verbs"])}
+
+
+def used(ground: Ground, component: str) -> set[Right]:
+    """Return the rights that a component's account has used so far, as the server wrote them down."""
+    assert ground.cluster.audit_log is not None
+    account = f"system:serviceaccount:{NAME}:{NAME}-pyroclast-{component}"
+    found: set[Right] = set()
+    for line in ground.cluster.audit_log.read_text().splitlines():
+        event = json.loads(line)
+        if event["user"]["username"] == account and "objectRef" in event:
+            of = event["objectRef"]
+            resource = "/".join(filter(None, (of["resource"], of.get("subresource"))))
+            found.add((of.get("apiGroup", ""), resource, event["verb"]))
+    return found
+
+
+@pytest.mark.parametrize("component", ["scheduler", "controllers"])
+def test_each_right_is_used_or_has_its_reason(ground: Ground, component: str, request: pytest.FixtureRequest) -> None:
+    """The tests above use what the chart gives, all but what is named with its reason; and they use nothing else."""
+    chosen = {item.originalname for item in request.session.items if item.path == request.path}  # type: ignore[attr-defined]  # of functions
+    if not chosen >= {name for name in globals() if name.startswith("test_")}:
+        pytest.skip("only the whole file shows what is used")
+    with installed(ground):
+        given = granted(ground, component)
+
+    assert UNUSED[component].keys() <= given
+    assert given - used(ground, component) - UNUSED[component].keys() == set()
+    assert used(ground, component) <= given
