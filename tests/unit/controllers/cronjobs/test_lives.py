@@ -72,3 +72,30 @@ def test_each_time_is_served_once_at_most(policy: str, seed: int) -> None:
         assert phases.count("Failed") <= 1
     # Nobody else deletes Jobs here: one that counts as lost was only not seen yet.
     assert "StaleReference" not in [reason for reason, _ in world.notes]
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_a_clock_that_is_set_serves_no_time_twice(seed: int) -> None:
+    """It is set by up to two hours, either way, while Jobs run, end and are deleted as history; then time goes on."""
+    chance = random.Random(seed)
+    world = SmallWorld((CRON_JOBS, JOBS), chance=chance)
+    spec = {"schedule": SCHEDULE, "successfulJobsHistoryLimit": 1, "jobTemplate": {"spec": {}}}
+    world.put("cronjobs", {"metadata": {"name": "tick", "namespace": "team"}, "spec": spec})
+    latest = world.clock.now
+    for _ in range(12):
+        world.clock.now += chance.choice([chance.randint(1, 1800), chance.randint(-7200, 7200)])
+        latest = max(latest, world.clock.now)
+        for name in unfinished(world):
+            if chance.random() < 0.5:
+                state = {"phase": "Completed", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+                world.status("jobs", ("team", name), {"state": state})
+        rest(world, build, KEY)
+        assert len(world.made) == len(set(world.made))
+
+    world.clock.now = latest + 600
+    rest(world, build, KEY)
+    last = parse(SCHEDULE).last_until(int(world.clock.now), after=int(START))
+    assert last is not None
+    assert f"tick-{last // 60}" in world.made
+    assert len(world.made) == len(set(world.made))
