@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from framework.claims_by_queue import claimed_by_queue
+from framework.group_notes import tell_group_notes
 from framework.jobs import SessionJob
 from framework.memory import Settled, Standing
 from framework.messages import READY, job_message, task_verdict, with_evictions
@@ -88,6 +89,7 @@ class Closing:
             self.group_statuses.append(status)
             self._note_event(job, phase, conditions)
         told = self._tell_tasks(job)
+        tell_group_notes(self._session, job)
         return status is None and not told
 
     def _conditions(self, job: SessionJob) -> list[Condition]:

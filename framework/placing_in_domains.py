@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from framework import points
-from framework.domains import ALLOCATE
+from framework.domains import ALLOCATE, Domains
 from framework.jobs import SessionJob
 from framework.placing import Worksheet
 from framework.placing_parts import place_part, place_parts
@@ -163,37 +163,69 @@ class DomainSearch:
         job = self._job
         if not self._is_tried:
             job.task_refusals.update(self._told)
+        for sheet, mark in zip(self._sheets, self._marks, strict=True):
+            sheet.return_to(mark)
         refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
         if not self._session.job_ready(job):
             job.refuse(refusal)
-        for sheet, mark in zip(self._sheets, self._marks, strict=True):
-            sheet.return_to(mark)
+        for sheet in self._sheets:
             for task in sheet.left():
                 if task.id not in job.task_refusals:
                     job.refuse_task(task, refusal)
             sheet.drop_rest()
 
     def _message(self, room: RoomInDomains) -> str:
+        """Say it of the whole job, or where room alone would do, of the first sub-job whose own domains lack it."""
         session, job = self._session, self._job
         domains = session.domains
         held = domains.held_by_job(job)
-        limit = domains.limit_of_job(job)
-        highest = domains.topology.tiers[-1] if limit is None else limit
-        allowed = domains.allowed(limit=highest, held=held, root=domains.topology.root)
         # what has begun may go on one by one; else all that is pending must find room together
         needed = room.size if held < 0 else session.missing_of_job(job)
-        what = f"no domain of tier {highest} or below fits {needed} task{'s' if needed > 1 else ''}"
-        if not allowed:
-            around = f" around {domains.topology.domains[held].name}, where it runs" if held >= 0 else ""
-            return f"{what}: there is none{around}"
+        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed)
+        if found.most < needed:
+            return found.words
+        for sheet in self._sheets if job.has_sub_group_policy else ():
+            part, inside = sheet.sub_job, domains.limit_of_part(sheet.sub_job)
+            left, held = RoomInDomains(session, sheet.left()), domains.held_by_part(part)
+            needed = left.size if held < 0 else max(part.missing, 1)
+            nearest = _Nearest(domains, inside, held, left, needed)
+            if inside is not None and nearest.most < needed:
+                return f"sub-group {part.id.rpartition('/')[2]}: {nearest.words}"
+        reason = next((each.message for each in job.task_refusals.values() if each.message), "")
+        return f"{found.words_by_room}: {reason}" if reason else found.words_by_room
+
+
+class _Nearest:
+    """How near domains come to taking some tasks, tier by tier."""
+
+    def __init__(self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int) -> None:
+        """Look at the domains that are allowed.
+
+        Args:
+            domains: All domains.
+            limit: The highest tier; all where None.
+            held: The innermost domain around what is placed; negative where nothing is.
+            room: Counts how many of the tasks each takes.
+            needed: How many must find places.
+        """
+        tree = domains.topology
+        highest = tree.tiers[-1] if limit is None else limit
+        allowed = domains.allowed(limit=highest, held=held, root=tree.root)
+        tasks = f"{needed} task{'s' if needed > 1 else ''}"
+        what = f"no domain of tier {highest} or below fits {tasks}"
+        if highest >= tree.tiers[-1]:
+            what = f"no domain, nor all nodes together, fits {tasks}"
         counts = room.counts(allowed).tolist()
         best: dict[int, tuple[int, str]] = {}
         for number, count in zip(allowed, counts, strict=True):
-            domain = domains.topology.domains[number]
+            domain = tree.domains[number]
             if domain.tier not in best or count > best[domain.tier][0]:
-                best[domain.tier] = count, domain.name
-        fits = ", ".join(f"{name} (tier {tier}) fits {count}" for tier, (count, name) in sorted(best.items()))
-        if max(counts) < needed:
-            return f"{what}: best {fits}"
-        reason = next((each.message for each in job.task_refusals.values() if each.message), "")
-        return f"{what}, though by room alone {fits}" + (f": {reason}" if reason else "")
+                best[domain.tier] = count, "all nodes" if number == tree.root else f"{domain.name} (tier {domain.tier})"
+        fits = ", ".join(
+            f"{name} fit{'' if name == 'all nodes' else 's'} {count}" for _, (count, name) in sorted(best.items())
+        )
+        around = f" around {tree.domains[held].name}, where it runs" if held >= 0 else ""
+        self.most = max(counts, default=-1)
+        """How many tasks the roomiest takes; negative where there is none."""
+        self.words = f"{what}: best {fits}" if allowed else f"{what}: there is none{around}"
+        self.words_by_room = f"{what}, though by room alone {fits}"

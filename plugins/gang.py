@@ -8,7 +8,7 @@ preemptable, reclaimable, unified evictable; conditions at close.  No arguments.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -19,14 +19,16 @@ from framework.jobs import SessionJob, SubJob
 from framework.messages import job_message, with_evictions
 from framework.points import Vote
 from framework.session import Session
+from framework.sub_jobs import group_of
 from model.arrays import BoolArray
+from model.group_notes import selector_faults
 from model.ids import JobId
 from model.jobs import NO_QUEUE, JobTable
 from model.quantity import format_bytes, format_millis
 from model.refusals import Refusal
 from model.report import Condition
 from model.resources import CPU, MEMORY, MILLI, PODS
-from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
 
 __all__ = ["Gang"]
 
@@ -35,6 +37,8 @@ NOT_ENOUGH_TASKS: Final = "NotEnoughTasks"
 NOT_ENOUGH_PODS_OF_TASK: Final = "NotEnoughPodsOfTask"
 MOST_NAMED: Final = 3
 """Jobs that a message names."""
+VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
+"""Where in their lives tasks are that run, ran well, or may run."""
 READY_REASON: Final = "tasks in gang are ready to be scheduled"
 
 
@@ -81,15 +85,37 @@ class Gang:
 def shortage_of_tasks(job: SessionJob) -> Refusal | None:
     """Refuse a job that has too few pods ever to reach its minimums."""
     if not job.roles_valid():
-        message = "Not enough valid pods of each task for gang-scheduling"
+        message = f"Not enough valid pods of each task for gang-scheduling: {', '.join(short_roles(job))}"
         return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_PODS_OF_TASK, message=message)
-    if not _enough_sub_jobs(job, lambda _: True):
-        message = "Not enough valid subGroups of each task for gang-scheduling"
+    groups = list(short_groups(job)) if job.min_sub_jobs else []
+    if groups:
+        message = f"Not enough valid subGroups of each task for gang-scheduling: {'; '.join(groups)}"
         return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_PODS_OF_TASK, message=message)
     if job.valid_count < job.min_available:
         message = f"Not enough valid tasks for gang-scheduling, valid: {job.valid_count}, min: {job.min_available}"
         return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_TASKS, message=message)
     return None
+
+
+def short_roles(job: SessionJob) -> Iterator[str]:
+    """Say of which roles there are too few pods: `worker has 1 of 2`."""
+    there = Counter(task.role for task in job.in_status(*VALID))
+    for role, least in sorted(job.job.min_by_role.items()):
+        if there[role] < least:
+            yield f"{role} has {there[role]} of {least}"
+
+
+def short_groups(job: SessionJob) -> Iterator[str]:
+    """Say of which policies there are too few sub-groups that have as many pods as make them up."""
+    for number, policy in enumerate(job.job.group.spec.sub_group_policy):
+        parts = [part for part in job.sub_jobs.values() if part.group == group_of(job.id, policy)]
+        sizes = (sum(task.status in VALID for task in part.tasks.values()) for part in parts)
+        whole = sum(size >= policy.sub_group_size for size in sizes)
+        if whole < policy.min_sub_groups:
+            faults = selector_faults(policy, f"subGroupPolicy[{number}]")
+            pods = f"{policy.sub_group_size} pod{'s' if policy.sub_group_size > 1 else ''}"
+            found = f"{policy.name} has {whole} of {policy.min_sub_groups} sub-groups with {pods}"
+            yield f"{found} ({fault})" if (fault := next(faults, None)) else found
 
 
 def rank(job: SessionJob) -> tuple[bool, bool]:

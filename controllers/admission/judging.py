@@ -170,6 +170,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             operations=_CREATE,
             validation=_by(podgroups.faults_of),
             reads_queues=True,
+            warnings=podgroups.warnings_of,
         ),
         Service(
             path="/queues/mutate",

@@ -1,12 +1,12 @@
 """Label selectors, in a form that can be compared, hashed and asked often."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from model import wire
 
-__all__ = ["EVERYTHING", "NOTHING", "OPERATORS", "Requirement", "Selector"]
+__all__ = ["EVERYTHING", "NOTHING", "OPERATORS", "Requirement", "Selector", "unreadable"]
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -81,3 +81,17 @@ class Selector:
 
 EVERYTHING: Final = Selector()
 NOTHING: Final = Selector(selects_nothing=True)
+
+
+def unreadable(selector: wire.LabelSelector) -> Iterator[tuple[str, str]]:
+    """Find why a selector selects nothing whatever labels there are.
+
+    Returns:
+        Paths within the selector, each with what is wrong there.
+    """
+    for number, each in enumerate(selector.match_expressions):
+        path = f"matchExpressions[{number}]"
+        if each.operator not in OPERATORS:
+            yield f"{path}.operator", f"{each.operator!r} is none of {', '.join(OPERATORS)}; selects nothing"
+        elif each.operator == IN and not each.values:
+            yield f"{path}.values", "In without values selects nothing"

@@ -7,7 +7,7 @@ import numpy as np
 from model import wire
 from model.arrays import IntArray
 from model.matching.patterns import Names, PatternError, found_in
-from model.matching.selectors import OPERATORS, Selector
+from model.matching.selectors import Selector, unreadable
 from model.nodes import NodeFacts
 
 __all__ = ["children_of", "node_members"]
@@ -58,10 +58,8 @@ def _columns_of(selector: wire.MemberSelector, facts: NodeFacts, path: str, faul
     if labels is None or not (labels.match_labels or labels.match_expressions):
         fault(f"{path}.selector", "selects nothing")
         return ()
-    for number, each in enumerate(labels.match_expressions):
-        if each.operator not in OPERATORS:
-            where = f"{path}.selector.labelMatch.matchExpressions[{number}].operator"
-            fault(where, f"{each.operator!r} is none of {', '.join(OPERATORS)}; selects nothing")
+    for where, message in unreadable(labels):
+        fault(f"{path}.selector.labelMatch.{where}", message)
     wanted = Selector.of(labels)
     return facts.derive(
         ("hypernode labels", wanted),

@@ -5,6 +5,7 @@ is a function of the objects alone:
 
 * HyperNodes that contain each other in a circle are left out together; what else they contain stands by itself;
 * a HyperNode that two others claim belongs to the older one (of equal age: to the lower name);
+* a node in two HyperNodes of one tier counts in both, which is told;
 * a member that does not exist is passed over until it does.
 
 Volcano instead stops placing every job with a topology while one HyperNode is wrong.
@@ -158,6 +159,7 @@ class _Building:
             self._claim(name)
         kept = sorted(set(self._objects) - self._on_circles(), key=lambda name: (self._objects[name].spec.tier, name))
         self._check_tiers(kept)
+        self._check_nodes(kept)
         tier = max((self._objects[name].spec.tier for name in kept), default=0)
         return Topology(
             list(self._domains(kept, max(tier, 0) + 1)),
@@ -205,6 +207,25 @@ class _Building:
             parent = self._parents.get(child)
             if parent is not None and self._objects[child].spec.tier >= self._objects[parent].spec.tier:
                 self._fault(child, "spec.tier", f"not below that of {parent!r}, which contains it")
+
+    def _check_nodes(self, kept: Sequence[str]) -> None:
+        """Tell of nodes that two HyperNodes of one tier name: tasks there are near to both, and these to nobody."""
+        owners: dict[int, list[str]] = {}
+        owner = np.full(len(self._facts.nodes), NONE, dtype=np.int64)
+        for name in kept:  # by tier, and then by name
+            tier = self._objects[name].spec.tier
+            if tier not in owners:
+                owner[:] = NONE
+            names = owners.setdefault(tier, [])
+            shared = self._own[name][owner[self._own[name]] != NONE]
+            owner[self._own[name][owner[self._own[name]] == NONE]] = len(names)
+            names.append(name)
+            if shared.size:
+                node, other = self._facts.nodes[int(shared[0])].name, names[int(owner[shared[0]])]
+                more = f" and {shared.size - 1} more" if shared.size > 1 else ""
+                self._fault(
+                    name, "spec.members", f"node {node!r}{more} also in {other!r} of the same tier; counts in both"
+                )
 
     def _tiers_by_name(self, kept: Sequence[str]) -> dict[str, int]:
         tiers: dict[str, int] = {}

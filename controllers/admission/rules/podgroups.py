@@ -9,10 +9,11 @@ from controllers.admission.patches import Patch, add
 from controllers.admission.rules.queue_use import queue_use_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.topology import topology_faults
+from model import group_notes
 from model.api.names import DEFAULT_QUEUE, POD_QUEUE_NAME
 from model.api.scheduling import PodGroup
 
-__all__ = ["defaulted", "faults_of"]
+__all__ = ["defaulted", "faults_of", "warnings_of"]
 
 
 def defaulted(pod_group: Mapping[str, Any], namespace_annotations: Mapping[str, str]) -> list[Patch]:
@@ -36,6 +37,23 @@ def faults_of(
         lookups: The queues; without them nothing is said about queues.
     """
     return () if old is not None else the_first(_faults(pod_group, lookups))
+
+
+def warnings_of(pod_group: Mapping[str, Any] | PodGroup) -> tuple[str, ...]:
+    """Return what the user of a pod group that Volcano takes should know: what limits nothing or selects no pod.
+
+    Args:
+        pod_group: The pod group, as JSON or as its struct.
+    """
+    known = read(PodGroup, pod_group)
+    if isinstance(known, Fault):
+        return ()
+    notes = [*group_notes.topology_notes(known.spec.network_topology, "spec.networkTopology")]
+    for number, policy in enumerate(known.spec.sub_group_policy):
+        path = f"spec.subGroupPolicy[{number}]"
+        notes += group_notes.selector_faults(policy, path)
+        notes += group_notes.topology_notes(policy.network_topology, f"{path}.networkTopology")
+    return tuple(map(str, notes))
 
 
 def _faults(value: Mapping[str, Any] | PodGroup, lookups: Lookups | None) -> Iterator[Fault]:

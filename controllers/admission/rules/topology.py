@@ -3,19 +3,22 @@
 from collections.abc import Iterator
 
 from controllers.admission.faults import Fault
+from model import group_notes
 from model.api.scheduling import NetworkTopologySpec
 
 __all__ = ["topology_faults"]
 
 
 def topology_faults(topology: NetworkTopologySpec | None, field: str, *, of: str = "") -> Iterator[Fault]:
-    """Find both tiers given; only one can hold.
+    """Find both tiers given, of which only one can hold, and modes that there are not.
 
     Args:
         topology: The network topology, if there is one.
         field: Where it stands.
         of: Words before the rule, such as the name of a sub-group.
     """
+    for path, message in group_notes.topology_faults(topology, field):
+        yield Fault(field=path, rule=f"{of}{message}")
     if topology is not None and topology.highest_tier_allowed is not None and topology.highest_tier_name:
         yield Fault(
             field=field,

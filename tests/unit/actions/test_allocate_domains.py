@@ -212,3 +212,22 @@ def test_a_job_begins_where_all_of_it_has_room() -> None:
     outcome = scenario.run("allocate", plugins=PLUGINS, arguments={"network-topology-aware": {"weight": 0}})
 
     assert outcome.bindings["j-0"] == "s1-n3"
+
+
+def test_it_is_told_which_sub_group_finds_no_domain() -> None:
+    """All racks together have room for three; the sub-group wants them in one."""
+    policy = {"name": "s", "matchLabelKeys": ["part"], "subGroupSize": 3, "minSubGroups": 1, **HARD_1}
+    group = {"subGroupPolicy": [policy]}
+    outcome = two_racks().job("j", tasks=3, group=group, labels={"part": "a"}).run("allocate", plugins=PLUGINS)
+
+    words = "sub-group s-a: no domain of tier 1 or below fits 3 tasks: best s0 (tier 1) fits 2"
+    assert outcome.why("j") == f"allocate: {words}"
+    assert outcome.told("j-0") == words
+
+
+def test_all_nodes_together_are_called_so() -> None:
+    """A soft topology may span them all; the root of the tree is no HyperNode that anybody made."""
+    outcome = two_racks().job("j", tasks=5, group=SOFT).run("allocate", plugins=PLUGINS)
+
+    best = "best s0 (tier 1) fits 2, s2 (tier 2) fits 4, all nodes fit 4"
+    assert outcome.why("j") == f"allocate: no domain, nor all nodes together, fits 5 tasks: {best}"

@@ -157,6 +157,21 @@ def test_a_child_of_two_belongs_to_the_older() -> None:
     ]
 
 
+def test_a_node_of_two_hyper_nodes_of_one_tier_is_told() -> None:
+    """It counts in both; one that is in a row beside its rack is in order."""
+    topology = tree(
+        FOUR,
+        a=(1, exact("Node", "n1", "n2", "n3")),
+        b=(1, exact("Node", "n2", "n3", "n4")),
+        row=(2, exact("HyperNode", "a", "b") + exact("Node", "n1")),
+    )
+
+    (fault,) = topology.faults
+    assert (fault.name, fault.path) == ("b", "spec.members")
+    assert fault.message == "node 'n2' and 1 more also in 'a' of the same tier; counts in both"
+    assert (nodes_of(topology, "a"), nodes_of(topology, "b")) == ([0, 1, 2], [1, 2, 3])
+
+
 def test_a_circle_is_left_out_and_the_rest_stands() -> None:
     """HyperNodes that contain each other go; what else they contain stands by itself under the root."""
     topology = tree(

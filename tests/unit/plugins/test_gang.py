@@ -61,7 +61,7 @@ def test_too_few_tasks_of_a_role_are_refused_first() -> None:
 
     assert refusal is not None
     assert refusal.reason == "NotEnoughPodsOfTask"
-    assert refusal.message == "Not enough valid pods of each task for gang-scheduling"
+    assert refusal.message == "Not enough valid pods of each task for gang-scheduling: ps has 0 of 1, worker has 1 of 2"
 
 
 def test_roles_are_not_looked_at_when_they_ask_for_more_than_the_minimum() -> None:
@@ -84,8 +84,30 @@ def test_too_few_sub_groups_are_refused() -> None:
 
     assert refusal is not None
     assert refusal.reason == "NotEnoughPodsOfTask"
-    assert refusal.message == "Not enough valid subGroups of each task for gang-scheduling"
+    told = "Not enough valid subGroups of each task for gang-scheduling: part has 1 of 2 sub-groups with 2 pods"
+    assert refusal.message == told
     assert shortage_of_tasks(world(*one, minimum=2, **parts(2, 1)).job("job")) is None
+
+
+def test_sub_groups_that_lack_pods_do_not_count() -> None:
+    """Of the second there is one pod, and two make one up."""
+    there = pod("a1", labels={"part": "a"}), pod("a2", labels={"part": "a"}), pod("b1", labels={"part": "b"})
+    refusal = shortage_of_tasks(world(*there, minimum=3, **parts(2, 2)).job("job"))
+
+    assert refusal is not None
+    assert refusal.message.endswith(": part has 1 of 2 sub-groups with 2 pods")
+
+
+def test_a_selector_that_cannot_be_read_is_named() -> None:
+    """It selects nothing, so its policy makes no sub-group."""
+    term = wire.SelectorRequirement(key="part", operator="Is", values=("a",))
+    selector = wire.LabelSelector(match_expressions=(term,))
+    policy = wire.SubGroupPolicy(name="part", label_selector=selector, min_sub_groups=1)
+    refusal = shortage_of_tasks(world(pod("a"), minimum=1, sub_group_policy=(policy,)).job("job"))
+
+    assert refusal is not None
+    assert "part has 0 of 1 sub-groups with 1 pod (subGroupPolicy[0].labelSelector.matchExpr" in refusal.message
+    assert "'Is' is none of In, NotIn, Exists, DoesNotExist" in refusal.message
 
 
 # Ready ----------------------------------------------------------------------------------------------------------------

@@ -74,6 +74,10 @@ def test_the_queue_of_the_namespace(name: str, annotations: Json, expected: list
             },
             "in subGroupPolicy 's': must not specify 'highestTierAllowed' and 'highestTierName'",
         ),
+        (
+            {"networkTopology": {"mode": "firm", "highestTierAllowed": 1}},
+            "spec.networkTopology.mode: 'firm' is neither hard nor soft; it counts as hard",
+        ),
     ],
 )
 def test_new_pod_groups(spec: Json, words: str | None) -> None:
@@ -81,6 +85,28 @@ def test_new_pod_groups(spec: Json, words: str | None) -> None:
     faults = podgroups.faults_of(pod_group(**spec), lookups=QUEUES)
 
     assert [words in str(fault) for fault in faults] == ([True] if words else [])
+
+
+def test_what_limits_nothing_or_selects_no_pod_is_warned_of() -> None:
+    """Volcano takes it, and says nothing."""
+    keys = {"matchLabelKeys": ["part"]}
+    term = {"key": "part", "operator": "Is", "values": ["a"]}
+    policies = [
+        {"name": "sound", **keys, "networkTopology": {"highestTierAllowed": 1}},
+        {"name": "soft", **keys, "networkTopology": {"mode": "soft"}},
+        {"name": "hard", **keys, "networkTopology": {"mode": "hard"}},
+        {"name": "unread", "labelSelector": {"matchExpressions": [term]}},
+        {"name": "empty"},
+    ]
+    told = podgroups.warnings_of(pod_group(networkTopology={}, subGroupPolicy=policies))
+
+    assert [each.partition(": ")[0] for each in told] == [
+        "spec.networkTopology",
+        "spec.subGroupPolicy[2].networkTopology",
+        "spec.subGroupPolicy[3].labelSelector.matchExpressions[0].operator",
+        "spec.subGroupPolicy[4]",
+    ]
+    assert told[0] in warned("/podgroups/validate", pod_group(networkTopology={}))
 
 
 def test_changed_pod_groups_are_not_judged() -> None:

@@ -1,0 +1,76 @@
+"""What a PodGroup says of topology and sub-groups and does not mean is told its owner, each thing once."""
+
+from typing import Any
+
+import pytest
+
+from framework.cycle import run_cycle
+from framework.memory import Memory, Settled
+from pyroclast.testing import Scenario
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+
+PLUGINS = (("gang",), ("predicates",))
+NODES = Scenario().node("n1", cpu=4)
+BY_PART = {"name": "s", "matchLabelKeys": ["part"]}
+
+
+def told(scenario: Scenario) -> list[tuple[str, str]]:
+    """Events on PodGroups about their fields, with their reasons, in three cycles of one scheduler."""
+    parsed, registry = configured(("enqueue", "allocate"), PLUGINS, {})
+    cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
+    settled, memory, events = Settled(), Memory(), []
+    for now in range(3):
+        report, memory = run_cycle(
+            cluster.snapshot(), parsed.configuration, registry=registry, now=now, memory=memory, settled=settled
+        )
+        events += [each for each in report.events if each.kind == "PodGroup" and each.message.startswith("spec.")]
+        cluster.settle(report.plans, report, now=now + 0.5, recreate_evicted=False)
+    return [(each.reason, each.message) for each in events]
+
+
+@pytest.mark.parametrize(
+    ("group", "reason", "words"),
+    [
+        (
+            {"networkTopology": {"mode": "hard"}},
+            "TopologyWithoutTier",
+            "spec.networkTopology: without highestTierAllowed",
+        ),
+        (
+            {"networkTopology": {"mode": "firm", "highestTierAllowed": 1}},
+            "UnknownTopologyMode",
+            "spec.networkTopology.mode: 'firm' is neither hard nor soft; it counts as hard",
+        ),
+        (
+            {
+                "subGroupPolicy": [
+                    {"name": "s", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}
+                ]
+            },
+            "UnreadableSelector",
+            "spec.subGroupPolicy[0].labelSelector.matchExpressions[0].operator: 'Is' is none of",
+        ),
+        (
+            {"subGroupPolicy": [{"name": "s", "labelSelector": {"matchLabels": {"part": "c"}}}]},
+            "SelectsNoPod",
+            "spec.subGroupPolicy[0]: none of 2 pods is in a sub-group of 's'",
+        ),
+        ({"subGroupPolicy": [BY_PART]}, "NoSubGroup", "spec.subGroupPolicy: 1 of 2 pods are in no sub-group"),
+    ],
+)
+def test_what_is_odd_is_told(group: dict[str, Any], reason: str, words: str) -> None:
+    """Once, with its path, whether the job runs or not."""
+    scenario = NODES.job("p", tasks=0, min_available=2, group=group)
+    scenario = scenario.pod("p-0", job="p", labels={"part": "a"}).pod("p-1", job="p", cpu=9)
+    (message,) = (message for known, message in told(scenario) if known == reason)
+
+    assert message.startswith(words)
+
+
+def test_what_is_in_order_is_not_told() -> None:
+    """Nor is anything of pods told before they are all there."""
+    sound = {"networkTopology": {"mode": "soft"}, "subGroupPolicy": [BY_PART]}
+
+    assert told(NODES.job("p", tasks=2, group=sound, labels={"part": "a"})) == []
+    assert told(NODES.job("p", tasks=1, min_available=2, group=sound)) == []
