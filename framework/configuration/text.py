@@ -61,12 +61,12 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str) -> Any:
-    """Return what a text of one YAML document says.
+    """Return what a text of one YAML document says; empty ones beside it, as behind a last `---`, say nothing.
 
     Raises:
-        ConfigError: It is no YAML, or a key stands twice.
+        ConfigError: It is no YAML, a key stands twice, or there are several documents.
     """
-    documents = read_yaml_documents(text)
+    documents = [document for document in read_yaml_documents(text) if document is not None]
     if len(documents) > 1:
         raise ConfigError("the configuration: more than one YAML document")
     return documents[0] if documents else None

@@ -43,7 +43,7 @@ def check(
     except ConfigError as error:
         return [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults]
     one = partial(_check_configuration, read=read, warned=warned)
-    if len(documents) <= 1 and not _is_manifest(documents[0] if documents else None):
+    if not any(map(_is_manifest, documents)):
         return one(text)
     return [finding for document in _flattened(documents) for finding in _check_document(document, one)]
 
@@ -68,11 +68,9 @@ def _check_configuration(text: str | Mapping[str, Any], read: Callable[..., Pars
 
 
 def _check_document(document: object, check_configuration: Callable[..., list[Finding]]) -> Iterable[Finding]:
-    if not isinstance(document, Mapping):
-        return [Finding(Severity.FAULT, "", "a document is neither a configuration nor a manifest")]
-    kind = document.get("kind")
-    if kind is None:
-        return check_configuration(document)
+    if not isinstance(document, Mapping) or not _is_manifest(document):
+        return [Finding(Severity.FAULT, "", "a document is no manifest; a configuration stands alone in its file")]
+    kind = document["kind"]
     if kind == "Queue":
         return lint_queue(document)
     if kind == "ConfigMap":

@@ -251,6 +251,28 @@ data:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("actions: allocate\n---\nactions: enqueue\n", "the configuration: more than one YAML document"),
+        ("actions: allocate\n---\nkind: Queue\nmetadata: {name: q}\n", "a configuration stands alone in its file"),
+        ("kind: Queue\nmetadata: {name: q}\n---\n[actions]\n", "a configuration stands alone in its file"),
+    ],
+)
+def test_a_configuration_beside_other_documents_is_a_fault(text: str, fault: str) -> None:
+    """A scheduler that is given the file refuses it, so it is not called good."""
+    (only,) = (finding for finding in check(text, read) if finding.severity is Severity.FAULT)
+
+    assert f"{only.path}: {only.message}".endswith(fault)
+
+
+def test_empty_documents_beside_a_configuration_say_nothing() -> None:
+    """A last `---` is no second document."""
+    text = "actions: enqueue, allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}]}]\n"
+
+    assert check(f"---\n{text}---\n", read) == check(text, read)
+
+
 def of_config_map(text: str) -> list[str]:
     """What is said of a ConfigMap, as `severity path: message`."""
     return [
