@@ -5,6 +5,7 @@ as full, for there it breaks none. The tiers are weighed by 1, f, f², ... from 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,18 +21,33 @@ class Chains:
 
     def __init__(self, topology: Topology, fading: float) -> None:
         self.topology = topology
-        tiers = range(topology.tiers[0], topology.tiers[-1] + 1) if topology.tiers[0] > 0 else topology.tiers
+        tiers = topology.tiers
         by_tier = np.array([topology.at_tier(tier) for tier in tiers], dtype=np.int64)
         chains, groups = np.unique(by_tier, axis=1, return_inverse=True)
         self.chains: IntArray = chains
         """Domain of each tier, `NONE` where there is none, shape (tiers, G)."""
         self.groups: IntArray = groups.reshape(-1).astype(np.int64)
         """Group of each node, shape (N,)."""
-        self.weights: FloatArray = np.array([_power(fading, tier - 1) for tier in tiers])
+        heaviest = tiers[-1] if fading > 1 else tiers[0]
+        self.weights: FloatArray = np.array([_weight(tier, fading, heaviest) for tier in tiers])
+        """Of each tier, against the one that weighs most: in their mean only their ratios count, shape (tiers,)."""
+        self.unbroken = sum(_between(lower, upper, fading, heaviest) for lower, upper in pairwise(tiers))
+        """Weight of all tiers between these, in which there is no domain that a task could break."""
 
 
-def _power(base: float, exponent: int) -> float:
-    return 0.0 if base == 0 and exponent < 0 else float(base**exponent)
+def _weight(tier: int, fading: float, heaviest: int) -> float:
+    if fading == 0:
+        return float(tier == 1)
+    return float(fading ** (tier - heaviest))
+
+
+def _between(lower: int, upper: int, fading: float, heaviest: int) -> float:
+    """Add up the weights of the tiers between two: there may be as many as numbers."""
+    if fading == 0:
+        return float(lower < 1 < upper)
+    if fading == 1:
+        return upper - lower - 1.0
+    return (_weight(lower + 1, fading, heaviest) - _weight(upper, fading, heaviest)) / (1 - fading)
 
 
 class Packing:
@@ -62,10 +78,10 @@ class Packing:
         by_domain = fullness(self._request, self._used, self._allocatable, self._weights)
         full = np.append(by_domain, 1.0)  # `NONE` is the last
         weights = self._chains.weights
-        total = weights.sum()
-        scores: FloatArray = np.zeros(self._chains.chains.shape[1])
+        total = weights.sum() + self._chains.unbroken
+        scores: FloatArray = np.full(self._chains.chains.shape[1], self._chains.unbroken)
         if total <= 0:
-            return scores
+            return scores  # with fading 0 and no tier 1 no tier counts
         for weight, domains in zip(weights.tolist(), self._chains.chains, strict=True):
             scores += weight * full[domains]
         totals: FloatArray = scores / total * self._factor

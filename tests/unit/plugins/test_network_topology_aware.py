@@ -112,6 +112,40 @@ def test_without_fading_only_tier_1_counts() -> None:
     assert [10 * score for score in scores] == [500.0, 469.0, 281.0, 250.0]
 
 
+@pytest.mark.parametrize("fading", [0.8, 1.0, 1.25])
+def test_tiers_without_domains_count_as_full(fading: float) -> None:
+    """Racks in tier 1, a hall in tier 4, all above it: what the two tiers between them weigh is full everywhere."""
+    hall = {"s0": (4, exact("HyperNode", "s3", "s4", "s5", "s6"))}
+    weights = [fading**tier for tier in range(5)]
+    in_hall = (2 / 24 + 4 / 48) / 2
+
+    expected = [
+        round(100 * (weights[0] * rack + weights[1] + weights[2] + sum(weights[3:]) * in_hall) / sum(weights), 1)
+        for rack in (0.5, 0.375, 0.375, 0.25)
+    ]
+    assert packing(tree(NODES, **RACKS, **hall), fading, [2, 4], (1, 1), OFFERED) == expected
+
+
+@pytest.mark.parametrize(
+    ("fading", "expected"),
+    [(0.8, [90.0, 87.5, 87.5, 85.0]), (0.0, [50.0, 37.5, 37.5, 25.0]), (1.25, [67.0, 67.0, 67.0, 67.0])],
+)
+@pytest.mark.parametrize("tier", [2_000_000_000, 2**62])
+def test_tiers_may_be_as_far_apart_as_numbers(tier: int, fading: float, expected: list[float]) -> None:
+    """The sum over all that lie between has an end, or the one that weighs most settles it."""
+    hall = {"s0": (tier, exact("HyperNode", "s3", "s4", "s5", "s6"))}
+
+    assert packing(tree(NODES, **RACKS, **hall), fading, [2, 4], (1, 1), OFFERED) == expected
+
+
+def test_a_tier_below_nothing_is_a_tier() -> None:
+    """No API server takes one; here it weighs the most, and the racks next to nothing."""
+    cellar = {"s0": (-3180, exact("Node", "s3-n1", "s3-n2"))}
+    scores = packing(tree(NODES, **RACKS, **cellar), 0.8, [2, 4], (1, 1), OFFERED)
+
+    assert scores == [90.0, 100.0, 100.0, 100.0]
+
+
 def test_domains_for_victims_go_widest_first() -> None:
     """At most so many; of the tier that is cut the last ones stay."""
     assert capped_widest_first([[0, 1], [2, 3]], 3) == [[2, 3], [1]]
