@@ -9,8 +9,9 @@ from framework.configuration import Parsed, parse
 from framework.registry import Registry
 from model.errors import ConfigError, PyroclastError
 from scheduler.simulate.answer import told
-from scheduler.simulate.case import Case, CaseError, read_case
+from scheduler.simulate.case import Case, read_case
 from scheduler.simulate.cluster import SimulatedCluster
+from scheduler.simulate.fields import CaseError
 from scheduler.simulate.rounds import Round, run_rounds, seconds_by_phase
 from scheduler.stopwatch import Stopwatch
 

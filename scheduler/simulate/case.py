@@ -13,20 +13,16 @@ from cache.measurements import MEASURED
 from cache.objects import KINDS, unfolded
 from cache.options import BooksOptions
 from framework.nearest import did_you_mean
-from model.errors import PyroclastError
 from model.wire import unix_seconds
+from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
 from scheduler.simulate.hyper_nodes import hyper_nodes
 
-__all__ = ["Case", "CaseError", "moment_after", "moment_of_dump", "read_case", "read_moment"]
+__all__ = ["Case", "moment_after", "moment_of_dump", "read_case", "read_moment"]
 
 YEAR_SECONDS: Final = 365 * 24 * 3600
 WITHOUT_TIMES: Final = unix_seconds("2027-01-01T00:00:00Z")
 """The moment of a case in which no object says when it was made."""
 SHARD_MODES: Final = ("none", "hard", "soft")
-
-
-class CaseError(PyroclastError):
-    """A case cannot be read; remedy: fix the field that the message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +70,7 @@ def read_case(raw: Any, *, seed: int = 0) -> Case:
             ignore_scheduler_name=True,
             shard_mode=_shard_mode(shard),
             shard_name=str(shard.get("name", "")) or "volcano",
-            ignored_provisioners=frozenset(map(str, _sequence(raw, "ignoredProvisioners"))),
+            ignored_provisioners=frozenset(map(str, items_of(raw.get("ignoredProvisioners"), "ignoredProvisioners"))),
         ),
         rounds=_rounds(raw.get("rounds")),
         recreate_evicted=_flag(raw, "recreateEvicted"),
@@ -148,26 +144,10 @@ def _objects(value: Any, warnings: list[str]) -> Iterator[Mapping[str, Any]]:
             if kind is None:
                 warnings.append(f"objects.{name}: no kind that plays a part in scheduling{did_you_mean(name, _KINDS)}")
                 continue
-            for index, each in enumerate(_items(items, f"objects.{name}")):
-                yield {"kind": kind, **_object(each, f"objects.{name}[{index}]")}
+            for each in objects_of(items, f"objects.{name}"):
+                yield {"kind": kind, **each}
     elif value is not None:
-        listed = [value] if isinstance(value, Mapping) else value
-        for index, each in enumerate(_items(listed, "objects")):
-            yield _object(each, f"objects[{index}]")
-
-
-def _items(value: Any, path: str) -> Sequence[Any]:
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple):
-        raise CaseError(f"{path}: expected a list, got {type(value).__name__}")
-    return value
-
-
-def _object(value: Any, path: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise CaseError(f"{path}: expected an object, got {type(value).__name__}")
-    return value
+        yield from objects_of([value] if isinstance(value, Mapping) else value, "objects")
 
 
 def _config(value: Any) -> str | Mapping[str, Any] | None:
@@ -178,11 +158,7 @@ def _config(value: Any) -> str | Mapping[str, Any] | None:
 
 def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = raw.get(key)
-    return {} if value is None else _object(value, key)
-
-
-def _sequence(raw: Mapping[str, Any], key: str) -> Sequence[Any]:
-    return _items(raw.get(key), key)
+    return {} if value is None else object_of(value, key)
 
 
 def _flag(raw: Mapping[str, Any], key: str) -> bool:
@@ -194,11 +170,7 @@ def _flag(raw: Mapping[str, Any], key: str) -> bool:
 
 def _whole(raw: Mapping[str, Any], key: str, default: int) -> int:
     value = raw.get(key)
-    if value is None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise CaseError(f"{key}: expected a whole number, got {value!r}")
-    return value
+    return default if value is None else whole_of(value, key)
 
 
 def _rounds(value: Any) -> int:
@@ -216,7 +188,7 @@ def _shard_mode(shard: Mapping[str, Any]) -> str:
 
 
 def _node_shard(shard: Mapping[str, Any]) -> Mapping[str, Any]:
-    nodes = [str(name) for name in _items(shard.get("nodes"), "shard.nodes")]
+    nodes = [str(name) for name in items_of(shard.get("nodes"), "shard.nodes")]
     return {
         "kind": "NodeShard",
         "metadata": {"name": shard.get("name") or "volcano"},

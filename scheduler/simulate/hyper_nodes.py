@@ -1,7 +1,9 @@
 """HyperNodes of a case: its objects, or, where those are not all there, objects made from its tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
 
 __all__ = ["hyper_nodes"]
 
@@ -12,27 +14,54 @@ def hyper_nodes(value: Any) -> Sequence[Mapping[str, Any]]:
     Args:
         value: A list of objects, or a mapping with `objects`, and with `byTier` (names by tier), `realNodes` (nodes by
             name) and `objectsIncomplete`, which says that the tables alone hold true.
+
+    Raises:
+        CaseError: Something in it is not what it should be.
     """
-    if not value:
-        return ()
     if not isinstance(value, Mapping):
-        return [{"kind": "HyperNode", **each} for each in value]
-    objects = [{"kind": "HyperNode", **each} for each in value.get("objects") or ()]
+        return _named(objects_of(value, "hyperNodes"))
+    objects = objects_of(value.get("objects"), "hyperNodes.objects")
     if not value.get("objectsIncomplete"):
-        return objects
-    return _from_tables(value.get("byTier") or {}, value.get("realNodes") or {}, _tier_names(objects))
+        return _named(objects)
+    tiers = _table(value, "byTier")
+    tier_of = {name: _tier(tier, "hyperNodes.byTier") for tier, names in tiers.items() for name in names}
+    return _from_tables(tier_of, _table(value, "realNodes"), _tier_names(objects))
+
+
+def _named(objects: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [{"kind": "HyperNode", **each} for each in objects]
+
+
+def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Sequence[str]]:
+    """Return a table of names by some key."""
+    path = f"hyperNodes.{key}"
+    rows = value.get(key)
+    table = {} if rows is None else object_of(rows, path)
+    return {key: [str(name) for name in items_of(names, f"{path}.{key}")] for key, names in table.items()}
+
+
+def _tier(text: str, path: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise CaseError(f"{path}: expected a whole number, got {text!r}") from None
 
 
 def _tier_names(objects: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
-    specs = (each.get("spec") or {} for each in objects)
-    return {int(spec.get("tier", 0)): spec["tierName"] for spec in specs if spec.get("tierName")}
+    """Return the names that objects give to their tiers."""
+    names = {}
+    for index, each in enumerate(objects):
+        path = f"hyperNodes.objects[{index}].spec"
+        spec = object_of(each.get("spec", {}), path)
+        if spec.get("tierName"):
+            names[whole_of(spec.get("tier", 0), f"{path}.tier")] = str(spec["tierName"])
+    return names
 
 
 def _from_tables(
-    by_tier: Mapping[str, Sequence[str]], real_nodes: Mapping[str, Sequence[str]], tier_names: Mapping[int, str]
+    tiers: Mapping[str, int], real_nodes: Mapping[str, Sequence[str]], tier_names: Mapping[int, str]
 ) -> list[Mapping[str, Any]]:
     """Make a tree: a domain's members are the largest domains of lower tiers inside it, then nodes in none of them."""
-    tiers = {name: int(tier) for tier, names in by_tier.items() for name in names}
     inside = {name: frozenset(real_nodes.get(name, ())) for name in tiers}
     made: list[Mapping[str, Any]] = []
     for name, tier in sorted(tiers.items(), key=lambda item: (item[1], item[0])):

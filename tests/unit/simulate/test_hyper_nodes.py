@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from scheduler.simulate.fields import CaseError
 from scheduler.simulate.hyper_nodes import hyper_nodes
 
 TABLES = {
@@ -23,7 +26,7 @@ def test_objects_are_taken_as_they_are() -> None:
 
     assert hyper_nodes([each]) == [{"kind": "HyperNode", **each}]
     assert hyper_nodes({"objects": [each], "byTier": {"1": ["s0"]}}) == [{"kind": "HyperNode", **each}]
-    assert hyper_nodes(None) == ()
+    assert hyper_nodes(None) == []
 
 
 def test_incomplete_objects_give_way_to_the_tables() -> None:
@@ -39,3 +42,27 @@ def test_incomplete_objects_give_way_to_the_tables() -> None:
 def test_tier_names_are_kept() -> None:
     """Where an object of the tier says one."""
     assert [each["spec"]["tierName"] for each in hyper_nodes(TABLES)] == ["", "", "block"]
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (5, "hyperNodes: expected a list, got int"),
+        (["s0"], "hyperNodes[0]: expected an object, got str"),
+        ({"objects": [[]]}, "hyperNodes.objects[0]: expected an object, got list"),
+        ({**TABLES, "objects": [{"spec": []}]}, "hyperNodes.objects[0].spec: expected an object, got list"),
+        (
+            {**TABLES, "objects": [{"spec": {"tier": None, "tierName": "rack"}}]},
+            "hyperNodes.objects[0].spec.tier: expected a whole number, got None",
+        ),
+        ({**TABLES, "byTier": ["s0"]}, "hyperNodes.byTier: expected an object, got list"),
+        ({**TABLES, "byTier": {"low": ["s0"]}}, "hyperNodes.byTier: expected a whole number, got 'low'"),
+        ({**TABLES, "realNodes": {"s0": "n1"}}, "hyperNodes.realNodes.s0: expected a list, got str"),
+    ],
+)
+def test_what_is_no_hyper_node_is_a_fault_with_its_path(value: Any, fault: str) -> None:
+    """The case is answered with it, as with every other field."""
+    with pytest.raises(CaseError) as error:
+        hyper_nodes(value)
+
+    assert str(error.value) == fault
