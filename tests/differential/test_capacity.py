@@ -6,12 +6,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework import points
 from framework.evicting.order import in_order
 from model.ids import QueueName
 from model.resources import UNLIMITED
-from plugins.capacity.plugin import Holding
 from tests.differential.capacity import ALL, NEVER, Declared, PlainPod, PlainQueue, declared
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,13 +60,6 @@ def world(plain: Declared) -> World:
         *(each for made in plain.pods for each in as_pod(made)),
         plugins=[option],
     )
-
-
-def holding(there: World) -> Holding:
-    """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made
 
 
 @ALIKE

@@ -210,17 +210,22 @@ async def test_an_absent_file_is_a_fault(tmp_path: Path) -> None:
         await connect(ClusterOptions(kubeconfig=str(tmp_path / "nowhere")))
 
 
-async def test_a_service_account_is_used_inside_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its token is read again each minute."""
-    token = tmp_path / "token"
+def inside_a_pod(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Let a process find itself in a pod; return the files of its token and of the authority."""
+    token, authority = folder / "token", folder / "ca.crt"
     token.write_text("first", encoding="utf-8")
-    authority = tmp_path / "ca.crt"
     trustme.CA().cert_pem.write_to_path(str(authority))
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     module = "kubernetes.aio.config.incluster_config"
     monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(token))
     monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(authority))
+    return token, authority
+
+
+async def test_a_service_account_is_used_inside_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its token is read again each minute."""
+    token, _ = inside_a_pod(tmp_path, monkeypatch)
     clock = FakeClock()
 
     cluster = await connect(ClusterOptions(), clock=clock)
@@ -236,14 +241,7 @@ async def test_a_renewed_authority_of_a_service_account_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kubelets put it under the name of the old one; one that stays the same keeps its connections."""
-    token, authority = tmp_path / "token", tmp_path / "ca.crt"
-    token.write_text("t", encoding="utf-8")
-    trustme.CA().cert_pem.write_to_path(str(authority))
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    module = "kubernetes.aio.config.incluster_config"
-    monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(token))
-    monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(authority))
+    _, authority = inside_a_pod(tmp_path, monkeypatch)
     clock = FakeClock()
     cluster = await connect(ClusterOptions(), clock=clock)
     first = cluster.tls

@@ -10,7 +10,7 @@ from kube.evictor import EvictionOutcome, Evictor
 from kube.resources import PODS, Discovery
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Eviction
-from tests.unit.kube.world import World
+from tests.unit.kube.world import BusyClient, World
 
 
 async def evict(
@@ -229,22 +229,7 @@ async def test_a_server_without_evictions_gets_a_delete(world: World, monkeypatc
 
 async def test_many_evictions_wait_their_turn() -> None:
     """A request that waits for a connection loses the time it has: of a plan with thousands, most would fail."""
-
-    class Busy:
-        """A client that counts the requests under way."""
-
-        now = most = answered = 0
-
-        async def request(self, *_: object, **__: object) -> bytes:
-            """Take a while."""
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            self.now -= 1
-            self.answered += 1
-            return b""
-
-    busy = Busy()
+    busy = BusyClient()
     made = Evictor(cast("Client", busy), cast("Discovery", None), eviction="delete", concurrency=3)
 
     outcomes = await asyncio.gather(*(made.evict(eviction(f"p{number}", f"u{number}")) for number in range(50)))

@@ -12,7 +12,7 @@ from kube.volumes import BIND_VOLUME, VolumePreparer
 from model.errors import ConflictError
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Plan, Preparation
-from tests.unit.kube.world import World
+from tests.unit.kube.world import BusyClient, World
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 VOLUMES = "/api/v1/persistentvolumes"
@@ -135,21 +135,7 @@ async def test_many_claims_wait_their_turn() -> None:
     """Those of a large plan are asked about a few at a time, and binds find connections."""
     bound = {"metadata": {"name": "data", "uid": "c"}, "spec": {"volumeName": "v"}, "status": {"phase": "Bound"}}
 
-    class Busy:
-        """A client that counts the requests under way."""
-
-        now = most = answered = 0
-
-        async def request(self, *_: object, **__: object) -> bytes:
-            """Take a while."""
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            self.now -= 1
-            self.answered += 1
-            return msgspec.json.encode(bound)
-
-    busy = Busy()
+    busy = BusyClient(msgspec.json.encode(bound))
     made = VolumePreparer(cast("Client", busy), concurrency=3)
 
     await asyncio.gather(*(made.prepare(bind_with(f"u{number}"), step("c")) for number in range(50)))

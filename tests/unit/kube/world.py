@@ -34,6 +34,25 @@ class FakeClock:
 
 
 @dataclass
+class BusyClient:
+    """A client that counts the requests under way."""
+
+    answer: bytes = b""
+    now: int = 0
+    most: int = 0
+    answered: int = 0
+
+    async def request(self, *_: object, **__: object) -> bytes:
+        """Take a while."""
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        self.now -= 1
+        self.answered += 1
+        return self.answer
+
+
+@dataclass
 class Recorder:
     """A handler that writes down what it is told."""
 

@@ -10,16 +10,9 @@ from hypothesis import given
 from framework import points
 from framework.arguments import decode
 from plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
+from tests.unit.plugins.binpack import WEIGHTS
 from tests.unit.plugins.policies import World, node, opened, pod
 
-WEIGHTS = {
-    "binpack.weight": 10,
-    "binpack.cpu": 2,
-    "binpack.memory": 3,
-    "binpack.resources": "nvidia.com/gpu, example.com/foo",
-    "binpack.resources.nvidia.com/gpu": 7,
-    "binpack.resources.example.com/foo": 8,
-}
 CLUSTER = (
     node("n1", cpu="2", memory="4Gi"),
     pod("r1", on="n1"),

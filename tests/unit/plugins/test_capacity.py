@@ -9,7 +9,7 @@ from framework import points
 from framework.evicting.gang_plans import GangEviction
 from framework.points import Vote
 from model.refusals import Refusal
-from plugins.capacity.plugin import Holding
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 
@@ -23,13 +23,6 @@ def world(*objects: Any, tree: bool = False, level: int = 0) -> World:
 def jobs(name: str, own: str, cpu: str, memory: str = "1Gi", on: str = "", **more: Any) -> list[Any]:
     """A group with one pod."""
     return [group(name, queue=own, **more), pod(name, job=name, cpu=cpu, memory=memory, on=on)]
-
-
-def holding(there: World) -> Holding:
-    """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made
 
 
 def victims(there: World, reclaimer: str, *names: str) -> list[str]:

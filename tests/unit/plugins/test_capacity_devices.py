@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from framework import points
 from framework.claims_by_queue import claimed_by_queue
 from framework.points import Vote
 from model import wire
 from model.refusals import Refusal
 from plugins.capacity.devices import quota_of
-from plugins.capacity.plugin import Holding
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 
 
@@ -58,13 +57,6 @@ def world(*objects: Any, tree: bool = False, **arguments: bool) -> World:
     option = {"name": "capacity", "enableHierarchy": tree, "arguments": spelled}
     root = [queue("root")] if tree else []
     return opened(node("n", cpu="100", memory="100Gi"), *root, *objects, plugins=[option])
-
-
-def holding(there: World) -> Holding:
-    """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made
 
 
 def limited(**capability: str) -> wire.Queue:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from framework import points
-from plugins.capacity.plugin import Holding
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 
@@ -11,13 +10,6 @@ def world(*objects: Any, tree: bool = True) -> World:
     """A session with capacity alone, on one node of 8 CPU."""
     root = [queue("root", deserved={"cpu": "1"})] if tree else []
     return opened(node("n"), *root, *objects, plugins=[{"name": "capacity", "enableHierarchy": tree}])
-
-
-def holding(there: World) -> Holding:
-    """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made
 
 
 def deserved(there: World, name: str) -> float:

@@ -5,11 +5,11 @@ from typing import Any
 from actions.allocate import Allocate
 from cache.books import Books
 from cache.options import BooksOptions
-from framework import points
 from framework.memory import Settled
 from framework.session import Session
 from model import wire
-from plugins.capacity.plugin import Capacity, Holding
+from plugins.capacity.plugin import Capacity
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 GATE = "scheduling.volcano.sh/queue-allocation-gate"
@@ -52,9 +52,7 @@ def world(*objects: Any, lifts: bool = True) -> World:
 
 def fits(there: World, name: str) -> bool:
     """Whether a pod may be placed."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made.allocatable(there.queue("q"), there.task(name)) is None
+    return holding(there).allocatable(there.queue("q"), there.task(name)) is None
 
 
 BUSY = (waiting("a", "early"), waiting("b", "early"), pod("c", job="late"))

@@ -3,24 +3,17 @@
 from typing import Any
 
 from tests.unit.examples.page import assert_tells
+from tests.unit.plugins.binpack import WEIGHTS
 from tests.unit.plugins.policies import node, opened, pod
 
 SMALL: dict[str, Any] = {"cpu": "1", "memory": "1Gi"}
 DEVICES: dict[str, Any] = {"cpu": "2", "memory": "10Gi", "gpu": "2"}
 FOO: dict[str, Any] = {"cpu": "3", "memory": "4Gi", "foo": "3"}
 LARGE = node("n", cpu="4", memory="16Gi", gpu="4")
-LISTED = {
-    "binpack.weight": 10,
-    "binpack.cpu": 2,
-    "binpack.memory": 3,
-    "binpack.resources": "nvidia.com/gpu, example.com/foo",
-    "binpack.resources.nvidia.com/gpu": 7,
-    "binpack.resources.example.com/foo": 8,
-}
 UNLISTED = {"binpack.resources": "nvidia.com/gpu", "binpack.resources.nvidia.com/gpu": 23}
 
 
-def score(asked: dict[str, Any], *there: Any, arguments: dict[str, Any] = LISTED) -> str:
+def score(asked: dict[str, Any], *there: Any, arguments: dict[str, Any] = WEIGHTS) -> str:
     """The score of the node for a pod."""
     world = opened(*there, pod("p", **asked), plugins=[{"name": "binpack", "arguments": arguments}])
     return str(round(world.scores("p")["n"], 4)).removesuffix(".0")

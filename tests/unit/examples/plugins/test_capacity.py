@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from framework import points
 from model import wire
-from plugins.capacity.plugin import Holding
 from tests.unit.examples.page import assert_tells
+from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import GIB, World, group, node, opened, pod, queue
 
 DEVICES = "deviceclass/gpu.example.com"
@@ -16,13 +15,6 @@ def world(*objects: Any, tree: bool = False, level: int = 0) -> World:
     option = {"name": "capacity", "enableHierarchy": tree, "arguments": {"ancestorReclaimLevel": level}}
     root = [queue("root")] if tree else []
     return opened(node("n", cpu="100", memory="100Gi"), *root, *objects, plugins=[option])
-
-
-def holding(there: World) -> Holding:
-    """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
-    assert isinstance(made, Holding)
-    return made
 
 
 def job(name: str, own: str, cpu: int, memory: int = 1, on: str = "") -> list[Any]:

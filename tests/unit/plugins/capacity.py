@@ -1,0 +1,14 @@
+"""What tests of the plugin capacity share."""
+
+from framework import points
+from plugins.capacity.plugin import Holding
+from tests.unit.plugins.policies import World
+
+__all__ = ["holding"]
+
+
+def holding(there: World) -> Holding:
+    """What the plugin keeps."""
+    made = there.function(points.QUEUE_ORDER).function.__self__
+    assert isinstance(made, Holding)
+    return made
