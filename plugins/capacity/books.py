@@ -93,14 +93,16 @@ class QueueBook:
         for row, amount in enumerate(request):
             self.reserved[row] += sign * amount
 
+    def at_gate(self, minimum: Sequence[int]) -> list[int]:
+        """Return what the queue would have with a job that passes its gate, beside what is reserved, by row."""
+        return [
+            amount + self.allocated[row] + self.inqueue[row] - self.elastic[row] for row, amount in enumerate(minimum)
+        ]
+
     def short_at_gate(self, minimum: Sequence[int], rows: Sequence[int]) -> list[int]:
         """Return the rows among `rows` in which a job's minimum does not fit beside what is used and reserved."""
-        return [
-            row
-            for row in rows
-            if minimum[row] > 0
-            and minimum[row] + self.allocated[row] + self.inqueue[row] - self.elastic[row] > self.limit[row]
-        ]
+        would = self.at_gate(minimum)
+        return [row for row in rows if minimum[row] > 0 and would[row] > self.limit[row]]
 
     def headroom(self, request: Sequence[int], rows: Sequence[int], most: int) -> int:
         """Count how many times `request` the queue may still take, at most `most`."""

@@ -218,7 +218,8 @@ class Holding:
             if short:
                 reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in short)
                 message = f"queue resource quota insufficient: {reasons}"
-                return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
+                over = amounts_beyond(self._session.resources, short, book.at_gate(minimum), book.limit)
+                return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message, amounts=over)
         devices = None if self.devices is None else self.devices.short_at_gate(job)
         if devices is not None:
             message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
@@ -274,12 +275,26 @@ class Holding:
 
     def _over_limit(self, book: QueueBook, short: Sequence[int], would: Sequence[int]) -> Refusal:
         over = amounts_beyond(self._session.resources, short, would, book.limit)
-        return self._more_than(book.name, list(over), over)
+        return self._more_than(book.name, list(over), over, what=self._what_binds(book.name, short))
+
+    def _what_binds(self, name: QueueName, short: Sequence[int]) -> str:
+        """Say what a queue may not have more than: only where its capability binds would another one help."""
+        limits = self._limits[name]
+        if any(limits.limit[row] >= limits.capability[row] for row in short):
+            return "it may"
+        if all(limits.limit[row] >= self._session.total[row] for row in short):
+            return "all nodes have"
+        return "the guarantees of others leave it"
 
     def _more_than(
-        self, queue: QueueName, names: Sequence[str], over: Mapping[str, tuple[int, int]] = NO_AMOUNTS
+        self,
+        queue: QueueName,
+        names: Sequence[str],
+        over: Mapping[str, tuple[int, int]] = NO_AMOUNTS,
+        *,
+        what: str = "it may",
     ) -> Refusal:
-        message = f"queue {queue} would have more {', '.join(names)} than it may"
+        message = f"queue {queue} would have more {', '.join(names)} than {what}"
         return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over)
 
     def _line(self, name: QueueName) -> list[QueueBook]:

@@ -76,6 +76,24 @@ def test_capability_stops_reclaim() -> None:
     assert answer.message == "queue q would have more cpu than it may"
 
 
+@pytest.mark.parametrize(
+    ("capability", "guarantee", "what"),
+    [("80", "0", "it may"), (None, "0", "all nodes have"), (None, "20", "the guarantees of others leave it")],
+)
+def test_it_is_told_what_binds(capability: str | None, guarantee: str, what: str) -> None:
+    """Of 100 CPU nobody can have 110, whatever the capability; and nobody what others are promised."""
+    there = world(
+        queue("q", capability={"cpu": capability} if capability else {}),
+        queue("other", guarantee={"cpu": guarantee}),
+        *jobs("a", "q", "70", on="n"),
+        *jobs("b", "q", "40"),
+    )
+    answer = holding(there).allocatable(there.queue("q"), there.tasks("b")[0])
+
+    assert answer is not None
+    assert answer.message == f"queue q would have more cpu than {what}"
+
+
 @pytest.mark.parametrize(("level", "gone"), [(0, ["b"]), (1, ["b"]), (2, [])])
 def test_ancestors_that_have_no_more_than_they_deserve_protect(level: int, gone: list[str]) -> None:
     """The parent has 2 of 1 CPU, the grandparent 2 of 3: level 2 spares."""
