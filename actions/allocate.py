@@ -1,11 +1,12 @@
 """Allocate: give free resources to pending jobs, evicting nothing.
 
 Queues take turns by their share; a queue that has had enough is left out. Of a queue the first job is worked on: its
-tasks are placed in order until it is ready. A ready job's places are committed, and a job with tasks left gets its next
-turn after the others; a job that only waits for room being released keeps its places for this cycle; an attempt that
-leads to neither is undone before the next job is looked at. A gang that is ready only if its best-effort members count
-is committed when those are placed too: by backfill, or at the end of this action where backfill is not configured, or
-where others could be evicted for that gang before its turn comes.
+tasks are placed in order until it is ready; where that leads nowhere, once more with those first that make it ready. A
+ready job's places are committed, and a job with tasks left gets its next turn after the others; a job that only waits
+for room being released keeps its places for this cycle; an attempt that leads to neither is undone before the next job
+is looked at. A gang that is ready only if its best-effort members count is committed when those are placed too: by
+backfill, or at the end of this action where backfill is not configured, or where others could be evicted for that gang
+before its turn comes.
 """
 
 from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
-from framework.minimums import needed_first
+from framework.minimums import in_front, needed_tasks
 from framework.ordering import WorkOrder
 from framework.session import Session
 from model.refusals import Refusal
@@ -47,8 +47,8 @@ def in_turn(session: Session, jobs: Iterable[SessionJob]) -> Iterator[SessionJob
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions may be made, needed ones first; none of those that ask for nothing."""
-    tasks = (task for task in eligible_tasks(session, job) if not task.template.best_effort)
-    return needed_first(session, job, tasks)
+    tasks = [task for task in eligible_tasks(session, job) if not task.template.best_effort]
+    return in_front(needed_tasks(session, job, tasks), tasks)
 
 
 def planner_of(

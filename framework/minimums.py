@@ -10,14 +10,14 @@ ones that other sub-groups have too few of.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from model.ids import SubJobId, TaskId
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Step", "needed_first", "steps_to_minimum"]
+__all__ = ["Step", "in_front", "needed_tasks", "steps_to_minimum"]
 
 Step = tuple[SubJob, list[Task]]
 """Tasks of one sub-job that serve together: what makes it up, or one task."""
@@ -36,11 +36,15 @@ def steps_to_minimum(session: Session, job: SessionJob, tasks: Iterable[Task]) -
     return choice.steps
 
 
-def needed_first(session: Session, job: SessionJob, tasks: Iterable[Task]) -> list[Task]:
-    """Return tasks of a job in another order: those that make it ready before the others."""
-    tasks = list(tasks)
-    needed = {task.id: task for _, step in steps_to_minimum(session, job, tasks) for task in step}
-    return [*needed.values(), *(task for task in tasks if task.id not in needed)]
+def needed_tasks(session: Session, job: SessionJob, tasks: Iterable[Task]) -> list[Task]:
+    """Return the same tasks one after the other."""
+    return [task for _, step in steps_to_minimum(session, job, tasks) for task in step]
+
+
+def in_front(needed: Sequence[Task], tasks: Iterable[Task]) -> list[Task]:
+    """Return tasks in another order: those needed before the others."""
+    ids = {task.id for task in needed}
+    return [*needed, *(task for task in tasks if task.id not in ids)]
 
 
 class _Choice:
@@ -58,12 +62,12 @@ class _Choice:
         for part in self._parts:
             self._missing[part.id] = part.lacking if job.has_sub_group_policy else 0
             self._groups[part.group] -= self._missing[part.id] <= 0
+        own = {task_id: part.id for part in self._parts for task_id in part.tasks}
         self._left: dict[SubJobId, dict[TaskId, Task]] = {part.id: {} for part in self._parts}
         """Among whom is chosen, by sub-group."""
         for task in tasks:
-            own = job.part_of(task)
-            if own is not None and not job.counts_as_placed(task):
-                self._left[own.id][task.id] = task
+            if not job.counts_as_placed(task):
+                self._left[own[task.id]][task.id] = task
 
     def choose(self) -> None:
         """Choose."""

@@ -30,12 +30,16 @@ _SAME_ROLE_FAILED: Final = "SameRoleFailed"
 class Worksheet:
     """Tasks of one sub-job still to be placed, first to be placed first."""
 
-    __slots__ = ("_position", "_tasks", "failed_roles", "is_required", "is_uniform", "sub_job")
+    __slots__ = ("_position", "_tasks", "failed_roles", "is_required", "is_uniform", "needed", "sub_job")
 
-    def __init__(self, sub_job: SubJob, tasks: Sequence[Task], *, is_required: bool = False) -> None:
+    def __init__(
+        self, sub_job: SubJob, tasks: Sequence[Task], *, is_required: bool = False, needed: int | None = None
+    ) -> None:
         self.sub_job = sub_job
         self.is_required = is_required
         """Whether the minimum number of sub-jobs needed this one when the worksheet was made."""
+        self.needed = needed
+        """How many of the tasks, the first ones, the job's minimum needs; None where they stand in task order."""
         self._tasks = tasks
         self._position = 0
         self.failed_roles: dict[str, Refusal] = {}

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from framework.jobs import SessionJob
 from framework.memory import Remedy
-from framework.placing_jobs import place_job, worksheets_of
+from framework.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
 from framework.remedies.bounds import Choice, Held, Layout, Places, on_nodes_here
 from framework.session import Session
 from model.ids import NodeName
@@ -142,7 +142,7 @@ class _Search:
             return None
         self._trials -= 1
         touched = [(each, each.touched) for each in (*choice.ended, job)]
-        told = job.task_refusals, job.last_places, job.misfit, job.misfits_queue, list(job.refusals)
+        told = told_so_far(job)
         job.task_refusals, job.last_places = {}, {}
         try:
             with session.statement() as trial:
@@ -153,7 +153,7 @@ class _Search:
                 places = trial.placed().values()
                 return {task.node for task in places if task.node} if session.job_pipelined(job) else None
         finally:
-            job.task_refusals, job.last_places, job.misfit, job.misfits_queue, job.refusals = told
+            tell_again(job, told)
             for each, was_touched in touched:
                 each.touched = was_touched
 

@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
-from tests.differential.minimums import Choosing, Step
-from tests.differential.parts import Part, parts_of
+from tests.differential.parts import Part
 from tests.differential.policy import Policy
 from tests.differential.vetoes import ACTIVE, Vetoes
 
@@ -234,14 +233,6 @@ class Evicting(Vetoes):
         return False
 
     # What makes a job ready
-
-    def steps(self, group: Group, pods: Sequence[Pod]) -> list[Step]:
-        """The pods that make a job ready, those together that serve together."""
-        return list(Choosing(group, self.parts(group), pods).steps())
-
-    def parts(self, group: Group) -> list[Part]:
-        """Sub-groups in their order."""
-        return sorted(parts_of(group), key=lambda part: self.part_key(part)[1:])
 
     def made_up(self, part: Part) -> bool:
         """Whether single pods of a part are worth placing."""

@@ -21,6 +21,8 @@ class Part:
     """The first value that made it, as a number."""
     left: list[Pod] = field(default_factory=list)
     is_required: bool = False
+    needed: list[Pod] | None = None
+    """Its pods that make the job ready, where these go first."""
     failed: set[str] = field(default_factory=set)
     """Pods that found no node."""
     topology: Mapping[str, Any] | None = None

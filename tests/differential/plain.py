@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.differential.cluster import READY, Cluster, Group, Node, Pod
 from tests.differential.filters import Filters
+from tests.differential.minimums import Choosing, Step
 from tests.differential.parts import Part, parts_of
 from tests.differential.policies import POLICIES
 from tests.differential.policy import Key, Policy
@@ -101,13 +102,30 @@ class Plain:
 
     def part_key(self, part: Part) -> Key:
         """Parts of a job: required ones first, then by the plugins, then by name."""
-        keys: list[Any] = [not part.is_required]
+        keys: list[Any] = [not self.is_required(part)]
         for plugin in (plugin for tier in self.tiers for plugin in tier):
             if plugin == "priority":
                 keys.append(-max(0, *(pod.priority for pod in part.members)))
             elif plugin == "gang":
                 keys.append(part.reaches())
         return (*keys, part.index, part.id)
+
+    def is_required(self, part: Part) -> bool:
+        """Whether the job needs what comes next of a part: it was chosen, or others of its kind came to nothing."""
+        if part.needed is None:
+            return part.is_required
+        ready = sum(self.part_ready(each) for each in parts_of(part.group) if each.policy == part.policy)
+        least = next((each.get("minSubGroups", 0) for each in part.group.policies if each["name"] == part.policy), 0)
+        is_chosen = any(pod in part.needed for pod in part.left[:1])
+        return is_chosen or (ready < least and not self.part_ready(part))
+
+    def steps(self, group: Group, pods: Sequence[Pod]) -> list[Step]:
+        """The pods that make a job ready, those together that serve together."""
+        return list(Choosing(group, self.parts(group), pods).steps())
+
+    def parts(self, group: Group) -> list[Part]:
+        """Sub-groups in their order."""
+        return sorted(parts_of(group), key=lambda part: self.part_key(part)[1:])
 
     def deadline(self, group: Group) -> float:
         """When a job has waited long enough."""
@@ -272,6 +290,12 @@ class Plain:
         """Place pods of a job and keep what is worth keeping; True where the job has its minimum."""
         placed: list[Pod] = []
         self.attempt(group, parts, placed)
+        if not (self.ready(group) or self.pipelined(group)):
+            self.undo(placed, 0)
+            again = self.by_need(group)
+            self.attempt(group, again, placed)
+            if self.ready(group) or self.pipelined(group):
+                parts[:] = again
         if self.ready(group):
             if self.relies_on_light(group):
                 self.waiting[group.key] = [*self.waiting.get(group.key, []), *placed]
@@ -281,6 +305,15 @@ class Plain:
         if not self.pipelined(group):
             self.undo(placed, 0)
         return False
+
+    def by_need(self, group: Group) -> list[Part]:
+        """List what a job has to place, those first that make it ready."""
+        parts = self.worksheet(group)
+        needed = [pod for _, step in self.steps(group, [pod for part in parts for pod in part.left]) for pod in step]
+        for part in parts:
+            part.needed = [pod for pod in needed if pod in part.left]
+            part.left = part.needed + [pod for pod in part.left if pod not in part.needed]
+        return parts
 
     def attempt(self, group: Group, parts: list[Part], placed: list[Pod]) -> None:
         """Place pods of a job."""

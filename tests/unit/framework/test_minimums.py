@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.minimums import needed_first, steps_to_minimum
+from framework.minimums import in_front, needed_tasks, steps_to_minimum
 from pyroclast import Session, SessionJob
 from pyroclast.testing import Scenario
 from tests.unit.framework.asking import job_of, session_of
@@ -110,7 +110,8 @@ def test_roles_in_sub_groups(pods: str, minimum: int, roles: str, parts: int, ta
 def test_the_others_come_after_those_needed() -> None:
     """In their order."""
     session, job = opened("w0 w0 w0 s0", 2, roles="ws")
-    tasks = needed_first(session, job, session.pending_tasks(job))
+    waiting = session.pending_tasks(job)
+    tasks = in_front(needed_tasks(session, job, waiting), waiting)
 
     assert [task.name for task in tasks] == ["a-0", "a-3", "a-1", "a-2"]
 
