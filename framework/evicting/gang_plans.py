@@ -11,7 +11,16 @@ from typing import Any, Final
 import numpy as np
 
 from framework.evicting.plans import Attempt, Planner
-from framework.evicting.reasons import ALL_SPARED, NO_ROOM, NOBODY, TOO_FEW_GO, no_domain, no_plan, whoever_goes
+from framework.evicting.reasons import (
+    ALL_SPARED,
+    NO_ROOM,
+    NOBODY,
+    TOO_FEW_GO,
+    no_domain,
+    no_plan,
+    too_few_tasks,
+    whoever_goes,
+)
 from framework.evicting.rules import Rule
 from framework.evicting.where import Domain, masks_for
 from framework.jobs import SessionJob
@@ -122,6 +131,9 @@ class GangPlanner:
 
     def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
         """Say why too few of a job's tasks for its minimum could run whoever goes; None where enough could."""
+        placed = job.ready_count + job.waiting_count + job.pending_best_effort
+        if len(tasks) < job.min_available - placed:
+            return too_few_tasks(self.action, len(tasks))
         able, needed, why = 0, self._needed(job, tasks), None
         for task in tasks:
             refusal = whoever_goes(self._session, self.action, task)

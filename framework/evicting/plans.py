@@ -18,7 +18,16 @@ import numpy as np
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
 from framework.evicting.order import LongOrder, in_order
-from framework.evicting.reasons import ALL_SPARED, QUEUE_FULL, TOO_FEW_GO, count_by_reason, no_plan, whoever_goes
+from framework.evicting.reasons import (
+    ALL_SPARED,
+    QUEUE_FULL,
+    TOO_FEW_GO,
+    TOO_FEW_TASKS,
+    count_by_reason,
+    no_plan,
+    too_few_tasks,
+    whoever_goes,
+)
 from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Verb
@@ -42,8 +51,6 @@ _MOST_LOOKS: Final = 20_000
 
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 """Where in their lives tasks are that anybody might think of as victims."""
-
-TOO_FEW_TASKS: Final = "TooFewTasks"
 
 Unit = tuple[Task, ...]
 """Tasks that go together: one, or a whole gang."""
@@ -244,10 +251,9 @@ class Planner:
 
     def _too_few(self, attempt: Attempt, tasks: Sequence[Task]) -> Refusal:
         """Say why a job gets no plan all of whose tasks found places."""
-        if attempt.job.waits_for_best_effort:
-            message = "no node takes a member that asks for nothing, without which the minimum is not reached"
-        else:
-            message = f"{len(tasks)} of its tasks may have others evicted, too few for its minimum"
+        if not attempt.job.waits_for_best_effort:
+            return too_few_tasks(self._rule.action, len(tasks))
+        message = "no node takes a member that asks for nothing, without which the minimum is not reached"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
 
     def completes(self, attempt: Attempt) -> bool:

@@ -22,9 +22,11 @@ __all__ = [
     "NO_ROOM",
     "QUEUE_FULL",
     "TOO_FEW_GO",
+    "TOO_FEW_TASKS",
     "count_by_reason",
     "no_domain",
     "no_plan",
+    "too_few_tasks",
     "whoever_goes",
 ]
 
@@ -33,6 +35,7 @@ NOBODY: Final = "nobody to evict"
 NO_ROOM: Final = "too little room whoever goes"
 ALL_SPARED: Final = "all are spared"
 TOO_FEW_GO: Final = "too little room for as many as may go"
+TOO_FEW_TASKS: Final = "TooFewTasks"
 QUEUE_FULL: Final = "the queue is full all the same"
 
 
@@ -75,6 +78,12 @@ def no_domain(action: str) -> Refusal:
     """Say that a job may lie nowhere."""
     message = "there is no domain in which its topology lets it lie"
     return Refusal(plugin=action, reason="NoDomain", message=message)
+
+
+def too_few_tasks(action: str, able: int) -> Refusal:
+    """Say that too few tasks of a job may have others evicted: the others wait for something else, or evict nobody."""
+    message = f"{able} of its tasks may have others evicted, too few for its minimum"
+    return Refusal(plugin=action, reason=TOO_FEW_TASKS, message=message)
 
 
 def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:

@@ -125,13 +125,14 @@ def test_its_pods_evict_nobody(action: str) -> None:
     assert told(decided(high(scenario, pod=NEVER), action)).reason == "PreemptionPolicyNever"
 
 
-def test_too_few_of_its_pods_may_have_others_evicted() -> None:
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_too_few_of_its_pods_may_have_others_evicted(action: str) -> None:
     """Of a gang of two one pod may, and alone it is worth nothing."""
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
     scenario = scenario.job("p", tasks=1, min_available=2, queue="q", priority=9, priority_class="high")
     scenario = scenario.pod("p-1", job="p", priority=9, spec=NEVER)
 
-    assert told(decided(scenario, "preempt")).reason == "TooFewTasks"
+    assert told(decided(scenario, action)).reason == "TooFewTasks"
 
 
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
