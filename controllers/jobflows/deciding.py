@@ -72,10 +72,13 @@ def full_name(namespace: str, name: str) -> str:
 
 
 def _ready(job_flow: JobFlow, jobs: Sequence[Job]) -> Iterator[Flow]:
-    """Give the flows whose Jobs are not there and wait for nothing more, each once."""
+    """Give the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
     there = {job.metadata.name for job in jobs}
     completed = completed_flows(job_flow, jobs)
-    for name, flow in {flow.name: flow for flow in reversed(job_flow.spec.flows)}.items():
+    flows: dict[str, Flow] = {}
+    for flow in job_flow.spec.flows:
+        flows.setdefault(flow.name, flow)
+    for name, flow in flows.items():
         targets = flow.depends_on.targets if flow.depends_on else ()
         if job_name(job_flow, name) not in there and name not in completed and completed.issuperset(targets):
             yield flow

@@ -70,23 +70,25 @@ class JobFlows:
             self._warn(job_flow, warning)
         for job in decision.deletes:
             await self._operator.writer.delete(JOBS, job.metadata)
-        for manifest in decision.makes:
-            await self._make(job_flow, manifest)
+        refusals = [await self._make(job_flow, manifest) for manifest in decision.makes]
         await self._write(key, job_flow, decision.status)
+        for refusal in filter(None, refusals):
+            raise refusal  # the others were made, and the status tells of them
         return None
 
-    async def _make(self, job_flow: JobFlow, manifest: dict[str, Any]) -> None:
-        """Make a Job, unless it is there."""
+    async def _make(self, job_flow: JobFlow, manifest: dict[str, Any]) -> ApiError | None:
+        """Make a Job, unless it is there; return why the server refuses it."""
         name = manifest["metadata"]["name"]
         try:
             made = await self._operator.writer.create(JOBS, manifest)
         except ApiError as error:
             self._warn(job_flow, f"job {name} could not be made: {error.message}")
-            raise
+            return error
         if made.is_new:
             self._operator.record(JOB_FLOWS, job_flow, "Normal", "Created", f"create a job named {name}!")
         elif not controlled_by(made.object, job_flow.metadata.uid):
             self._warn(job_flow, f"job {name} exists but is not owned by this flow")
+        return None
 
     async def _write(self, key: Key, job_flow: JobFlow, status: JobFlowStatus) -> None:
         """Write a status that differs, and count how a flow ended."""

@@ -8,6 +8,7 @@ from controllers.cronjobs.reconciler import CronJobs
 from controllers.kinds import CRON_JOBS, JOBS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
+from kube.errors import ApiError
 from model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
@@ -71,6 +72,21 @@ async def test_a_due_time_makes_a_job_and_the_status_tells(ground: Ground) -> No
     assert found["spec"]["tasks"][0]["name"] == "t"
     assert found["metadata"]["ownerReferences"][0]["uid"] == made["metadata"]["uid"]
     assert (await pictured(ground))["active"] == [name]
+
+
+async def test_a_job_that_is_refused_is_told_and_made_later(ground: Ground) -> None:
+    """By an event on the CronJob, with the server's words; the time is not served before the Job is there."""
+    made = await make(ground)
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=hour_after(made, 1)) as reconcile:
+        with pytest.raises(ApiError):
+            await reconcile(KEY)
+        assert (await pictured(ground))["last"] is None
+        await rest(client, reconcile, KEY)
+
+    there = await pictured(ground)
+    assert there["active"] == there["jobs"] != []
 
 
 async def test_another_ones_job_is_left_alone(ground: Ground) -> None:

@@ -86,6 +86,11 @@ def test_a_job_waits_for_all_it_depends_on(phases: dict[str, str], expected: lis
     assert made(decided(job_flow(*CHAIN), *(job(name, phase) for name, phase in phases.items()))) == expected
 
 
+def test_jobs_are_made_in_the_order_of_the_flows() -> None:
+    """Whatever their names: what is listed first is first in its queue."""
+    assert made(decided(job_flow(flow("z"), flow("a"), flow("m")))) == ["etl-z", "etl-a", "etl-m"]
+
+
 def test_probes_and_patches_change_nothing() -> None:
     """As in Volcano: a flow waits for Jobs to complete, and its Job is what the template says."""
     probe = {"taskStatusList": [{"taskName": "t", "phase": "Running"}]}

@@ -9,6 +9,7 @@ from controllers.jobflows.templates import JobTemplates
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
+from kube.errors import ApiError
 from model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
@@ -102,6 +103,43 @@ async def test_conditions_follow_the_jobs(ground: Ground) -> None:
 
     conditions = (await state(ground))["conditions"]
     assert conditions["etl-a"]["taskStatusCount"] == {"t": {"phase": {"Completed": 1}}}
+
+
+async def test_a_job_that_is_refused_keeps_no_other_back(ground: Ground) -> None:
+    """It is told and tried again; the others are made, and the flow's status tells of them."""
+    for name in "ab":
+        await make_template(ground, name)
+    body = {"metadata": {"name": "etl", "namespace": "default"}, "spec": {"flows": [{"name": "a"}, {"name": "b"}]}}
+    await ground.writer.create(JOB_FLOWS, body)
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, built, now=NOW) as reconcile:
+        with pytest.raises(ApiError):
+            await reconcile(KEY)
+        assert await jobs(ground) == ["etl-b"]
+        assert (await state(ground))["state"]["phase"] == "Pending"
+        await rest(client, reconcile, KEY)
+
+    assert await jobs(ground) == ["etl-a", "etl-b"]
+
+
+async def test_a_job_that_is_refused_is_told(ground: Ground) -> None:
+    """By an event on the flow, with the server's words."""
+    await make_template(ground, "a")
+    await make_flow(ground)
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
+    operator = ground.operator()
+    built(operator)
+
+    async def is_told() -> bool:
+        events = (await ground.get("/api/v1/namespaces/default/events"))["items"]
+        told = [event for event in events if event["message"].startswith("job etl-a could not be made: ")]
+        return [(event["type"], event["reason"], event["involvedObject"]["kind"]) for event in told] == [
+            ("Warning", "SyncJobFlow", "JobFlow")
+        ]
+
+    async with ground.working(operator):
+        await ground.soon(is_told)
 
 
 async def _until(reconcile: Any, ground: Ground, phase: str) -> bool:
