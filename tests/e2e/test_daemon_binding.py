@@ -162,3 +162,27 @@ def test_broken_annotations_are_named_and_stop_nobody(ground: Ground, daemon: Da
     lines = [json.loads(line) for line in daemon.process.log.read_text().splitlines() if "object_broken" in line]
     assert any("mixed" in str(line) and "perhaps" in str(line) for line in lines), lines
     assert daemon.is_ready
+
+
+def test_what_a_group_says_and_does_not_mean_is_told(ground: Ground, daemon: Daemon) -> None:
+    """Its condition says why it waits, with the selector that cannot be read; events say the rest."""
+    term = {"key": "part", "operator": "Is", "values": ["a"]}
+    policy = {"name": "part", "labelSelector": {"matchExpressions": [term]}, "minSubGroups": 1}
+    ground.group("odd", 2, subGroupPolicy=[policy], networkTopology={"mode": "hard"})
+    for number in range(2):
+        ground.pod(f"odd-worker-{number}", group="odd")
+    reasons = {"UnreadableSelector", "NoSubGroup", "TopologyWithoutTier"}
+    daemon.wait_for(lambda: reasons <= {reason for reason, _ in ground.events_of("odd")})
+
+    words = (
+        "labelSelector.matchExpressions[0].operator: 'Is' is none of In, NotIn, Exists, DoesNotExist; selects nothing"
+    )
+    daemon.wait_for(lambda: words in str(ground.read_group("odd")["status"]["conditions"]))
+    (condition,) = ground.read_group("odd")["status"]["conditions"]
+    assert condition["reason"] == "NotEnoughPodsOfTask"
+    assert f"part has 0 of 1 sub-groups with 1 pod (subGroupPolicy[0].{words})" in condition["message"]
+    described = ground.kubectl("describe", "podgroup", "odd")
+    assert f"spec.subGroupPolicy[0].{words}" in described
+    assert "spec.networkTopology: without highestTierAllowed or highestTierName it limits nothing" in described
+    assert "spec.subGroupPolicy: 2 of 2 pods are in no sub-group" in described
+    ground.remove("odd")
