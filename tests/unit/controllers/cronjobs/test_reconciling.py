@@ -74,8 +74,26 @@ async def test_a_due_time_makes_a_job_and_the_status_tells(ground: Ground) -> No
     assert (await pictured(ground))["active"] == [name]
 
 
-async def test_a_job_that_is_refused_is_told_and_made_later(ground: Ground) -> None:
-    """By an event on the CronJob, with the server's words; the time is not served before the Job is there."""
+async def test_a_job_that_is_refused_is_told(ground: Ground) -> None:
+    """By an event on the CronJob, with the server's words."""
+    await make(ground, schedule="@every 1s")
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
+    operator = ground.operator()
+    build(operator)
+
+    async def is_told() -> bool:
+        events = (await ground.get("/api/v1/namespaces/default/events"))["items"]
+        told = [event for event in events if event["reason"] == "FailedCreate"]
+        return [(event["type"], event["involvedObject"]["kind"], event["message"]) for event in told] == [
+            ("Warning", "CronJob", "Failed to create job: injected by the test")
+        ]
+
+    async with ground.working(operator):
+        await ground.soon(is_told)
+
+
+async def test_a_time_whose_job_is_refused_is_served_later(ground: Ground) -> None:
+    """Not before the Job is there."""
     made = await make(ground)
     ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
     client = MortalClient(ground.client.cluster, component="t")
