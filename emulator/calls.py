@@ -27,7 +27,14 @@ ACCEPTED = (
 TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 SHOWN_BYTES = 30
 """So much of a body that is not understood is in the answer."""
-OPTIONS = {"update": "UpdateOptions", "patch": "PatchOptions", "delete": "DeleteOptions"}
+APPLY = "application/apply-patch"
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+OPTIONS = {
+    "update": "UpdateOptions",
+    "patch": "PatchOptions",
+    "delete": "DeleteOptions",
+    "deletecollection": "DeleteOptions",
+}
 """Kinds in which the real server reads a query, by verb; creations are the rest."""
 
 
@@ -60,10 +67,29 @@ class Call:
         """
         value = self.query.get("dryRun", "")
         if value not in ("", "All"):
-            detail = f'Unsupported value: ["{value}"]: supported values: "All"'
-            options = OPTIONS.get(self.verb, "CreateOptions")
-            raise invalid("meta.k8s.io", options, "", [cause("dryRun", "FieldValueNotSupported", detail)])
+            raise self.wrong_option(
+                "dryRun", "FieldValueNotSupported", f'Unsupported value: ["{value}"]: supported values: "All"'
+            )
         return value == "All"
+
+    def check_options(self) -> None:
+        """Look over what a write is asked for beside its body.
+
+        Raises:
+            ApiError: 422.
+        """
+        validation = self.query.get("fieldValidation", "")
+        if validation not in VALIDATIONS:
+            supported = ", ".join(f'"{each}"' for each in VALIDATIONS)
+            detail = f'Unsupported value: "{validation}": supported values: {supported}'
+            raise self.wrong_option("fieldValidation", "FieldValueNotSupported", detail)
+        if "force" in self.query and self.verb == "patch" and not self.content_type.startswith(APPLY):
+            detail = "Forbidden: may not be specified for non-apply patch"
+            raise self.wrong_option("force", "FieldValueForbidden", detail)
+
+    def wrong_option(self, field: str, reason: str, detail: str) -> ApiError:
+        """422 for an option of the request that cannot be."""
+        return invalid("meta.k8s.io", OPTIONS.get(self.verb, "CreateOptions"), "", [cause(field, reason, detail)])
 
     @property
     def manager(self) -> str:

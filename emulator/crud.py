@@ -193,8 +193,8 @@ def ephemeral(tree: Object) -> Record:
 
 
 def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Object, operation: str = "Update") -> None:
-    """Write into managedFields who changed what."""
-    tree["metadata"]["managedFields"] = track(
+    """Write into managedFields who changed what; nobody is named where nothing is anybody's."""
+    managed = track(
         before,
         tree,
         manager=call.manager,
@@ -203,6 +203,10 @@ def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Obje
         subresource=call.subresource,
         kind=call.resource.kind,
     )
+    if managed:
+        tree["metadata"]["managedFields"] = managed
+    else:
+        tree["metadata"].pop("managedFields", None)
 
 
 def replace(cluster: Cluster, call: Call, tree: Object) -> tuple[Record, bool]:
@@ -398,13 +402,12 @@ def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Re
     """
     resource = call.resource
     if not call.query.get("fieldManager"):
-        raise ApiError(
-            422,
-            "Invalid",
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-            {"causes": [cause("fieldManager", "FieldValueRequired", "Required value: is required for apply patch")]},
-        )
+        detail = "Required value: is required for apply patch"
+        raise call.wrong_option("fieldManager", "FieldValueRequired", detail)
     applied = call.read()
+    if not applied.get("kind") or not applied.get("apiVersion"):
+        group, _, version = (applied.get("apiVersion") or "").rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind') or ''}")
     check_type(applied, resource)
     if fault := wrong_type_in(resource.group_version, resource.kind, applied):
         raise unreadable_apply(applied, resource, fault)

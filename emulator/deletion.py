@@ -13,7 +13,7 @@ from emulator.clock import parse_time
 from emulator.cluster import Cluster
 from emulator.crud import ephemeral, ordered
 from emulator.resources import Resource
-from emulator.statuses import bad_request, conflict, success
+from emulator.statuses import conflict, success
 from emulator.store import Record
 from emulator.wrongtypes import refuse_wrong_types
 
@@ -39,7 +39,7 @@ def read_options(call: Call, body: Any = None) -> DeleteOptions:
     """Delete options from the body, or the query where there is none.
 
     Raises:
-        ApiError: 400 for nonsense.
+        ApiError: 400 or 422 for nonsense.
     """
     if body is None:
         body = call.read() if call.body else {}
@@ -51,10 +51,9 @@ def read_options(call: Call, body: Any = None) -> DeleteOptions:
     orphan = body.get("orphanDependents")
     propagation = body.get("propagationPolicy") or call.query.get("propagationPolicy", "")
     if propagation not in ("", "Background", "Foreground", "Orphan"):
-        raise bad_request(
-            f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "{propagation}": '
-            'supported values: "Foreground", "Background", "Orphan", "nil"'
-        )
+        supported = 'supported values: "Foreground", "Background", "Orphan", "nil"'
+        detail = f'Unsupported value: "{propagation}": {supported}'
+        raise call.wrong_option("propagationPolicy", "FieldValueNotSupported", detail)
     if orphan is not None and not propagation:
         propagation = "Orphan" if orphan else "Background"
     return DeleteOptions(

@@ -264,13 +264,16 @@ class ApiServer:
             case "list":
                 return self._list(call), 200
             case "create":
+                call.check_options()
                 tree = call.read()
                 return crud.create(cluster, call, tree), 201
             case "update":
+                call.check_options()
                 tree = call.read()
                 record, created = crud.replace(cluster, call, tree)
                 return record, 201 if created else 200
             case "patch":
+                call.check_options()
                 record, created = crud.patch(cluster, call)
                 return record, 201 if created else 200
             case "delete":

@@ -15,6 +15,7 @@ from tests.e2e.rawhttp import Answer, Client
 PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+APPLY = "application/apply-patch+yaml"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 MERGE = "application/merge-patch+json"
 CANNOT_BIND = "Operation cannot be fulfilled on pods/binding"
@@ -390,6 +391,49 @@ def test_empty_metadata_of_a_custom_resource_are_left_out(cluster_with_crds: Clu
     assert made["spec"]["minResources"] == {}
 
 
+@pytest.mark.parametrize(
+    ("query", "form_and_body", "refusal"),
+    [
+        (
+            "?force=true",
+            (MERGE, {}),
+            (
+                422,
+                "Invalid",
+                'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+            ),
+        ),
+        (
+            "",
+            (APPLY, {"apiVersion": "v1", "kind": "Pod"}),
+            (
+                422,
+                "Invalid",
+                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+            ),
+        ),
+        ("?fieldManager=me", (APPLY, {"apiVersion": "v1"}), (400, "BadRequest", "invalid object type: /v1, Kind=")),
+    ],
+)
+def test_patches_that_are_asked_for_wrongly(
+    client: Client, pod: str, query: str, form_and_body: tuple[str, dict[str, str]], refusal: tuple[int, str, str]
+) -> None:
+    """Options that another form of patch has, and an apply that does not say what it applies."""
+    form, body = form_and_body
+
+    assert client.send("PATCH", f"{PODS}/{pod}{query}", body, as_type=form).refusal == refusal
+
+
+def test_an_object_of_nothing_has_no_managers(client: Client) -> None:
+    """Nobody is named where there is nothing to own."""
+    made = client.send(
+        "POST", "/api/v1/namespaces/default/configmaps?dryRun=All", {"metadata": {"name": "answers-void"}}
+    )
+
+    assert made.code == 201
+    assert "managedFields" not in made.body["metadata"]
+
+
 def test_a_dry_run_stores_nothing(client: Client) -> None:
     """The answer is the object, as if it had been made."""
     assert client.send("POST", f"{PODS}?dryRun=All", pod_manifest("answers-dry")).code == 201
@@ -401,6 +445,7 @@ LEASE_TOO_SHORT = (
     "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"
 )
 
+INVALID_OPTIONS = '%s.meta.k8s.io "" is invalid: %s: Unsupported value: "%s": supported values: %s'
 OWN_POLICY = (
     'pods "answers-polite" is forbidden: the string value of PreemptionPolicy (Never) must not be provided in pod '
     "spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"
@@ -493,6 +538,23 @@ REFUSALS = {
             422,
             "Invalid",
             'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"',
+        ),
+    ),
+    "unknown field validation": (
+        ("POST", f"{PODS}?fieldValidation=Loose", pod_manifest("answers-loose")),
+        (
+            422,
+            "Invalid",
+            INVALID_OPTIONS % ("CreateOptions", "fieldValidation", "Loose", '"", "Ignore", "Strict", "Warn"'),
+        ),
+    ),
+    "unknown propagation": (
+        ("DELETE", f"{PODS}?labelSelector=none%3Dnone&propagationPolicy=Sideways", None),
+        (
+            422,
+            "Invalid",
+            INVALID_OPTIONS
+            % ("DeleteOptions", "propagationPolicy", "Sideways", '"Foreground", "Background", "Orphan", "nil"'),
         ),
     ),
     "watch from nowhere": (
