@@ -36,9 +36,11 @@ class Wish:
     prefers: int = 0
     """Highest tier of its soft topology; 0 for none."""
     has_roles: bool = False
-    """Whether its first task has a role of its own, and both roles a minimum."""
+    """Whether one of its tasks has a role of its own, and both roles a minimum."""
     part_size: int = 0
     """Size of its sub-groups, each within a rack where `tier` is not 0; 0 for none."""
+    is_mixed: bool = False
+    """Whether its first tasks are of many sub-groups, and the one with a role of its own comes last."""
     light: int = 0
     """Further tasks that ask for nothing."""
     says_what_it_needs: bool = False
@@ -65,6 +67,22 @@ class Wish:
     def min_by_role(self) -> Mapping[str, int]:
         """Minimum by role."""
         return {"first": 1, "rest": self.minimum - 1} if self.has_roles and self.minimum > 1 else {}
+
+    def role_of(self, number: int) -> str:
+        """Return the role of one task."""
+        return "first" if number == (self.tasks - 1 if self.is_mixed else 0) else "rest"
+
+    def part_of(self, number: int) -> str:
+        """Return the sub-group of one task."""
+        if not self.part_size:
+            return "0"
+        parts = -(-self.tasks // self.part_size)
+        return str(number % parts if self.is_mixed and number < self.tasks else number // self.part_size)
+
+    @property
+    def least_parts(self) -> int:
+        """Number of sub-groups that it needs."""
+        return self.minimum // self.part_size if self.part_size else 0
 
     def request_of(self, number: int) -> Mapping[str, int]:
         """Return what one task asks for."""
@@ -107,6 +125,7 @@ def random_wish(chance: random.Random) -> Wish:
         tier=chance.randint(1, 2) if special == "tier" else chance.randint(0, 1) * (special == "parts"),
         has_roles=special == "roles",
         part_size=part_size,
+        is_mixed=chance.random() < 0.5,
         says_what_it_needs=chance.random() < 0.3,
         light=chance.choice([0, 0, 0, 0, 0, 1, 2]),
         is_spared=special == "spared",
@@ -134,8 +153,8 @@ def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
             cpu=None,
             resources=wish.request_of(number),
             priority=PRIORITIES[wish.priority],
-            role="first" if number == 0 else "rest",
-            labels={"job": name, "part": str(number // wish.part_size) if wish.part_size else "0"},
+            role=wish.role_of(number),
+            labels={"job": name, "part": wish.part_of(number)},
             annotations=_annotations(wish),
             spec={"preemptionPolicy": "Never"} if wish.priority == "meek" else None,
         )
@@ -162,6 +181,6 @@ def _topology(wish: Wish) -> Mapping[str, Any]:
         "name": "part",
         "matchLabelKeys": ["part"],
         "subGroupSize": wish.part_size,
-        "minSubGroups": wish.minimum // wish.part_size,
+        "minSubGroups": wish.least_parts,
     }
     return {"subGroupPolicy": [{**policy, **hard}]}

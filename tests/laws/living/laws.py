@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from model.ids import JobId
+from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job
 from model.plan import Eviction, Plan
 from model.report import CycleReport
@@ -92,14 +92,24 @@ class Laws:
 
     def _half_bound(self, seen: Seen) -> Iterator[str]:
         for job_id in sorted({bind.job for plan in seen.plans for bind in plan.binds if bind.job is not None}):
-            job = seen.after.jobs[job_id]
-            ready = _count(job, READY_STATUSES)
-            if ready < job.min_available:
-                yield f"{job_id} is bound in part: {ready} of {job.min_available}"
-            for role, minimum in job.min_by_role.items():
-                count = sum(task.role == role and task.status in READY_STATUSES for task in job.tasks.values())
-                if count < minimum:
-                    yield f"{job_id} is bound with {count} of {minimum} tasks of role {role}"
+            for lack in self._lacks(seen.after.jobs[job_id], {}):
+                yield f"{job_id} is bound in part: {lack}"
+
+    def _lacks(self, job: Job, places: Mapping[TaskId, NodeName]) -> Iterator[str]:
+        """Say what a job lacks before it can run, with places on room that is being released."""
+        placed = [task for task in job.tasks.values() if task.status in READY_STATUSES or task.id in places]
+        if len(placed) < job.min_available:
+            yield f"{len(placed)} of {job.min_available} have a place"
+        roles = Counter(task.role for task in placed)
+        yield from (
+            f"{roles[role]} of {least} of role {role}" for role, least in job.min_by_role.items() if roles[role] < least
+        )
+        wish = self.world.jobs[job.name]
+        light = [task for task in job.tasks.values() if _is_light(task) and task not in placed]
+        sizes = Counter(task.pod.metadata.labels["part"] for task in (*placed, *light))
+        parts = sum(size >= wish.part_size for size in sizes.values())
+        if parts < wish.least_parts:
+            yield f"{parts} of {wish.least_parts} sub-groups"
 
     def _across_topology(self, seen: Seen) -> Iterator[str]:
         held = {task: node for places in seen.report.pipelined.values() for task, node in places.items()}
@@ -166,10 +176,10 @@ class Laws:
                 yield f"{plan.action} evicts {_names(plan)} for nobody"
                 continue
             job = seen.after.jobs[plan.job]
-            placed = _count(job, READY_STATUSES) + len(seen.report.pipelined.get(plan.job, {}))
-            rearranges = all(each.job == plan.job for each in plan.evictions)
-            if placed < job.min_available and not rearranges:
-                yield f"{plan.action} evicts {_names(plan)}, and {plan.job} has {placed} of {job.min_available} places"
+            if all(each.job == plan.job for each in plan.evictions):
+                continue
+            for lack in self._lacks(job, seen.report.pipelined.get(plan.job, {})):
+                yield f"{plan.action} evicts {_names(plan)}, and of {plan.job} {lack}"
 
     def _protected(self, seen: Seen) -> Iterator[str]:
         for plan in _evicting(seen):
@@ -236,7 +246,11 @@ def _count(job: Job, statuses: frozenset[TaskStatus]) -> int:
 
 
 def _light(job: Job) -> int:
-    return sum(task.template.best_effort and task.status is TaskStatus.PENDING for task in job.tasks.values())
+    return sum(map(_is_light, job.tasks.values()))
+
+
+def _is_light(task: Task) -> bool:
+    return task.template.best_effort and task.status is TaskStatus.PENDING
 
 
 def _evicting(seen: Seen) -> Iterator[Plan]:
