@@ -107,6 +107,23 @@ def test_what_allocate_can_bind_is_left_to_it() -> None:
     assert outcome.bindings == {"w-0": "n1"}
 
 
+@pytest.mark.parametrize(("others", "evictions"), [(0, ["g-2", "g-1", "g-0"]), (1, ["v-0"])])
+def test_a_gang_is_one_victim(others: int, evictions: list[str]) -> None:
+    """Its queue has one more than it deserves and would be left with nothing; but not where another pod is enough."""
+    scenario = two_queues(cpu=4 + others).running("g", on=["n1"] * 3, queue="q1", min_available=3)
+    scenario = scenario.running("v", on=["n1"] * others, queue="q1", min_available=0) if others else scenario
+
+    assert reclaim(waiting(scenario, tasks=2)).evictions == evictions
+
+
+def test_a_gang_that_went_whole_does_not_come_back_so() -> None:
+    """What drove it out has what it deserves and no more: the gang, made again, waits."""
+    scenario = two_queues().running("w", on=["n1"] * 2, queue="q2", min_available=2)
+    outcome = reclaim(scenario.job("g", tasks=3, queue="q1", phase="Inqueue"))
+
+    assert (outcome.evictions, outcome.pipelined) == ([], {})
+
+
 def test_a_victim_gang_goes_whole_or_keeps_its_minimum() -> None:
     """Gangs of two whose minimum is two: one goes whole for a gang of two, and none for less in part."""
     scenario = two_queues().running("a", on=["n1"] * 2, queue="q1", min_available=2)
