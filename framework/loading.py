@@ -1,7 +1,7 @@
-"""Plugins from outside: entry points, builder modules, a folder of files.
+"""Plugins from outside: entry points, and a folder of files.
 
-- An entry point of group `pyroclast.plugins`: its name is the plugin's, its value a builder or a module with `new`.
-- `module:attribute`, or a module with `new(arguments)`.
+- An entry point of group `pyroclast.plugins`: its name is the plugin's, its value a builder, or a module with
+  `new(arguments)`.
 - A folder (`--plugins-dir`), the counterpart of Volcano's `.so` files: each `*.py` file is one plugin, named by the
   file's stem, hyphens allowed; loaded as `pyroclast_plugins.<stem>`. It has `new(arguments)` (or `New`), or exactly one
   class with `on_session_open`.
@@ -9,7 +9,6 @@
 A plugin's own name must be the one it is loaded by. All faults are told at once; a broken file is named with its line.
 """
 
-import importlib
 import importlib.util
 import inspect
 import sys
@@ -24,7 +23,7 @@ from typing import Any, Final
 from framework.registry import Registry, name_of
 from model.errors import ConfigError
 
-__all__ = ["GROUP", "load_builder", "load_entry_points", "load_folder"]
+__all__ = ["GROUP", "load_entry_points", "load_folder"]
 
 GROUP: Final = "pyroclast.plugins"
 PACKAGE: Final = "pyroclast_plugins"
@@ -43,22 +42,6 @@ def load_entry_points(registry: Registry, found: Iterable[EntryPoint] | None = N
     """
     points = sorted(entry_points(group=GROUP) if found is None else found, key=lambda point: point.name)
     return _each((point.name, partial(_load_entry_point, registry, point)) for point in points)
-
-
-def load_builder(registry: Registry, name: str, target: str) -> None:
-    """Register the plugin `name` from `module:attribute`, or from a module with `new(arguments)`.
-
-    Raises:
-        ConfigError: It cannot be loaded, or the name is taken.
-    """
-    module_name, _, attribute = target.partition(":")
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split(".") if attribute else ():
-            found = getattr(found, part)
-    except Exception as error:
-        raise ConfigError(f"plugin {name!r} from {target}: {type(error).__name__}: {error}") from error
-    _register(registry, name, _builder_in(found, target), target)
 
 
 def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:

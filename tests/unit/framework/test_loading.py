@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import FLAGS, PluginOption
-from framework.loading import GROUP, load_builder, load_entry_points, load_folder
+from framework.loading import GROUP, load_entry_points, load_folder
 from framework.registry import Registry
 from model.errors import ConfigError
 
@@ -195,32 +195,30 @@ def test_a_missing_folder_is_a_fault(tmp_path: Path) -> None:
     assert faults_of(tmp_path / "nowhere") == (f"{tmp_path / 'nowhere'}: the folder of plugins is not there",)
 
 
-def test_a_plugin_comes_from_a_module_or_its_attribute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`module` with `new`, or `module:attribute`."""
-    (tmp_path / "some_builders.py").write_text(NEW.format(name="one", new="new") + CLASS.format(kind="Two", name="two"))
+@pytest.mark.parametrize("new", ["new", "New"])
+def test_an_entry_point_may_lead_to_a_module(new: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `new` is the builder, as in the guide."""
+    (tmp_path / f"some_builders_{new}.py").write_text(NEW.format(name="one", new=new))
     monkeypatch.syspath_prepend(tmp_path)
     registry = Registry()
 
-    load_builder(registry, "one", "some_builders")
-    load_builder(registry, "two", "some_builders:Two")
+    load_entry_points(registry, [EntryPoint("one", f"some_builders_{new}", GROUP)])
 
-    assert registry.names() == ("one", "two")
+    assert registry.names() == ("one",)
 
 
 @pytest.mark.parametrize(
     ("target", "fault"),
     [
-        ("nowhere_to_be_found", "plugin 'x' from nowhere_to_be_found: ModuleNotFoundError"),
-        ("json:nothing", "plugin 'x' from json:nothing: AttributeError"),
-        ("json:__name__", "json:__name__: str is no builder"),
-        ("json", "json: expected new"),
-        ("", "plugin 'x' from : ValueError"),
+        ("json:nothing", "entry point json:nothing: AttributeError"),
+        ("json:__name__", "entry point json:__name__: str is no builder"),
+        ("json", "entry point json: expected new(arguments) or one class with on_session_open, found neither"),
     ],
 )
-def test_a_target_that_leads_nowhere_is_a_fault(target: str, fault: str) -> None:
+def test_an_entry_point_that_leads_to_no_builder_is_a_fault(target: str, fault: str) -> None:
     """It names the target and what went wrong."""
     with pytest.raises(ConfigError) as caught:
-        load_builder(Registry(), "x", target)
+        load_entry_points(Registry(), [EntryPoint("x", target, GROUP)])
 
     assert str(caught.value).startswith(fault)
 
