@@ -60,7 +60,8 @@ def _schema(schema: Any) -> Json:
         return {**made, "$ref": reference.replace("#/components/schemas/", "#/definitions/")}
     if "type" not in schema and "oneOf" in schema:
         made["type"] = "string"
-    if "properties" in schema:
+    # Who reads v2 takes the properties for all that there may be; where others are kept, none is named.
+    if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
         made["properties"] = {name: _schema(each) for name, each in schema["properties"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.e2e.cluster import Cluster, KubectlError
 
@@ -182,6 +183,14 @@ def test_a_definition_is_served_at_once(cluster: Cluster, namespace: str) -> Non
     cluster.kubectl("delete", "crd", "lamps.example.com")
     with pytest.raises(KubectlError, match=r"could not find the requested resource|doesn't have a resource type"):
         cluster.kubectl("get", "lamps", "-n", namespace)
+
+
+def test_a_list_of_definitions_is_checked_by_kubectl(cluster: Cluster) -> None:
+    """It checks lists by OpenAPI v2, which must not deny what a definition may hold."""
+    items = [yaml.safe_load(DEFINITION)]
+    whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    assert cluster.kubectl("apply", "-f", "-", input=whole).endswith("lamps.example.com created\n")
+    cluster.kubectl("delete", "crd", "lamps.example.com")
 
 
 def test_wait_sees_a_condition_come(cluster: Cluster, namespace: str) -> None:

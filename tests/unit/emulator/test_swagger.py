@@ -124,6 +124,18 @@ def test_alternatives_become_texts() -> None:
     }
 
 
+def test_where_unknown_fields_are_kept_no_field_is_named() -> None:
+    """Whoever checks by this version would refuse all others."""
+    keeps = {"x-kubernetes-preserve-unknown-fields": True}
+    open_ = {"type": "object", "properties": {"known": {"type": "string"}}, **keeps}
+    schema = {"type": "object", "properties": {"spec": open_, "status": {"type": "object", "properties": {}}}}
+    definitions = swagger([document("example.com", "v1", [QUEUES], {"Queue": schema})])["definitions"]
+
+    (queue,) = [each for name, each in definitions.items() if name.endswith(".Queue")]
+    assert queue["properties"]["spec"] == {"type": "object", **keeps}
+    assert queue["properties"]["status"] == {"type": "object", "properties": {}}
+
+
 def test_bodies_and_parameters_of_operations() -> None:
     """A body is a parameter among others."""
     created = swagger(documents())["paths"]["/apis/apps/v1/namespaces/{namespace}/statefulsets"]["post"]
