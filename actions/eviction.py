@@ -62,6 +62,9 @@ def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob]
     """
     found = Takers()
     full = _refusal(session.action, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
+    enough = _refusal(
+        session.action, "HasMinimum", "as many run as its minimum; nobody is evicted for a role or a sub-group alone"
+    )
     mild = _refusal(
         session.action, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves"
     )
@@ -74,8 +77,10 @@ def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob]
                 found.others.append((job, left))
         elif session.job_starving(job):
             found.starving.append(job)
+        elif job.is_starving:
+            found.others.append((job, mild))
         else:
-            found.others.append((job, mild if job.is_starving else full))
+            found.others.append((job, full if session.job_pipelined(job) else enough))
     return found
 
 

@@ -145,6 +145,20 @@ def test_its_minimum_runs(action: str) -> None:
     assert reason.reason == ("HasMinimum" if action.endswith("preempt") else "QueueOverDeserved")
 
 
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_a_role_alone_is_no_reason(action: str) -> None:
+    """Two workers run, and two are the minimum; the server that the job lacks evicts nobody."""
+    scenario = BASE.node("n1", cpu=3).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
+    scenario = high(
+        scenario, tasks=2, min_available=2, min_by_role={"worker": 1, "server": 1}, role="worker", running_on=["n1"] * 2
+    )
+    scenario = scenario.pod("p-2", job="p", role="server", priority=9)
+    outcome = decided(scenario, action)
+
+    assert outcome.evictions == []
+    assert told(outcome).message == "as many run as its minimum; nobody is evicted for a role or a sub-group alone"
+
+
 @pytest.mark.parametrize(
     ("actions", "told_by"), [(("preempt",), ["preempt"]), (("preempt", "gangpreempt"), ["gangpreempt"])]
 )
