@@ -1,7 +1,7 @@
 """Invariants: what must hold of every outcome, whatever the reference did."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.conformance.room import offered_by, request_of
@@ -13,7 +13,7 @@ QUIET_FROM = 4
 Round = Mapping[str, Any]
 
 
-def broken_invariants(case: Mapping[str, Any], rounds: list[Round]) -> Iterator[str]:
+def broken_invariants(case: Mapping[str, Any], rounds: Sequence[Round]) -> Iterator[str]:
     """Say, by round, what of an outcome breaks a law."""
     cluster = _Cluster(case)
     for number, each in enumerate(rounds, start=1):

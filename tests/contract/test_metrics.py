@@ -36,7 +36,7 @@ def documented() -> dict[str, tuple[str, tuple[str, ...]]]:
 def registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Read the same from the code."""
     shapes = {VOLCANO_PREFIX + name: shape for name, shape in VOLCANO.items()} | dict(OURS)
-    found = {name: (shape.kind, shape.labels) for name, shape in shapes.items()}
+    found: dict[str, tuple[str, tuple[str, ...]]] = {name: (shape.kind, shape.labels) for name, shape in shapes.items()}
     for module in MODULES:
         for attribute in module.__all__:
             named = getattr(module, attribute)

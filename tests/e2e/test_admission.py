@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 import yaml
@@ -193,10 +193,9 @@ def test_a_bad_job_is_refused_with_field_value_and_limit(answered: Plane) -> Non
 
 def test_a_good_job_is_completed(answered: Plane) -> None:
     """What was left out stands in the stored object."""
-    bare = {"tasks": [{"replicas": 3, "template": {"spec": {"containers": [container()]}}}], "plugins": {"mpi": []}}
-    bare["tasks"][0]["name"] = "master"
+    bare: dict[str, Any] = {"replicas": 3, "template": {"spec": {"containers": [container()]}}, "name": "master"}
     manifest = in_default(job(name="bare"))
-    manifest["spec"] = bare
+    manifest["spec"] = {"tasks": [bare], "plugins": {"mpi": []}}
 
     spec = answered.create(manifest)["spec"]
 

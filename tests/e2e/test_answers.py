@@ -6,6 +6,7 @@ the real server does.
 
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -345,8 +346,9 @@ def test_a_priority_class_keeps_its_number_and_policy(client: Client) -> None:
 
 def test_what_says_nothing_is_left_out(client: Client) -> None:
     """Empty lists, maps and texts are as if they were not written: defaults come in their place."""
-    container = {"name": "main", "image": "busybox", "env": [], "args": None, "workingDir": "", "stdin": False}
-    said = {
+    container: dict[str, Any] = {"name": "main", "image": "busybox", "env": [], "args": None}
+    container |= {"workingDir": "", "stdin": False}
+    said: dict[str, Any] = {
         "metadata": {
             "name": "answers-said",
             "labels": {},

@@ -241,7 +241,7 @@ def test_killed_again_and_again_a_queue_closes_with_its_children(ground: Ground,
                 deaths += 1
                 line.start()
                 threading.Event().wait(0.4 * chance.random())
-            wait_for(lambda state=state: states() == {state}, f"all {state}")  # type: ignore[misc]  # bound per turn
+            wait_for(lambda state=state: states() == {state}, f"all {state}")
             wait_for(lambda: ground.items(commands) == [], "no command left")
         line.kill()
     notes = {

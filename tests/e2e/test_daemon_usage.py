@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import time
@@ -13,6 +14,7 @@ import pytest
 
 from scheduler.cli import main
 from tests.e2e.cluster import Cluster
+from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 
 TIERS = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: usage}]\n"
@@ -70,9 +72,9 @@ def test_another_source_of_usage_is_asked_without_a_restart(
         for number, (address, idle, busy) in enumerate([(one, second, first), (other, first, second)]):
             file.write_text(f"{TIERS}metrics: {{type: prometheus, address: '{address}', interval: 1s}}\n")
             loads = {busy: 95, idle: 5}
-            daemon.wait_for(lambda loads=loads: measured(daemon.get_json("/debug/snapshot")) == loads)
+            daemon.wait_for(partial(has_measured, daemon, loads))
             ground.gang(f"measured-{number}", 3)
-            daemon.wait_for(lambda number=number: ground.is_placed(f"measured-{number}"))
+            daemon.wait_for(partial(ground.is_placed, f"measured-{number}"))
             assert set(ground.nodes_of(f"measured-{number}")) == {idle}
 
         seen = tmp_path / "seen.json"
@@ -88,6 +90,11 @@ def measured(dump: Any) -> dict[str, float]:
     """Return the loads in a dump, CPU percent by node."""
     found = (item for item in dump["items"] if item["kind"] == "NodeUsage")
     return {item["metadata"]["name"]: item["cpuPercent"] for item in found}
+
+
+def has_measured(daemon: Daemon, loads: Mapping[str, float]) -> bool:
+    """Tell whether these are the loads that a daemon knows of."""
+    return measured(daemon.get_json("/debug/snapshot")) == loads
 
 
 def pending_again(dump: str, gang: str) -> str:

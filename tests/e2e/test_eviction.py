@@ -188,7 +188,7 @@ def test_a_gang_that_cannot_go_whole_stays_whole(ground: Ground, tmp_path: Path)
     with scheduled(ground, tmp_path) as daemon:
         ground.group("pair", 2, priorityClassName="evicting-low")
         ground.group("rock", 1, priorityClassName="evicting-low")
-        spare = {"terminationGracePeriodSeconds": 0, "priorityClassName": "evicting-low"}
+        spare: dict[str, Any] = {"terminationGracePeriodSeconds": 0, "priorityClassName": "evicting-low"}
         for number in range(2):
             ground.pod(f"pair-worker-{number}", "8", group="pair", **spare)
         for number in range(NODES - 2):

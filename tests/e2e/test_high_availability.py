@@ -245,7 +245,7 @@ def job_status(ground: Ground, name: str) -> dict[str, Any]:
 
 def is_completed(ground: Ground, name: str) -> bool:
     """Tell whether a Job has come to its end."""
-    return job_status(ground, name).get("state", {}).get("phase") == "Completed"
+    return bool(job_status(ground, name).get("state", {}).get("phase") == "Completed")
 
 
 def test_a_server_that_is_away_for_a_minute_is_met_again_with_nothing_lost(ground: Ground, tmp_path: Path) -> None:
@@ -282,6 +282,7 @@ def test_a_server_that_is_away_for_a_minute_is_met_again_with_nothing_lost(groun
                 f"{name}-worker-{n}" for n in range(MEMBERS)
             ]
             assert job_status(ground, name).get("retryCount", 0) == 0
+        assert isinstance(scheduler.now, Daemon)
         assert scheduler.now.get_json("/debug/audit") == {"differences": []}
         ground.kubectl("delete", "vcjob", "--all")
 

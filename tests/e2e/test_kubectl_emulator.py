@@ -205,7 +205,8 @@ def test_wait_sees_a_condition_come(cluster: Cluster, namespace: str) -> None:
 def test_get_watch_streams_rows(cluster: Cluster, namespace: str) -> None:
     """`get -w` shows what comes after the list."""
     cluster.kubectl("apply", "-n", namespace, "-f", "-", input=POD)
-    command = [KUBECTL, "--kubeconfig", cluster.kubeconfig, "get", "pods", "-w", "-n", namespace, "--no-headers"]
+    get = ["get", "pods", "-w", "-n", namespace, "--no-headers"]
+    command = [str(KUBECTL), "--kubeconfig", str(cluster.kubeconfig), *get]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
         assert watching.stdout is not None
         first = watching.stdout.readline().split()

@@ -1,6 +1,6 @@
 """Generated clusters: small, crowded, and sound, so that every rule has something to decide."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def clusters(draw: st.DrawFn) -> Scenario:
     """Draw up to five nodes, three queues and seven jobs; some jobs run already, in part or whole."""
     scenario = Scenario()
     for queue in QUEUES[: draw(st.integers(1, len(QUEUES)))]:
-        limit = draw(st.sampled_from([None, None, {"cpu": 3}, {"cpu": 6, "memory": "8Gi"}]))
+        limit: Mapping[str, Any] | None = draw(st.sampled_from([None, None, {"cpu": 3}, {"cpu": 6, "memory": "8Gi"}]))
         scenario = scenario.queue(queue, weight=draw(st.integers(1, 4)), capability=limit)
     queues = [each["metadata"]["name"] for each in scenario.objects]
     free: dict[str, list[int]] = {}

@@ -1,10 +1,12 @@
 """What a job was admitted with stays reserved for it while only a part of it exists (Volcano issue 2037)."""
 
+from typing import Any
+
 import pytest
 
 from pyroclast.testing import Scenario
 
-GATE = {"cpu": 2, "memory": "2Gi"}
+GATE: dict[str, Any] = {"cpu": 2, "memory": "2Gi"}
 
 
 @pytest.mark.parametrize("sharing", ["proportion", "capacity"])

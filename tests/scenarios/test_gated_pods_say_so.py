@@ -20,8 +20,8 @@ def test_a_gated_pod_names_its_gates() -> None:
 
 def test_beside_a_gang_that_runs_it_says_so_too() -> None:
     """The group has its minimum; the pod that waits is of no more concern to it, but to who looks for the pod."""
-    outcome = THERE.job("a", tasks=1).pod("late", job="a", spec=GATED)
-    outcome = outcome.run("enqueue", "allocate", plugins=PLUGINS, cycles=3)
+    scenario = THERE.job("a", tasks=1).pod("late", job="a", spec=GATED)
+    outcome = scenario.run("enqueue", "allocate", plugins=PLUGINS, cycles=3)
 
     assert outcome.bindings == {"a-0": "n1"}
     assert outcome.why_pod("late") == f"scheduler: {WAITS}"

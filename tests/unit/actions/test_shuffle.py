@@ -185,7 +185,7 @@ def test_the_first_tier_that_names_anybody_decides() -> None:
 
 
 @pytest.mark.parametrize("broken", [Fails, FailsLate, Raves])
-def test_a_broken_strategy_names_nobody(broken: type) -> None:
+def test_a_broken_strategy_names_nobody(broken: type[Names]) -> None:
     """Whenever it breaks; the others are heard, and the failure is counted in its name."""
     alone = shuffle(running(2), broken)
 

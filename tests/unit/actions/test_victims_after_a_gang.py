@@ -1,5 +1,7 @@
 """After a gang has gone whole in a plan, who counts victims counts all of it before anybody else goes."""
 
+from typing import Any
+
 import pytest
 
 from pyroclast.testing import Scenario
@@ -13,7 +15,7 @@ def beside_a_gang(queue: str) -> Scenario:
     """Return a node that a pod shares with one of a gang of two; the other is on a node of another rack."""
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9)
     scenario = scenario.node("n1", cpu=2).node("n2", cpu=1).add(rack("r1", "n1"), rack("r2", "n2"))
-    low = {"priority": 1, "priority_class": "low", "labels": LABELS}
+    low: dict[str, Any] = {"priority": 1, "priority_class": "low", "labels": LABELS}
     scenario = scenario.running("one", on=["n1"], queue=queue, **low)
     return scenario.running("gang", on=["n1", "n2"], queue=queue, min_available=2, **low)
 
@@ -48,8 +50,8 @@ def test_what_a_queue_deserves_is_asked_again(action: str, kept: int, evicted: l
     """A queue that deserves one of three can lose two of them, not the gang and the other pod."""
     scenario = beside_a_gang("rich").queue("rich", deserved={"cpu": kept}).queue("poor", deserved={"cpu": 2})
     scenario = waiting(scenario, "poor", for_gangs=action == "gangreclaim")
-    plugins = (("priority", "conformance", "gang"), ("capacity", "predicates", "network-topology-aware"))
-    if action == "gangreclaim":  # to it gang and priority permit everybody
-        plugins = (("priority", "conformance", "gang", "capacity"), ("predicates", "network-topology-aware"))
+    # to gangreclaim gang and priority permit everybody, so there capacity must not stand behind them
+    first, second = ("capacity",) * (action == "gangreclaim"), ("capacity",) * (action == "reclaim")
+    plugins = (("priority", "conformance", "gang", *first), (*second, "predicates", "network-topology-aware"))
 
     assert scenario.run(action, plugins=plugins).evictions == evicted

@@ -1,5 +1,7 @@
 """What the books make of objects."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -103,15 +105,13 @@ def test_what_a_task_adds_to_its_node(phase: str, leaving: bool, blocks: tuple[i
 
 def test_a_new_resource_name_keeps_all_amounts() -> None:
     """The space grows: rows move and are rescaled, counts stay exact."""
-    books = filled(
-        Books(),
-        queue(),
-        node(**{"cpu": "4", "pods": "10", "nvidia.com/gpu": "8"}),
-        group("g"),
-        pod("p", group="g", node="n1", phase="Running", **{"nvidia.com/gpu": "2"}),
-    )
+    offered: dict[str, Any] = {"cpu": "4", "pods": "10", "nvidia.com/gpu": "8"}
+    asked: dict[str, Any] = {"nvidia.com/gpu": "2"}
+    more: dict[str, Any] = {"aaa.com/x": "3", "nvidia.com/gpu": "500m"}
+    running = pod("p", group="g", node="n1", phase="Running", **asked)
+    books = filled(Books(), queue(), node(**offered), group("g"), running)
     before = used(books)
-    filled(books, pod("q", group="g", **{"aaa.com/x": "3", "nvidia.com/gpu": "500m"}))
+    filled(books, pod("q", group="g", **more))
 
     assert used(books) == before == {"pods": 1000, "nvidia.com/gpu": 2000}
     snapshot = books.snapshot()

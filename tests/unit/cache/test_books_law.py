@@ -14,9 +14,15 @@ from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
 
-NODES = ("n1", "n2", "n3")
+NODES = (NodeName("n1"), NodeName("n2"), NodeName("n3"))
 JOBS = ("a", "b")
-AMOUNTS = ({"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"nvidia.com/gpu": "500m"}, {"example.com/x": "2"}, {})
+AMOUNTS: tuple[dict[str, str], ...] = (
+    {"cpu": "1"},
+    {"cpu": "500m", "memory": "1Gi"},
+    {"nvidia.com/gpu": "500m"},
+    {"example.com/x": "2"},
+    {},
+)
 AFFINITY = wire.Affinity(pod_anti_affinity=wire.PodAffinity())
 VERSIONS = iter(range(1, 10**9))
 
@@ -128,7 +134,7 @@ def binds(books: Books) -> st.SearchStrategy[Plan]:
     tasks = sorted(task for task in (TaskId("p1"), TaskId("p2"), TaskId("p3"), TaskId("p4")) if books.task(task))
     return st.builds(
         lambda task, node, leaves: plan_for(books, task, node, leaves=leaves),
-        st.sampled_from(tasks or ["p1"]),
+        st.sampled_from(tasks or [TaskId("p1")]),
         st.sampled_from(NODES),
         st.booleans(),
     )
@@ -137,7 +143,7 @@ def binds(books: Books) -> st.SearchStrategy[Plan]:
 def plan_for(books: Books, task: str, node: str, *, leaves: bool) -> Plan:
     """Bind the task to the node, or evict it from where it is."""
     known = books.task(TaskId(task))
-    common = {"task": TaskId(task), "job": JobId("ns/a"), "namespace": "ns", "name": task}
+    common: dict[str, Any] = {"task": TaskId(task), "job": JobId("ns/a"), "namespace": "ns", "name": task}
     if leaves:
         at = known.node if known is not None and known.node is not None else NodeName(node)
         evictions = (Eviction(**common, node=at, reason="preempt"),)

@@ -15,14 +15,15 @@ from tests.unit.emulator.wire import PODS, Client, pod
 
 async def test_the_python_client_lists_creates_and_watches(emulator: Emulator, tmp_path: Path) -> None:
     """Typed calls read what the server writes."""
-    await config.load_kube_config(str(emulator.kubeconfig(tmp_path / "kubeconfig")))
+    await config.load_kube_config(str(emulator.kubeconfig(tmp_path / "kubeconfig")))  # type: ignore[no-untyped-call]  # the client has few types
     async with kube.ApiClient() as api:
-        core = kube.CoreV1Api(api)
+        core: Any = kube.CoreV1Api(api)  # its types know no dicts
         await core.create_namespaced_pod("default", pod("a"))
         listed = await core.list_namespaced_pod("default")
+        watching: Any = watch.Watch()  # type: ignore[no-untyped-call]  # as above
         seen = [
             (event["type"], event["object"].metadata.name)
-            async for event in watch.Watch().stream(core.list_namespaced_pod, "default", timeout_seconds=1)
+            async for event in watching.stream(core.list_namespaced_pod, "default", timeout_seconds=1)
         ]
 
     assert [item.metadata.name for item in listed.items] == ["a"]

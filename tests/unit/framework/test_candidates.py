@@ -30,7 +30,8 @@ def crowds(draw: st.DrawFn) -> Scenario:
     for number in range(draw(st.integers(0, 4))):
         node = f"n{draw(st.integers(0, count - 1))}"
         scenario = scenario.running(f"old{number}", on=[node], cpu=draw(st.sampled_from([None, 1])), memory="1Gi")
-    return scenario.job("a", tasks=draw(st.integers(1, 30)), cpu=draw(st.sampled_from(["500m", 1, 2])), memory="1Gi")
+    sizes: list[str | int] = ["500m", 1, 2]
+    return scenario.job("a", tasks=draw(st.integers(1, 30)), cpu=draw(st.sampled_from(sizes)), memory="1Gi")
 
 
 def one_by_one(session: Session, tasks: list[Task]) -> list[int]:

@@ -1,14 +1,16 @@
 """Deferred statements: a job may defer twice, and nothing of it is lost."""
 
+from model.ids import JobId
+from model.plan import Plan
 from pyroclast.testing import Scenario, open_session
 
 
 def test_what_was_deferred_first_is_committed_with_the_rest() -> None:
     """As when promised places are taken before allocate places further tasks of the same gang."""
     scenario = Scenario().node("n1", cpu=4).job("g", tasks=2, min_available=1)
-    plans = []
+    plans: list[Plan] = []
     session = open_session(scenario, plugins=("gang", "predicates"), committed=plans.append)
-    job = session.job("default/g")
+    job = session.job(JobId("default/g"))
     assert job is not None
     first, second = session.pending_tasks(job)
     for task in (first, second):

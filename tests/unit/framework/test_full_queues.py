@@ -8,6 +8,7 @@ from framework.cycle import run_cycle
 from framework.memory import Memory, Settled
 from framework.points import ALLOCATABLE
 from framework.session import Session
+from model.ids import TaskId
 from model.report import CycleReport
 from model.tasks import Task
 from pyroclast.testing import Scenario
@@ -64,7 +65,7 @@ def cycles(scenario: Scenario, count: int, *, ends: str = "") -> list[CycleRepor
         reports.append(report)
         cluster.settle([], report, now=now + 0.5, recreate_evicted=False)
         if now == 1 and ends:
-            cluster._delete(ends, now + 0.6, recreate=False)
+            cluster._delete(TaskId(ends), now + 0.6, recreate=False)
     return reports
 
 

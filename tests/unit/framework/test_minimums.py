@@ -27,7 +27,8 @@ def opened(pods: str, minimum: int, *, roles: str = "", size: int = 0, parts: in
     by_role = {ROLES[letter]: roles.count(letter) for letter in roles}
     scenario = Scenario().node("n", cpu=64)
     scenario = scenario.job("a", tasks=0, min_available=minimum, min_by_role=by_role, group=group, phase="Inqueue")
-    for number, (role, part) in enumerate(pods.split()):
+    for number, letters in enumerate(pods.split()):
+        role, part = tuple(letters)
         scenario = scenario.pod(
             f"a-{number}",
             job="a",

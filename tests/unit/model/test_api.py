@@ -1,5 +1,7 @@
 """The full structs of custom resources: rules, and objects on their way to the server."""
 
+from typing import get_args
+
 import msgspec
 
 from model.api.batch import Job, JobSpec, JobTemplateSpec, TaskSpec
@@ -18,7 +20,7 @@ def test_rules_are_laid_over_each_other() -> None:
 def test_a_rule_of_zero_is_a_rule() -> None:
     """A minimum of 0 is not the same as none."""
     assert Rules.merged([Rules(minimum=1), Rules(minimum=0)]).minimum == 0
-    assert Count.__metadata__ == (Rules(format="int32", minimum=0),)
+    assert get_args(Count) == (int, Rules(format="int32", minimum=0))
 
 
 def test_an_object_is_sent_with_its_kind() -> None:

@@ -54,7 +54,8 @@ def tree(nodes: NodeFacts, **hyper_nodes: tuple[int, Sequence[Mapping[str, Any]]
 
 def nodes_of(topology: Topology, name: str) -> list[int]:
     """Columns of a domain."""
-    return topology.domains[topology.numbers[name]].columns.tolist()
+    columns: list[int] = topology.domains[topology.numbers[name]].columns.tolist()
+    return columns
 
 
 FOUR = facts("n1", "n2", "n3", "n4")

@@ -274,7 +274,7 @@ def test_inclusion_policies() -> None:
     nodes = node("n1", zone="a", use="yes"), node("n2", zone="b", use="yes"), tainted
     there = pod("x", on="n1", labels=WEB), pod("y", on="n2", labels=WEB)
 
-    def fits(selector: dict[str, str], **policies: str) -> list[str]:
+    def fits(selector: dict[str, str], **policies: Any) -> list[str]:
         pending = pod("p", labels=WEB, node_selector=selector, topology_spread_constraints=spread(**policies))
         return opened(*nodes, *there, pending).fits("p")
 
@@ -360,7 +360,7 @@ def clusters(draw: st.DrawFn) -> list[Any]:
     """A few nodes and pods with any labels and terms."""
     objects: list[Any] = []
     for at in range(draw(st.integers(1, 5))):
-        labels = {key: draw(st.sampled_from("ab")) for key in ("zone", "rack") if draw(st.booleans())}
+        labels: dict[str, Any] = {key: draw(st.sampled_from("ab")) for key in ("zone", "rack") if draw(st.booleans())}
         objects.append(node(f"n{at}", **labels))
     for at in range(draw(st.integers(2, 7))):
         app = draw(st.sampled_from(APPS))

@@ -393,7 +393,7 @@ def test_pods_that_share_a_claim_share_its_choice(size: str, target: dict[str, s
 # Zones ----------------------------------------------------------------------------------------------------------------
 
 
-def zoned(name: str, **labels: str) -> wire.Node:
+def zoned(name: str, **labels: Any) -> wire.Node:
     """Return a node with labels, keys as given."""
     return node(name, **labels)
 

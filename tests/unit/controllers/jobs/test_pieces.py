@@ -96,7 +96,7 @@ def test_what_the_user_wrote_of_a_claim() -> None:
 def test_defaults_are_filled_in_a_copy() -> None:
     """Members of objects and of items in lists; what was given stays as it was."""
     given_job = {"spec": {"tasks": [{"replicas": 1}], "plugins": {}}}
-    patches = [
+    patches: list[dict[str, Any]] = [
         {"op": "add", "path": "/spec/tasks/0/name", "value": "default0"},
         {"op": "add", "path": "/spec/plugins/a~1b", "value": []},
     ]

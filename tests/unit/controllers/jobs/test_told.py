@@ -1,6 +1,7 @@
 """What owners of Jobs hear while the server refuses what a Job needs: a reason for each kind of thing, once."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from kube.errors import ApiError
 from tests.unit.controllers.jobs.world import World, policy
 
 REFUSED = ApiError(403, "Forbidden", "exceeded quota")
-WHOLE = {
+WHOLE: dict[str, Any] = {
     "plugins": {"svc": [], "ssh": []},
     "volumes": [{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}],
 }

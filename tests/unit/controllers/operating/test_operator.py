@@ -166,7 +166,7 @@ async def test_a_reconciler_can_make_what_it_saw_missing(ground: Ground) -> None
 
 async def test_work_beside_the_reconcilers_goes_on_after_a_failure(ground: Ground) -> None:
     """What follows a clock is as hard to kill as what follows objects."""
-    calls = []
+    calls: list[int] = []
 
     async def work() -> None:
         calls.append(len(calls))
