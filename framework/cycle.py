@@ -110,15 +110,14 @@ def run_cycle(
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
     decided = bool(report.plans or report.group_statuses or report.pod_conditions or session.promises.given_up)
     # who only waits for promised room is quiet; other places that wait are decided anew each time
-    waits = any(session.promises.of(task) is None for places in report.pipelined.values() for task in places)
+    waits = any(not session.promises.is_held(task) for places in report.pipelined.values() for task in places)
     quiet_now = not (decided or waits or watches_clock)
-    evicted = {each.task for plan in report.plans for each in plan.evictions}
     return Memory(
         cycle=session.cycle,
         quiet_snapshot=session.snapshot.generation if quiet_now else -1,
         quiet_configuration=session.generation if quiet_now else -1,
         quiet_until=quiet_until if quiet_now else None,
-        promises=(*session.promises.after(evicted), *made_by_plans(session)),
+        promises=(*session.promises.after(), *made_by_plans(session)),
         runs=session.runs,
     )
 

@@ -29,6 +29,8 @@ __all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
 PATIENCE_SECONDS: Final = 300.0
 """How long places are held beyond the moment at which the last pod on its way out should be gone."""
 
+_HAVE_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
+
 _PLAN_ACTION: Final = "allocate"
 """What plans are called that bind beneficiaries: they evict nobody."""
 
@@ -51,18 +53,34 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
 
 
 def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
-    """Drop tasks that are gone or on their way out, and those that run where nobody could want their room back."""
-    for promise in promises:
+    """Drop losers who lost nothing, and places of tasks that are gone, or run where nobody could want the room back."""
+    for each in promises:
+        promise = msgspec.structs.replace(each, losers={}) if each.losers and _cost_nobody(session, each) else each
         job = session.snapshot.jobs.get(promise.job)
         tasks = {} if job is None else job.tasks
-        kept = ALLOCATED_STATUSES | {TaskStatus.PENDING} if promise.losers else {TaskStatus.PENDING}
         places = {
             task_id: node
             for task_id, node in promise.places.items()
-            if (task := tasks.get(task_id)) is not None and task.status in kept
+            if (task := tasks.get(task_id)) is not None and _is_of_use(task, node, promise)
         }
         if places:
-            yield msgspec.structs.replace(promise, places=places)
+            loose = tuple(task for task in promise.loose if task in places)
+            yield msgspec.structs.replace(promise, places=places, loose=loose)
+
+
+def _cost_nobody(session: Session, promise: Promise) -> bool:
+    """Tell whether all who were to leave for it stayed: the server refused, and the plan was dropped."""
+    jobs = session.snapshot.jobs
+    victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in promise.victims.items()]
+    return bool(victims) and all(victim is not None and victim.status in ALLOCATED_STATUSES for victim in victims)
+
+
+def _is_of_use(task: Task, node: NodeName, promise: Promise) -> bool:
+    """Tell whether a task waits for its place, or has it while somebody could want it back."""
+    if task.status is TaskStatus.PENDING:
+        return bool(promise.losers) or task.id not in promise.loose
+    # on its way out it has it still: the server may yet keep whom a plan evicts
+    return bool(promise.losers) and task.node == node and task.status in _HAVE_ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,7 @@ def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, li
     for promise in promises.standing:
         tasks = session.snapshot.jobs[promise.job].tasks
         for task_id, node in promise.places.items():
-            if tasks[task_id].status is TaskStatus.PENDING:
+            if task_id not in promise.loose and tasks[task_id].status is TaskStatus.PENDING:
                 waiting.setdefault(promise.job, []).append(_Wanted(tasks[task_id], node, promise))
     jobs = [job for job_id in waiting if (job := session.job(job_id)) is not None]
     jobs.sort(key=session.job_order_key)

@@ -2,7 +2,8 @@
 
 A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
 (`framework.holding`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
-take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md).
+take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md). It is forgotten by what
+happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,8 +36,12 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its moment, seconds since 1970."""
     places: Mapping[TaskId, NodeName]
     """Node by task: of those that wait for it, and of those that have got it while somebody could want it back."""
+    loose: tuple[TaskId, ...] = ()
+    """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
     losers: Mapping[str, str] = {}
     """Who lost pods for it, `queue/<name>` or `job/<namespace>/<name>`, and on which terms: see `terms`."""
+    victims: Mapping[TaskId, JobId] = {}
+    """The pods that were to leave for it, with their jobs: where all of them stayed nobody lost anything."""
 
 
 class Promises:
@@ -49,15 +54,23 @@ class Promises:
         """In the order in which they were made."""
         self.given_up: set[TaskId] = set()
         """Tasks whose place is not held any longer, as this session found."""
-        self._by_task = {task: promise for promise in self.standing for task in promise.places}
+        self._by_task: dict[TaskId, list[Promise]] = {}
+        for promise in self.standing:
+            for task in promise.places:
+                self._by_task.setdefault(task, []).append(promise)
 
     def __bool__(self) -> bool:
         """Tell whether anything is promised."""
         return bool(self.standing)
 
-    def of(self, task: TaskId) -> Promise | None:
-        """Return the promise by which a task has or waits for its place; None where there is none."""
-        return self._by_task.get(task)
+    def is_held(self, task: TaskId) -> bool:
+        """Tell whether a task has, or waits for, a place that it was promised."""
+        is_given_up = task in self.given_up
+        return not is_given_up and any(task not in promise.loose for promise in self._by_task.get(task, ()))
+
+    def that_won(self, task: TaskId, node: NodeName | None) -> list[Promise]:
+        """Return the promises by which a task has its place on a node, first made first."""
+        return [promise for promise in self._by_task.get(task, ()) if promise.places[task] == node]
 
     def refusal(
         self, victim: Task, beneficiary: Job, owner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool
@@ -71,23 +84,30 @@ class Promises:
             queues: All queues.
             between_queues: Whether the rule is that between queues; else that between jobs of one queue.
         """
-        promise = self.of(victim.id)
-        if promise is None or not promise.losers:
+        won = self.that_won(victim.id, victim.node)
+        if not won:
             return None
         loser, now = terms(beneficiary, owner, queues, between_queues=between_queues)
-        if promise.losers.get(loser) != now:
+        cycles = [promise.cycle for promise in won if promise.losers.get(loser) == now]
+        if not cycles:
             return None
-        message = f"{victim.key} won this room from {loser} in cycle {promise.cycle}, which cannot take it back"
+        message = f"{victim.key} won this room from {loser} in cycle {cycles[-1]}, which cannot take it back"
         return Refusal(plugin="scheduler", reason="WonByEviction", message=message)
 
-    def after(self, evicted: set[TaskId]) -> Iterator[Promise]:
-        """Return what is left of them at the end of the session."""
-        gone = evicted | self.given_up
+    def after(self) -> Iterator[Promise]:
+        """Return what is left of them at the end of the session, places of tasks that were evicted in it among it.
+
+        The server may keep whom a plan evicts. And places that are given up stay known while somebody lost pods for
+        them: the task may come to run there by another way, and who made room for it may not take that back either.
+        """
         for promise in self.standing:
-            places = {task: node for task, node in promise.places.items() if task not in gone}
-            if len(places) == len(promise.places):
+            given_up = self.given_up & promise.places.keys()
+            if not given_up:
                 yield promise
-            elif places:
+            elif promise.losers:
+                loose = tuple(task for task in promise.places if task in given_up or task in promise.loose)
+                yield msgspec.structs.replace(promise, loose=loose)
+            elif places := {task: node for task, node in promise.places.items() if task not in given_up}:
                 yield msgspec.structs.replace(promise, places=places)
 
 
@@ -120,8 +140,7 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
             continue
         losers: dict[str, str] = {}
         for eviction in plan.evictions:
-            before = session.promises.of(eviction.task)
-            if before is not None:
+            for before in session.promises.that_won(eviction.task, eviction.node):
                 losers.update(before.losers)
             loser = None if eviction.job is None else jobs.get(eviction.job)
             if loser is not None and loser.id != winner.id:
@@ -133,6 +152,7 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
             made=session.now,
             places={each.task: each.node for each in plan.nominations},
             losers=losers,
+            victims={each.task: each.job for each in plan.evictions if each.job is not None},
         )
 
 

@@ -185,6 +185,61 @@ def test_a_gang_that_lost_too_many_places_gives_up_the_others() -> None:
     assert left.promises == ()
 
 
+LOSERS = {"queue/a": "0/1//// 0/1////"}
+
+
+def test_room_that_was_given_up_is_won_all_the_same_by_who_gets_it() -> None:
+    """A gang gives its places up, as one node is gone, and is placed anew: on the node where pods left for it, too."""
+    scenario = TWO.job("gang", tasks=2, cpu=2)
+    report, left = promised(scenario, {"gang-0": "n1", "gang-1": "n9"}, losers=LOSERS)
+
+    assert binds(report.plans) == {"gang-0": "n1", "gang-1": "n2"}
+    assert left.promises is not None
+    (promise,) = left.promises
+    assert set(promise.places.values()) == {"n1", "n9"}
+    assert set(promise.loose) == set(promise.places)
+    assert promise.losers == LOSERS
+
+
+def test_room_that_was_given_up_is_not_held() -> None:
+    """Once told, the job waits like any other: more urgent work gets the node, and nothing is told again."""
+    scenario = URGENT.job("gang", tasks=2, cpu=2)
+    tasks = {"gang-0": "n1", "gang-1": "n2"}
+    _, left = promised(scenario, {"gang-0": "n1", "gang-1": "n9"}, losers=LOSERS)
+    assert left.promises is not None
+    loose = left.promises[0].loose
+    report, left = promised(scenario, tasks, losers=LOSERS, loose=loose)
+
+    assert binds(report.plans) == {"urgent-0": "n1", "urgent-1": "n2"}
+    assert "default/gang" not in report.pipelined
+    assert left.promises is not None
+    assert [each.loose for each in left.promises] == [loose]
+
+
+def test_who_runs_elsewhere_has_won_nothing() -> None:
+    """It was placed on another node than it was promised."""
+    _, left = promised(TWO.running("a", on=["n2"]), {"a-0": "n1"}, losers=LOSERS)
+    assert left.promises == ()
+    _, left = promised(TWO.running("a", on=["n1"]), {"a-0": "n1"}, losers=LOSERS)
+    assert left.promises is not None
+    assert [each.losers for each in left.promises] == [LOSERS]
+
+
+def test_nobody_has_lost_where_all_victims_stayed() -> None:
+    """The server refused and the plan was dropped: the place is held as long as it can be, the losers are forgotten."""
+    scenario = Scenario().node("n1", cpu=4).running("old", on=["n1"]).job("a", cpu=2)
+    snapshot = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[]).snapshot()
+    victims = dict.fromkeys(snapshot.jobs[JobId("default/old")].tasks, "default/old")
+    report, left = promised(scenario, {"a-0": "n1"}, losers=LOSERS, victims=victims)
+
+    assert binds(report.plans) == {"a-0": "n1"}
+    assert left.promises is not None
+    assert [each.losers for each in left.promises] == [{}]
+    _, left = promised(scenario, {"a-0": "n1"}, losers=LOSERS, victims={**victims, "gone": "default/old"})
+    assert left.promises is not None
+    assert [each.losers for each in left.promises] == [LOSERS]
+
+
 def test_the_queues_limit_is_asked_again() -> None:
     """A queue that may not take the task any longer does not get it by promise."""
     scenario = TWO.queue("small", capability={"cpu": 1}).job("a", queue="small", cpu=2)

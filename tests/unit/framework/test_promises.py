@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from framework.promises import Promise, Promises, made_by_plans
 from model.ids import JobId, NodeName, TaskId
 from model.refusals import Refusal
@@ -114,8 +116,38 @@ def test_vetoes_reach_the_answer() -> None:
     assert [refusal.reason for _, refusal in session.vetoes[victim.id].values()] == ["WonByEviction"]
 
 
-def test_what_is_left_after_a_session() -> None:
-    """Places of evicted tasks and those given up are gone, and promises without places."""
+def test_a_place_on_another_node_is_no_room_won() -> None:
+    """The pod runs elsewhere than it was promised to: whoever lost pods there may have this one."""
+    session = opened({"queue/a": "0/1//// 0/2////"})
+    (promise,) = session.promises.standing
+    elsewhere = dict.fromkeys(promise.places, NodeName("n2"))
+    session.promises = Promises([msgspec.structs.replace(promise, places=elsewhere)])
+
+    assert vetoed(session, "rival-0", "winner-0", between_queues=True) is None
+
+
+def test_each_promise_of_a_place_counts() -> None:
+    """One that came to nothing is followed by another: both made somebody lose pods on this node."""
+    session = opened({"queue/a": "0/1//// 0/2////"})
+    (promise,) = session.promises.standing
+    later = msgspec.structs.replace(promise, cycle=9, losers={"queue/c": "x"})
+    session.promises = Promises([promise, later])
+    refusal = vetoed(session, "rival-0", "winner-0", between_queues=True)
+
+    assert refusal is not None
+    assert "queue/a in cycle 7" in refusal.message
+
+
+def test_who_is_evicted_keeps_what_it_won_until_it_is_gone() -> None:
+    """The server may refuse, and then it runs on as before; so its promise stands at the end of the session."""
+    session = opened({"queue/a": "0/1//// 0/2////"})
+    evict_for(session, "rival-0", "winner-0")
+
+    assert list(session.promises.after()) == list(session.promises.standing)
+
+
+def test_places_that_are_given_up_are_forgotten_where_nobody_lost_pods_for_them() -> None:
+    """Else they are no longer held, and known: its task may come to run there in spite of that."""
     promise = Promise(
         job=JobId("a/b"),
         action="preempt",
@@ -123,8 +155,15 @@ def test_what_is_left_after_a_session() -> None:
         made=0.0,
         places={TaskId("x"): NodeName("n"), TaskId("y"): NodeName("n")},
     )
-    promises = Promises([promise])
+    costly = msgspec.structs.replace(promise, losers={"job/a/c": "1 9"})
+    left = {}
+    for each in (promise, costly):
+        promises = Promises([each])
+        promises.given_up.add(TaskId("y"))
+        assert promises.is_held(TaskId("x"))
+        assert not promises.is_held(TaskId("y"))
+        (left[each.losers != {}],) = promises.after()
 
-    assert [list(each.places) for each in promises.after({TaskId("x")})] == [["y"]]
-    promises.given_up.add(TaskId("y"))
-    assert list(promises.after({TaskId("x")})) == []
+    assert (list(left[False].places), left[False].loose) == (["x"], ())
+    assert (list(left[True].places), left[True].loose) == (["x", "y"], ("y",))
+    assert not Promises([left[True]]).is_held(TaskId("y"))

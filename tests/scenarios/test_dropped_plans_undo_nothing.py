@@ -1,0 +1,93 @@
+"""A plan that the server refuses changes nothing: whose pod it would have evicted keeps the room that it won before."""
+
+from typing import Any, Final
+
+import pytest
+
+from framework.cycle import run_cycle
+from framework.memory import Memory
+from framework.promises import Promise, terms
+from model.ids import JobId, NodeName
+from model.report import CycleReport
+from model.snapshot import Snapshot
+from pyroclast.testing import Scenario
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+from scheduler.simulate.case import moment_after
+
+CYCLE_OF_WINNING: Final = 5
+RECLAIMING: Final = (("enqueue", "allocate", "reclaim"), (("gang",), ("capacity", "predicates")))
+PREEMPTING: Final = (("enqueue", "allocate", "preempt"), (("priority",), ("predicates",)))
+GANG_RECLAIMING: Final = (("enqueue", "allocate", "gangreclaim"), RECLAIMING[1])
+GANG_PREEMPTING: Final = (("enqueue", "allocate", "gangpreempt"), (("gang", "priority"), ("predicates",)))
+BETWEEN_QUEUES: Final = (
+    Scenario()
+    .node("n1", cpu=2)
+    .queue("red", deserved={"cpu": 1})
+    .queue("blue", deserved={"cpu": 2})
+    .queue("green", deserved={"cpu": 2})
+    .running("winner", on=["n1"], queue="red", cpu=2)
+)
+"""Red is above what it deserves by the pod that won its room from blue: blue wants it back, green wants it too."""
+BETWEEN_JOBS: Final = (
+    Scenario()
+    .node("n1", cpu=2)
+    .priority_class("low", 1)
+    .priority_class("high", 9)
+    .running("winner", on=["n1"], cpu=2, priority_class="low")
+)
+
+
+def snapshot_with(base: Scenario, job: str, **fields: Any) -> tuple[Snapshot, float]:
+    """Return the cluster with one more job that waits, and its moment."""
+    scenario = base.job(job, cpu=2, **fields)
+    return cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[]).snapshot(), moment_after(
+        scenario.objects
+    )
+
+
+def decide(snapshot: Snapshot, way: Any, now: float, memory: Memory) -> tuple[CycleReport, Memory]:
+    """Run one cycle."""
+    parsed, registry = configured(*way, {})
+    return run_cycle(snapshot, parsed.configuration, registry=registry, now=now, memory=memory)
+
+
+def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> Promise:
+    """Return the promise by which the winner has its room, won from a job or its queue."""
+    winner, losing = snapshot.jobs[JobId("default/winner")], snapshot.jobs[JobId(f"default/{loser}")]
+    return Promise(
+        job=winner.id,
+        action="reclaim" if between_queues else "preempt",
+        cycle=CYCLE_OF_WINNING,
+        made=0.0,
+        places=dict.fromkeys(winner.tasks, NodeName("n1")),
+        losers=dict([terms(losing, winner, snapshot.queues, between_queues=between_queues)]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "way", "first", "third"),
+    [
+        (BETWEEN_QUEUES, RECLAIMING, {"queue": "blue"}, {"queue": "green"}),
+        (BETWEEN_QUEUES, GANG_RECLAIMING, {"queue": "blue"}, {"queue": "green"}),
+        (BETWEEN_JOBS, PREEMPTING, {"priority_class": "high"}, {"priority_class": "high"}),
+        (BETWEEN_JOBS, GANG_PREEMPTING, {"priority_class": "high"}, {"priority_class": "high"}),
+    ],
+    ids=["reclaim", "gangreclaim", "preempt", "gangpreempt"],
+)
+def test_who_was_kept_keeps_what_it_won(base: Scenario, way: Any, first: dict[str, str], third: dict[str, str]) -> None:
+    """A third one's plan evicts the winner, the server keeps it: who lost the room before cannot have it for that."""
+    before, now = snapshot_with(base, "first", **first)
+    promise = promised(before, "first", between_queues=base is BETWEEN_QUEUES)
+    between, _ = snapshot_with(base, "third", **third)
+
+    planned, memory = decide(between, way, now, Memory(cycle=CYCLE_OF_WINNING, promises=(promise,)))
+    assert [each.name for plan in planned.plans for each in plan.evictions] == ["winner-0"]
+    kept, memory = decide(before, way, now + 1.0, memory)
+    assert [plan for plan in kept.plans if plan.evictions] == []
+    assert memory.promises is not None
+    assert [each.losers for each in memory.promises if each.job == "default/winner"] == [promise.losers]
+
+    # it is the promise that spares it: were it forgotten, the winner would go
+    forgot, _ = decide(before, way, now + 1.0, Memory(cycle=memory.cycle, promises=()))
+    assert [each.name for plan in forgot.plans for each in plan.evictions] == ["winner-0"]
