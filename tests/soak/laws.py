@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from emulator.quantities import amount
-from model.plan import Plan
+from model.plan import Eviction, Plan
 from model.report import CycleReport
 from model.tasks import READY_STATUSES
 from tests.soak.ground import Ground, Object
@@ -190,12 +190,14 @@ class Laws:
     def _evictions(self, cycle: int, plans: list[Plan], pods: Mapping[str, Object]) -> Iterator[str]:
         self.figures.binds += sum(len(plan.binds) for plan in plans)
         for plan in plans:
+            gone = []
             for eviction in plan.evictions:
                 pod = pods.get(eviction.task)
                 if pod is not None and not pod["metadata"].get("deletionTimestamp"):
                     self.figures.refused_evictions += 1
                     self._shaken.add(_group(eviction.job))
                     continue
+                gone.append(eviction)
                 self.figures.evictions += 1
                 self.figures.by_action[plan.action] += 1
                 if eviction.task in self._evicted:
@@ -205,7 +207,7 @@ class Laws:
             if plan.evictions and plan.action != WITHOUT_BENEFICIARY:
                 if plan.job is None or not (plan.nominations or plan.binds):
                     yield f"{plan.action} evicted {[each.name for each in plan.evictions]} for nobody"
-                self._note_winners(cycle, plan)
+                self._note_winners(cycle, plan, gone)
 
     def _for_too_few(self, report: CycleReport) -> Iterator[str]:
         """Whoever others are to leave for has places for its minimum, unless it changes one of its own for another.
@@ -222,7 +224,7 @@ class Laws:
             if places < job.min_available and any(each.job != plan.job for each in plan.evictions):
                 yield f"{plan.action} evicts for {_group(plan.job)}, which has {places} of {job.min_available} places"
 
-    def _taken_back(self, plan: Plan, eviction: Any) -> Iterator[str]:
+    def _taken_back(self, plan: Plan, eviction: Eviction) -> Iterator[str]:
         won = self._won.get(eviction.task)
         if won is None or won.node != eviction.node:
             return
@@ -231,8 +233,11 @@ class Laws:
         if is_same_rule and gainer in won.losers:
             yield f"{gainer} took back {won.name} by {plan.action}, which won its place from it in cycle {won.cycle}"
 
-    def _note_winners(self, cycle: int, plan: Plan) -> None:
-        names = [_group(eviction.job) for eviction in plan.evictions]
+    def _note_winners(self, cycle: int, plan: Plan, gone: list[Eviction]) -> None:
+        """Note what a plan won; one whose victims all stayed at the server won nothing, and undoes nothing."""
+        if not gone:
+            return
+        names = [_group(eviction.job) for eviction in gone]
         losers = [self._queue_of(name) for name in names] if plan.action in BETWEEN_QUEUES else names
         for place in plan.nominations:
             self._won[place.task] = Won(
