@@ -15,12 +15,15 @@ from benchmarks.inputs import write_cases
 from benchmarks.results import Result, describe_machine, draw, speed_now, table
 
 RESULTS = Path(__file__).parent / "results"
+COSTS = "costs"
+"""The table of what each action and plugin costs, which has no budget."""
+NAMES = (*BENCHMARKS, COSTS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each in a process of its own, so that none inherits another's memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which: {', '.join(BENCHMARKS)}; all where none is given")
+    parser.add_argument("names", nargs="*", help=f"which: {', '.join(NAMES)}; all where none is given")
     parser.add_argument("--runs", type=int, default=3, help="cycles to run, of which the median counts")
     parser.add_argument(
         "--seed", type=int, default=0, help="order, ages and names of what is measured; 0: as generated"
@@ -34,9 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--small", action="store_true", help="with --write-case: clusters of the same shape, but small")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    names = given.names or list(BENCHMARKS)
-    if unknown := sorted(set(names) - set(BENCHMARKS)):
-        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(BENCHMARKS)}")
+    names = given.names or list(NAMES)
+    if unknown := sorted(set(names) - set(NAMES)):
+        parser.error(f"unknown: {', '.join(unknown)}; known are {', '.join(NAMES)}")
     if given.write_case:
         inputs = {name: each for name, each in INPUTS.items() if name.partition("-")[0] in names}
         if not inputs:
@@ -45,8 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.alone:
         print(msgspec.json.encode(list(measured(names[0], given.runs, given.seed))).decode())
     else:
-        report([result for name in names for result in measured_apart(name, given.runs, given.seed)])
-        if not given.names:
+        if budgets := [name for name in names if name in BENCHMARKS]:
+            report([result for name in budgets for result in measured_apart(name, given.runs, given.seed)])
+        if COSTS in names:
             print("", *costs.table(given.runs, given.seed), sep="\n")
 
 
