@@ -100,7 +100,11 @@ class Planner:
         self._last_victims = 0
         self._order = LongOrder(session, rule.statuses)
         self._all = EvictableRoom(session, rule.statuses, self._might_lose)
-        self._sparing = EvictableRoom(session, rule.statuses, lambda job: self._might_lose(job) and might_spare(job))
+        self._sparing = (
+            self._all  # a job may exchange any of its own tasks, whether it can spare them or not
+            if rule.within_job
+            else EvictableRoom(session, rule.statuses, lambda job: self._might_lose(job) and might_spare(job))
+        )
 
     def _might_lose(self, job: SessionJob) -> bool:
         """Tell whether a job might lose tasks to somebody; of other queues, whoever asks counts for nothing."""
