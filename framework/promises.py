@@ -142,6 +142,7 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
         for eviction in plan.evictions:
             for before in session.promises.that_won(eviction.task, eviction.node):
                 losers.update(before.losers)
+        for eviction in plan.evictions:  # last: who loses to this winner does so on the terms with it, not with another
             loser = None if eviction.job is None else jobs.get(eviction.job)
             if loser is not None and loser.id != winner.id:
                 losers.update([terms(loser, winner, session.queues, between_queues=loser.queue != winner.queue)])

@@ -48,7 +48,8 @@ def snapshot_with(base: Scenario, job: str, **fields: Any) -> tuple[Snapshot, fl
 
 def decide(snapshot: Snapshot, way: Any, now: float, memory: Memory) -> tuple[CycleReport, Memory]:
     """Run one cycle."""
-    parsed, registry = configured(*way, {})
+    actions, plugins = way
+    parsed, registry = configured(actions, plugins, {})
     return run_cycle(snapshot, parsed.configuration, registry=registry, now=now, memory=memory)
 
 

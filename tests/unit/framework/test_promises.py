@@ -45,15 +45,18 @@ def task_of(session: Session, name: str) -> Any:
     return next(task for job in session.jobs() for task in job.tasks.values() if task.name == name)
 
 
-def evict_for(session: Session, winner: str, loser: str) -> None:
-    """Evict one pod for another, as evicting actions end."""
+def evict_for(session: Session, winner: str, *losers: str) -> None:
+    """Evict pods for another, as evicting actions end."""
     session.action = "reclaim"
     statement = session.statement()
-    one, other = task_of(session, loser), task_of(session, winner)
-    losing, winning = session.job_of(one), session.job_of(other)
-    assert losing is not None
+    other = task_of(session, winner)
+    winning = session.job_of(other)
     assert winning is not None
-    assert statement.evict(losing, one, "reclaim") is None
+    for name in losers:
+        one = task_of(session, name)
+        losing = session.job_of(one)
+        assert losing is not None
+        assert statement.evict(losing, one, "reclaim") is None
     assert statement.pipeline(winning, [other], [0], evicts_for=True) is None
     statement.commit()
 
@@ -84,6 +87,20 @@ def test_between_queues_the_queue_loses() -> None:
 
     assert set(promise.losers) == {"queue/b", "queue/c", "job/default/other"}
     assert promise.losers["queue/b"].split() == ["0/2////", "0/1////"]
+
+
+def test_who_loses_now_does_so_on_the_terms_with_this_winner() -> None:
+    """Also where another victim of the plan had won its room from the same queue, whichever of them goes first."""
+    for names in (("winner-0", "loser-0"), ("loser-0", "winner-0")):
+        session = opened({})
+        task = task_of(session, "loser-0")
+        (promise,) = session.promises.standing
+        places = {task.id: NodeName("n1")}
+        session.promises = Promises([msgspec.structs.replace(promise, places=places, losers={"queue/b": "others"})])
+        evict_for(session, "rival-0", *names)
+        (made,) = made_by_plans(session)
+
+        assert made.losers["queue/b"].split() == ["0/2////", "0/1////"]
 
 
 def test_a_queue_cannot_take_back_what_it_lost() -> None:
