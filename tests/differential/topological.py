@@ -337,8 +337,9 @@ class Topological(Evicting):
 
     def sites(self, draft: Draft, part: Part) -> Sequence[set[str] | None]:
         """The domains inside the job's in which a part may lie; for actions that leave such parts to others, all."""
-        minds = part.group.policies and self.limit_of_part(part) is not None
-        if self.aware is None or not minds or draft.who.action in ("preempt", "reclaim"):
+        if self.aware is None or draft.who.action in ("preempt", "reclaim"):
+            return [self.inside]
+        if not part.group.policies or self.limit_of_part(part) is None:
             return [self.inside]
         levels = self.levels_of_part(part, draft.domain, evicting=True)
         return [self.aware.site.inside(domain) for level in levels for domain in level]
