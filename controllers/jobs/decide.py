@@ -17,7 +17,7 @@ from controllers.jobs.reasons import EXECUTE_ACTION, INVALID
 from controllers.jobs.states import RESTS, after_ending, after_restart
 from controllers.jobs.statuses import changed, entered, with_counts
 from controllers.jobs.syncing import PLUGIN_RECORD, sync
-from controllers.jobs.targets import ALL, UNFINISHED, covers
+from controllers.jobs.targets import ALL, covers, is_whole
 from model.api import names
 from model.api.batch import JobPhase
 from model.api.bus import Event
@@ -97,13 +97,13 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
     targets = memory.restarting or (ALL,)
     version = seen.job.status.version
     older = [pod for pod in seen.pods.values() if (member_version(pod) or 0) < version]
-    is_whole = ALL in targets or UNFINISHED in targets
+    whole = is_whole(targets)
     victims = [
-        *(pod for pod in older if is_whole and (ALL in targets or pod.status.phase not in ENDED)),
+        *(pod for pod in older if whole and (ALL in targets or pod.status.phase not in ENDED)),
         *covered(seen, targets).values(),
     ]
-    victims = [pod for pod in victims if not (is_leaving(pod) and (is_given_up(pod) or is_whole))]
-    group = seen.pod_group if is_whole else None
+    victims = [pod for pod in victims if not (is_leaving(pod) and (is_given_up(pod) or whole))]
+    group = seen.pod_group if whole else None
     counts = count(seen, victims)
     status = with_counts(seen, counts)
     if victims or group is not None:

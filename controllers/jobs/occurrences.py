@@ -7,7 +7,7 @@
 | PodEvicted | a pod that the status knows is gone, or its policy waits | answered, or the next pod of the place runs |
 | TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
 | TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
-| Unknown | the pod group is Unknown | it is not |
+| Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
 
 Each answer ends its occurrence, or is remembered: that is why none is answered twice.
 """
@@ -18,8 +18,9 @@ from typing import Final
 
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
-from controllers.jobs.targets import covers
+from controllers.jobs.targets import covers, is_whole
 from controllers.operating.pods import Pod
+from model.api.batch import JobPhase
 from model.api.bus import Event
 from model.api.scheduling import PodGroupPhase
 from model.wire.times import unix_seconds
@@ -138,16 +139,17 @@ def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
             yield Occurrence(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
 
 
-def _unknown_group(seen: Observed, _: Memory) -> Iterator[Occurrence]:
-    group = seen.pod_group
+def _unknown_group(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    group, state = seen.pod_group, seen.job.status.state
     if group is None or group.status.phase != PodGroupPhase.UNKNOWN:
+        return
+    if state.phase == JobPhase.RESTARTING and is_whole(memory.restarting):
         return
     moments = [
         unix_seconds(condition.last_transition_time)
         for condition in group.status.conditions
         if condition.type == "Unschedulable"
     ]
-    state = seen.job.status.state
     yield Occurrence(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
 
 

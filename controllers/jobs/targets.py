@@ -1,12 +1,12 @@
 """Targets: which pods a restart is about, and how that is written down."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from controllers.jobs.observed import Observed, Place
 
-__all__ = ["ALL", "UNFINISHED", "Target", "covers", "partition_of", "targets_in"]
+__all__ = ["ALL", "UNFINISHED", "Target", "covers", "is_whole", "partition_of", "targets_in"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,6 +29,11 @@ ALL: Final = Target("all")
 """Every pod of an older version."""
 UNFINISHED: Final = Target("unfinished")
 """Every pod of an older version that has not ended."""
+
+
+def is_whole(restarting: Collection[Target]) -> bool:
+    """Tell whether a restart is that of the whole Job, its pod group included; one that names nothing is."""
+    return not restarting or not {ALL, UNFINISHED}.isdisjoint(restarting)
 
 
 def covers(seen: Observed, target: Target, place: Place) -> bool:

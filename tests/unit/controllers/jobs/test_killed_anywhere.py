@@ -167,6 +167,12 @@ def never(story: list[tuple[Any, ...]]) -> list[list[tuple[int, bool]]]:
     deaths=[[], [], [(1, True)], [], [(1, True), (1, True)]],
     is_graceful=False,
 )
+@example(
+    spec={"tasks": [task(replicas=2)], "policies": [policy("RestartJob", "Unknown")], "maxRetry": 1},
+    story=[("unknown",)],
+    deaths=[[], [(2, False)], []],
+    is_graceful=False,
+)
 def test_killed_anywhere_it_ends_the_same(
     spec: Json, story: list[tuple[Any, ...]], deaths: list[list[tuple[int, bool]]], is_graceful: bool
 ) -> None:
