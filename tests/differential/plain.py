@@ -168,9 +168,10 @@ class Plain:
             for role, least in group.by_role.items():
                 if least and sum(pod.role == role and pod.status in possible for pod in group.pods) < least:
                     return False
-        existing = parts_of(group)
         for policy in group.policies:
-            if sum(part.policy == policy["name"] for part in existing) < policy.get("minSubGroups", 0):
+            parts = (part for part in parts_of(group) if part.policy == policy["name"])
+            sizes = (sum(pod.status in possible for pod in part.members) for part in parts)
+            if sum(size >= policy.get("subGroupSize", 1) for size in sizes) < policy.get("minSubGroups", 0):
                 return False
         return group.count(*possible) >= group.minimum
 
