@@ -570,6 +570,7 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("", "events", "patch"): "an event that is told again",
+        ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },
     "controllers": {
         ("", "pods/finalizers", "update"): ASKED_BY_THE_SERVER,
