@@ -15,11 +15,10 @@ import argparse
 import asyncio
 import json
 import logging
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ import uvloop
 
 from benchmarks.clusters import queues
 from benchmarks.endtoend import NODE_COUNT, POD_COUNT, Course, Spent, laid
-from benchmarks.results import describe_machine, speed_now
+from benchmarks.results import describe_machine, speed_now, spread
 from kube.resources import QUEUES
 from tests.e2e.controlplane import assets_folder, missing_binaries
 
@@ -136,12 +135,6 @@ async def measure(peers: dict[str, Command], rounds: int, seed: int) -> dict[str
                     runs[name].append(await run(course, name, command))
                     print(name, runs[name][-1], file=sys.stderr, flush=True)
     return runs
-
-
-def spread(values: Iterable[float], digits: int) -> str:
-    """Write the median of some values, and their range."""
-    low, *_, high = ordered = sorted(values)
-    return f"{statistics.median(ordered):,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})"
 
 
 def row(name: str, runs: Sequence[Run]) -> str:

@@ -2,13 +2,25 @@
 
 import os
 import platform
+import statistics
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Budget", "Result", "at_least", "below", "describe_machine", "draw", "speed_now", "stated", "table"]
+__all__ = [
+    "Budget",
+    "Result",
+    "at_least",
+    "below",
+    "describe_machine",
+    "draw",
+    "speed_now",
+    "spread",
+    "stated",
+    "table",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +128,12 @@ def speed_now() -> float:
             total += number
         best = max(best, 2.0 / (time.perf_counter() - begun))
     return best
+
+
+def spread(values: Iterable[float], digits: int = 2) -> str:
+    """Write the median of some values, and their range."""
+    ordered = sorted(values)
+    return f"{statistics.median(ordered):,.{digits}f} ({ordered[0]:,.{digits}f} to {ordered[-1]:,.{digits}f})"
 
 
 def table(results: Sequence[Result]) -> str:

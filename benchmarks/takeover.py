@@ -21,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,7 +36,7 @@ from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.processes import cpu_seconds
-from benchmarks.results import describe_machine, speed_now
+from benchmarks.results import describe_machine, speed_now, spread
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
 from kube.resources import PODS
@@ -298,12 +298,6 @@ def rows(kind: str, size: str, starts: list[Start], found: Mapping[str, list[flo
             for name, each in found.items()
         ),
     ]
-
-
-def spread(values: Iterable[float]) -> str:
-    """Write the median of some values, and their range."""
-    ordered = sorted(values)
-    return f"{statistics.median(ordered):.2f} ({ordered[0]:.2f} to {ordered[-1]:.2f})"
 
 
 def main() -> None:
