@@ -13,7 +13,7 @@ import msgspec
 
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import Job
-from model.queues import Queue
+from model.queues import ROOT_QUEUE, Queue, with_ancestors
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
@@ -114,17 +114,30 @@ class Promises:
 def terms(loser: Job, winner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool) -> tuple[str, str]:
     """Return who loses, and the terms on which: what must change before it may have the room back.
 
-    Between queues that is what the queues are set to get, between jobs their priorities.
+    Between queues that is what they and their ancestors are set to get, between jobs their priorities.
     """
     if between_queues:
-        return f"queue/{loser.queue}", f"{_claims(queues[loser.queue])} {_claims(queues[winner.queue])}"
-    return f"job/{loser.id}", f"{loser.priority} {winner.priority}"
+        return f"queue/{loser.queue}", _between_queues(loser.queue, winner.queue, queues)
+    return f"job/{loser.id}", _between_jobs(loser, winner)
 
 
-def _claims(queue: Queue) -> str:
+def _between_queues(loser: QueueName, winner: QueueName, queues: Mapping[QueueName, Queue]) -> str:
+    return f"{_claims(loser, queues)} {_claims(winner, queues)}"
+
+
+def _between_jobs(loser: Job, winner: Job) -> str:
+    return f"{loser.priority} {winner.priority}"
+
+
+def _claims(name: QueueName, queues: Mapping[QueueName, Queue]) -> str:
+    return "<".join(_own_claims(queues[each]) for each in with_ancestors(queues, name) if each != ROOT_QUEUE)
+
+
+def _own_claims(queue: Queue) -> str:
     amounts = (queue.guarantee, queue.deserved, queue.capability)
     texts = (",".join(f"{name}={each[name]}" for name in sorted(each)) for each in amounts)
-    return "/".join((str(queue.priority), str(queue.weight), queue.parent or "", *texts))
+    hierarchy = [f"{queue.hierarchy}@{queue.hierarchy_weights}"] if queue.hierarchy else []
+    return "/".join((str(queue.priority), str(queue.weight), queue.parent or "", *texts, *hierarchy))
 
 
 def made_by_plans(session: "Session") -> Iterator[Promise]:
@@ -140,12 +153,13 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
             continue
         losers: dict[str, str] = {}
         for eviction in plan.evictions:
+            owner = None if eviction.job is None else jobs.get(eviction.job)
+            if owner is None:
+                continue
             for before in session.promises.that_won(eviction.task, eviction.node):
-                losers.update(before.losers)
-        for eviction in plan.evictions:  # last: who loses to this winner does so on the terms with it, not with another
-            loser = None if eviction.job is None else jobs.get(eviction.job)
-            if loser is not None and loser.id != winner.id:
-                losers.update([terms(loser, winner, session.queues, between_queues=loser.queue != winner.queue)])
+                losers.update(_taken_over(session, before, owner, winner))
+            if owner.id != winner.id:
+                losers.update([terms(owner, winner, session.queues, between_queues=owner.queue != winner.queue)])
         yield Promise(
             job=winner.id,
             action=plan.action,
@@ -155,6 +169,22 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
             losers=losers,
             victims={each.task: each.job for each in plan.evictions if each.job is not None},
         )
+
+
+def _taken_over(session: "Session", before: Promise, owner: Job, winner: Job) -> Iterator[tuple[str, str]]:
+    """Return whom a victim's promise still keeps from its room, on terms with the next winner of it."""
+    for loser, agreed in before.losers.items():
+        if _terms_of(session, loser, owner) == agreed and (anew := _terms_of(session, loser, winner)) is not None:
+            yield loser, anew
+
+
+def _terms_of(session: "Session", loser: str, winner: Job) -> str | None:
+    """Return the terms of today between a loser, by its name in a promise, and a winner; None where one is gone."""
+    kind, _, name = loser.partition("/")
+    if kind == "queue":
+        return _between_queues(QueueName(name), winner.queue, session.queues) if name in session.queues else None
+    job = session.snapshot.jobs.get(JobId(name))
+    return None if job is None else _between_jobs(job, winner)
 
 
 def read_from_pods(session: "Session") -> Iterator[Promise]:

@@ -1,11 +1,14 @@
 """Promises: what they remember of who lost the room, and when that protects."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pytest
 
-from framework.promises import Promise, Promises, made_by_plans
-from model.ids import JobId, NodeName, TaskId
+from framework.promises import Promise, Promises, made_by_plans, terms
+from model.ids import JobId, NodeName, QueueName, TaskId
+from model.queues import Queue
 from model.refusals import Refusal
 from pyroclast import Session
 from pyroclast.testing import Scenario
@@ -17,6 +20,7 @@ BASE = (
     .priority_class("high", 9)
     .queue("a", weight=1)
     .queue("b", weight=2)
+    .queue("c", weight=3)
     .node("n1", cpu=4)
     .running("loser", on=["n1", "n1"], queue="a", priority_class="low")
     .running("winner", on=["n1"], queue="b", priority_class="high")
@@ -80,13 +84,41 @@ def test_a_plan_promises_its_places_and_names_who_lost() -> None:
 
 
 def test_between_queues_the_queue_loses() -> None:
-    """On terms of what the queues are set to get; and whoever the victim had won from has lost it once more."""
-    session = opened({"queue/c": "x", "job/default/other": "y"})
+    """On terms of what the queues are set to get."""
+    session = opened({})
     evict_for(session, "rival-0", "winner-0")
     (promise,) = made_by_plans(session)
 
-    assert set(promise.losers) == {"queue/b", "queue/c", "job/default/other"}
-    assert promise.losers["queue/b"].split() == ["0/2////", "0/1////"]
+    assert {name: text.split() for name, text in promise.losers.items()} == {"queue/b": ["0/2////", "0/1////"]}
+
+
+def test_whoever_the_victim_had_won_from_has_lost_the_room_once_more() -> None:
+    """On terms with the new owner of it: by those with the victim they could have it back from anybody else."""
+    session = opened({"queue/c": "0/3//// 0/2////", "job/default/loser": "1 9"})
+    evict_for(session, "rival-0", "winner-0")
+    (promise,) = made_by_plans(session)
+
+    assert promise.losers["queue/c"].split() == ["0/3////", "0/1////"]
+    assert promise.losers["job/default/loser"] == "1 9"
+
+
+@pytest.mark.parametrize("agreed", ["0/3//// 0/1////", "0/4//// 0/2////"])
+def test_who_might_have_had_it_back_from_the_victim_loses_nothing(agreed: str) -> None:
+    """What either of them is set to get was changed since: that promise kept nobody from the room any longer."""
+    session = opened({"queue/c": agreed, "job/default/loser": "1 8"})
+    evict_for(session, "rival-0", "winner-0")
+    (promise,) = made_by_plans(session)
+
+    assert list(promise.losers) == ["queue/b"]
+
+
+def test_who_is_gone_loses_nothing() -> None:
+    """Neither can come back for it."""
+    session = opened({"queue/gone": "0/1//// 0/2////", "job/default/gone": "1 9"})
+    evict_for(session, "rival-0", "winner-0")
+    (promise,) = made_by_plans(session)
+
+    assert list(promise.losers) == ["queue/b"]
 
 
 def test_who_loses_now_does_so_on_the_terms_with_this_winner() -> None:
@@ -117,6 +149,38 @@ def test_a_queue_cannot_take_back_what_it_lost() -> None:
 def test_other_terms_are_another_reason() -> None:
     """A weight was changed since: the queue may ask again."""
     assert vetoed(opened({"queue/a": "0/9//// 0/2////"}), "rival-0", "winner-0", between_queues=True) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"priority": 1},
+        {"weight": 9},
+        {"guarantee": {"cpu": 1}},
+        {"deserved": {"cpu": 1}},
+        {"capability": {"cpu": 1}},
+        {"parent": "left"},
+        {"hierarchy": "root/a", "hierarchy_weights": "1/2"},
+        {"hierarchy": "root/a", "hierarchy_weights": "1/3"},
+    ],
+)
+@pytest.mark.parametrize("whose", ["a", "b", "above"])
+def test_terms_are_whatever_decides_what_queues_get(change: dict[str, Any], whose: str) -> None:
+    """Of the one that lost, of the one that won, and of those above them."""
+    session = opened()
+    queues = {name: Queue(name=QueueName(name)) for name in ("root", "left", "above", "b")}
+    queues["a"] = Queue(name=QueueName("a"), parent=QueueName("above"))
+    jobs = session.snapshot.jobs
+    loser, winner = jobs[JobId("default/rival")], jobs[JobId("default/winner")]
+
+    def agreed() -> tuple[str, str]:
+        return terms(loser, winner, {QueueName(name): each for name, each in queues.items()}, between_queues=True)
+
+    before = agreed()
+    queues[whose] = replace(queues[whose], **change)
+
+    assert before[0] == agreed()[0] == "queue/a"
+    assert before[1] != agreed()[1]
 
 
 def test_others_may_take_it() -> None:

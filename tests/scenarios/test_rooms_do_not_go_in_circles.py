@@ -1,0 +1,42 @@
+"""A room that goes from hand to hand comes back to nobody who lost it, on whatever terms each two of them stand."""
+
+from typing import Final
+
+import pytest
+
+from pyroclast.testing import Outcome, Scenario
+
+FREE_FOR_ALL: Final = (("conformance",), ("gang", "predicates"))
+"""No plugin that knows who deserves what: everybody may evict everybody else."""
+STANDING: Final = {"a": 1, "b": 2, "c": 3, "d": 5}
+"""Queues by weight, or jobs by priority: the terms of no two pairs of them are the same."""
+
+
+def scramble(action: str, *, count: int, rooms: int) -> Outcome:
+    """Let jobs, of a queue each where queues reclaim, want a node that the first of them fills."""
+    between_queues = action.endswith("reclaim")
+    scenario = Scenario().node("n1", cpu=rooms).queue("all")
+    for name, standing in list(STANDING.items())[:count]:
+        scenario = scenario.queue(name, weight=standing).priority_class(name, standing)
+        scenario = scenario.job(
+            name,
+            tasks=rooms,
+            running_on=["n1"] * rooms if name == "a" else [],
+            queue=name if between_queues else "all",
+            priority_class="" if between_queues else name,
+            cpu=1,
+        )
+    return scenario.run(
+        "enqueue", "allocate", action, "backfill", plugins=FREE_FOR_ALL, cycles=24, recreate_evicted=True
+    )
+
+
+@pytest.mark.parametrize("rooms", [1, 3])
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
+def test_each_loses_a_room_once(action: str, count: int, rooms: int) -> None:
+    """It ends with one who never lost it: where the last of three took it the first might have come again."""
+    outcome = scramble(action, count=count, rooms=rooms)
+
+    assert len(outcome.evictions) == len(set(outcome.evictions)) > 0
+    assert outcome.is_at_rest
