@@ -188,6 +188,14 @@ def test_the_latest_of_missed_times_is_served() -> None:
     assert decision.notes == ()
 
 
+def test_a_changed_schedule_is_looked_at_at_once() -> None:
+    """What it missed since the last time served is made up for, whether or not the process is the same."""
+    served = status(last=NOON)
+
+    assert decide(cron_job("45 * * * *", served), [], NOON + 44 * 60).due == 0
+    assert decide(cron_job("30 * * * *", served), [], NOON + 44 * 60).due == NOON + 30 * 60
+
+
 def test_too_many_missed_times_are_told() -> None:
     """The latest is served all the same: beyond a hundred something is wrong with the clock or the controller."""
     of = cron_job("* * * * *")
