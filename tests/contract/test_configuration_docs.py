@@ -11,6 +11,7 @@ from framework.configuration import FLAGS, Parsed, parse
 from framework.lint import Severity, check
 from framework.lint.arguments import WITHOUT_EFFECT
 from framework.lint.served import SERVED
+from framework.points import ALL_POINTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configuration.md").read_text()
@@ -32,6 +33,14 @@ def test_the_table_of_flags_is_that_of_the_parser() -> None:
     rows = re.findall(r"^\| `(enabled?[A-Z]\w+)` \|.*\| (on|\*\*off\*\*) \|$", PAGE, re.MULTILINE)
 
     assert [(flag, default == "on") for flag, default in rows] == list(FLAGS.items())
+
+
+def test_each_flag_is_told_with_the_points_that_it_gates() -> None:
+    """All of them, in words."""
+    rows = dict(re.findall(r"^\| `(enabled?[A-Z]\w+)` \| (.*?) \|", PAGE, re.MULTILINE))
+    gated = {(point.flag, point.name.replace("_", " ")) for point in ALL_POINTS if point.flag is not None}
+
+    assert [(flag, point) for flag, point in sorted(gated) if point not in rows[flag].replace("-", " ")] == []
 
 
 def test_every_action_is_named() -> None:
