@@ -140,6 +140,17 @@ def test_when_the_window_closes_tasks_leave(hour: int, evicted: list[str]) -> No
     assert decide(scenario, "shuffle", hour=hour).evictions == evicted
 
 
+def test_a_budget_is_of_the_job_over_all_zones() -> None:
+    """Of a job that runs in two zones which are closed one task goes, not one of each."""
+    scenario = Scenario()
+    for zone in ("rz1", "rz2"):
+        scenario = scenario.node(zone, cpu=2, labels={"volcano.sh/revocable-zone": zone})
+    scenario = scenario.running("a", on=["rz1", "rz2"], annotations={"volcano.sh/preemptable": "true"})
+    windows = {**NIGHT, "tdm.revocable-zone.rz2": "22:00-6:00"}
+
+    assert decide(scenario, "shuffle", hour=12, arguments=windows).evictions == ["a-1"]
+
+
 def test_victims_are_looked_for_once_in_a_period() -> None:
     """One of three goes in each of the cycles that are a period apart; cycles are a second apart."""
     scenario = Scenario().node("night", cpu=5, labels={"volcano.sh/revocable-zone": "rz1"})
