@@ -42,8 +42,10 @@ class Won:
     node: str
     action: str
     cycle: int
-    losers: frozenset[str]
-    """Jobs for which it may not be evicted by preemption, or queues for which not by reclaim."""
+    losing_jobs: frozenset[str]
+    """For which it may not be evicted by preemption, those among them from whom a victim had won the room."""
+    losing_queues: frozenset[str]
+    """For which it may not be evicted by reclaim, likewise."""
 
 
 class Laws:
@@ -225,20 +227,28 @@ class Laws:
                 yield f"{plan.action} evicts for {_group(plan.job)}, which has {places} of {job.min_available} places"
 
     def _taken_back(self, plan: Plan, eviction: Eviction) -> Iterator[str]:
-        won = self._won.get(eviction.task)
-        if won is None or won.node != eviction.node:
+        won = self._won_by(eviction)
+        if won is None:
             return
-        is_same_rule = (plan.action in BETWEEN_QUEUES) == (won.action in BETWEEN_QUEUES)
-        gainer = str(plan.queue) if plan.action in BETWEEN_QUEUES else _group(plan.job)
-        if is_same_rule and gainer in won.losers:
-            yield f"{gainer} took back {won.name} by {plan.action}, which won its place from it in cycle {won.cycle}"
+        between_queues = plan.action in BETWEEN_QUEUES
+        gainer = str(plan.queue) if between_queues else _group(plan.job)
+        if gainer in (won.losing_queues if between_queues else won.losing_jobs):
+            yield f"{gainer} took back {won.name} by {plan.action}, which won its place by {won.action} in {won.cycle}"
+
+    def _won_by(self, eviction: Eviction) -> Won | None:
+        won = self._won.get(eviction.task)
+        return won if won is not None and won.node == eviction.node else None
 
     def _note_winners(self, cycle: int, plan: Plan, gone: list[Eviction]) -> None:
         """Note what a plan won; one whose victims all stayed at the server won nothing, and undoes nothing."""
         if not gone:
             return
-        names = [_group(eviction.job) for eviction in gone]
-        losers = [self._queue_of(name) for name in names] if plan.action in BETWEEN_QUEUES else names
+        jobs = {_group(eviction.job) for eviction in gone} - {_group(plan.job)}
+        queues = {self._queue_of(name) for name in jobs}
+        between_queues = plan.action in BETWEEN_QUEUES
+        before = [won for eviction in gone if (won := self._won_by(eviction)) is not None]
+        losing_jobs = frozenset(() if between_queues else jobs).union(*(won.losing_jobs for won in before))
+        losing_queues = frozenset(queues if between_queues else ()).union(*(won.losing_queues for won in before))
         for place in plan.nominations:
             self._won[place.task] = Won(
                 job=_group(plan.job),
@@ -246,7 +256,8 @@ class Laws:
                 node=place.node,
                 action=plan.action,
                 cycle=cycle,
-                losers=frozenset(losers),
+                losing_jobs=losing_jobs,
+                losing_queues=losing_queues,
             )
 
 

@@ -45,8 +45,8 @@ class Laws:
     world: World
     figures: Counter[str] = field(default_factory=Counter)
     """Evictions by action, and other things that should have occurred in a run."""
-    _won: dict[str, tuple[str, frozenset[str]]] = field(default_factory=dict)
-    """By UID of a pod that won room by an eviction: its action, and the jobs or queues that lost it."""
+    _won: dict[tuple[str, bool], frozenset[str]] = field(default_factory=dict)
+    """The queues (true) or jobs (false) that lost room, at first or second hand, by UID of the pod that won it."""
 
     def forget(self) -> None:
         """Take note that losers may have their room back: terms changed, or the scheduler began anew."""
@@ -198,12 +198,13 @@ class Laws:
             between = plan.action in BETWEEN_QUEUES
             gainer = queues[plan.job] if between else str(plan.job)
             for each in plan.evictions:
-                action, losers = self._won.get(each.task, ("", frozenset()))
-                if (action in BETWEEN_QUEUES) is between and gainer in losers:
-                    yield f"{gainer} takes back by {plan.action} what {each.name} won from it by {action}"
+                if gainer in self._won.get((each.task, between), ()):
+                    yield f"{gainer} takes back by {plan.action} the room of {each.name}, which it lost"
             names = [each.job for each in plan.evictions if each.job is not None and each.job != plan.job]
-            losers = frozenset(queues[name] if between else str(name) for name in names)
-            self._won.update((place.task, (plan.action, losers)) for place in plan.nominations)
+            for of_queues in (True, False):
+                lost = {queues[name] if between else str(name) for name in names} if of_queues is between else set()
+                lost.update(*(self._won.get((each.task, of_queues), ()) for each in plan.evictions))
+                self._won.update(((place.task, of_queues), frozenset(lost)) for place in plan.nominations)
 
     def _beyond_budget(self, seen: Seen) -> Iterator[str]:
         """Of jobs that keep running: a gang that goes whole is judged as one thing."""
