@@ -23,8 +23,8 @@ helm: $(helm_binary)
 promtool: $(promtool_binary)
 
 $(helm_binary):
-	GOBIN='$(@D)' CGO_ENABLED=0 go install -trimpath -ldflags '$(helm_link)' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
+	GOBIN='$(@D)' CGO_ENABLED=0 GOGC=$${GOGC:-400} go install -trimpath -ldflags '$(helm_link)' helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 
 $(promtool_binary):
-	GOBIN='$(@D)' CGO_ENABLED=0 go install -trimpath -tags remove_all_sd -ldflags '-s -w' \
+	GOBIN='$(@D)' CGO_ENABLED=0 GOGC=$${GOGC:-400} go install -trimpath -tags remove_all_sd -ldflags '-s -w' \
 		github.com/prometheus/prometheus/cmd/promtool@$(PROMTOOL_VERSION)

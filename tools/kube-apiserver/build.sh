@@ -46,7 +46,8 @@ build() {
     echo "kube-apiserver: building $binary" >&2
     scratch="$assets/.$binary.$$"
     trap 'rm -f "$scratch"' EXIT
-    (cd "$here" && CGO_ENABLED=0 go build -mod=readonly -trimpath -ldflags "$link" -o "$scratch" "$package") ||
+    # collecting garbage less often takes a sixth of the compilers' time away
+    (cd "$here" && CGO_ENABLED=0 GOGC="${GOGC:-400}" go build -mod=readonly -trimpath -ldflags "$link" -o "$scratch" "$package") ||
         die "$binary could not be built: see the lines above"
     mv "$scratch" "$assets/$binary"
 }
