@@ -1,5 +1,6 @@
 """What is seen of one Job: everything that its next step follows from, as values."""
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,8 @@ __all__ = ["ENDED", "Observed", "Place", "is_given_up", "is_leaving", "is_new", 
 
 _SAME_SECONDS: Final = 1.0
 """Times that are nearer are the same: what is said of them must not change with every look."""
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+"""As names of pods end."""
 ENDED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that have ended; soft kills keep these."""
 
@@ -67,19 +70,29 @@ class Observed:
         return {task_key(task): task for task in self.job.spec.tasks}
 
     @cached_property
-    def places(self) -> Mapping[Place, str]:
-        """Every place of the Job with the name of its pod, in order of tasks and indexes."""
+    def members(self) -> Mapping[Place, Pod]:
+        """Pods that stand in a place of the Job, in order of tasks and indexes.
+
+        Found by the pods: a Job may ask for any number of them.
+        """
         job = self.job.metadata.name
+        keys = {f"{job}-{task.name}": key for key, task in self.tasks.items()}
+        found: dict[str, list[tuple[int, Pod]]] = {key: [] for key in self.tasks}
+        for name, pod in self.pods.items():
+            head, _, number = name.rpartition("-")
+            key = keys.get(head)
+            if key is not None and _INDEX.fullmatch(number) and int(number) < self.tasks[key].replicas:
+                found[key].append((int(number), pod))
         return {
-            Place(key, index): pod_name(job, task.name, index)
-            for key, task in self.tasks.items()
-            for index in range(task.replicas)
+            Place(key, index): pod for key, pods in found.items() for index, pod in sorted(pods, key=lambda one: one[0])
         }
 
-    @cached_property
-    def members(self) -> Mapping[Place, Pod]:
-        """Pods that stand in a place of the Job."""
-        return {place: self.pods[name] for place, name in self.places.items() if name in self.pods}
+    def name_of(self, place: Place) -> str | None:
+        """Name the pod of a place; None where the Job has no such place."""
+        task = self.tasks.get(place.task)
+        if task is None or place.index >= task.replicas:
+            return None
+        return pod_name(self.job.metadata.name, task.name, place.index)
 
     @cached_property
     def surplus(self) -> tuple[Pod, ...]:
@@ -90,7 +103,7 @@ class Observed:
     @property
     def replicas(self) -> int:
         """Pods that the Job asks for."""
-        return len(self.places)
+        return sum(task.replicas for task in self.tasks.values())
 
 
 def members_of(job: Job, pods: Iterable[Pod]) -> dict[str, Pod]:

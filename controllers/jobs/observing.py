@@ -8,6 +8,7 @@ import msgspec
 
 from controllers.admission.faults import told
 from controllers.admission.lookups import StoredQueues
+from controllers.admission.rules.job_size import size_faults
 from controllers.admission.rules.jobs import defaulted, faults_of
 from controllers.admission.rules.shape import member
 from controllers.admission.rules.templates import unreadable
@@ -103,12 +104,13 @@ class Observer:
         faults = plugin_faults(whole)
         fields = ((task, f"spec.tasks[{number}].template") for number, task in enumerate(spec.tasks))
         unread = [str(fault) for task, field in fields if (fault := unreadable(task.template, field)) is not None]
+        too_many = map(str, size_faults(spec.tasks))
         return _Read(
             uid=job.metadata.uid,
             generation=job.metadata.generation,
             spec=spec,
             faults=told(faults_of(without_made_names(whole))),
-            obstacle="; ".join([*unread, *(fault.message for fault in faults if fault.is_fatal)]),
+            obstacle="; ".join([*unread, *(fault.message for fault in faults if fault.is_fatal), *too_many]),
             cautions=tuple((PLUGIN_ERROR, fault.message) for fault in faults if not fault.is_fatal),
         )
 

@@ -73,7 +73,10 @@ def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
 
 
 def _evictions(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
-    for place, name in seen.places.items():
+    for place in {*memory.known, *memory.evicted}:
+        name = seen.name_of(place)
+        if name is None:
+            continue
         if place in memory.known and name not in seen.pods:
             yield Occurrence(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
         elif place in memory.evicted:

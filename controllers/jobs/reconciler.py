@@ -143,7 +143,7 @@ class JobReconciler:
     async def _is_true(self, seen: Observed) -> bool:
         """Tell whether pods that are missed are really gone; a store of a new leader may lag behind the last one's."""
         known = Memory.read(seen.job.status.controlled_resources).known
-        missed = [name for place, name in seen.places.items() if place in known and name not in seen.pods]
+        missed = [name for name in map(seen.name_of, sorted(known)) if name is not None and name not in seen.pods]
         room = asyncio.Semaphore(_AT_A_TIME)
 
         async def is_there(name: str) -> bool:

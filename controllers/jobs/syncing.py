@@ -12,6 +12,7 @@ from controllers.jobs.groups import group_change, group_manifest
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
 from controllers.jobs.plugins.registry import plugins_of
+from controllers.jobs.pods import pod_name
 from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
 from controllers.jobs.states import while_pending, while_running
 from controllers.jobs.statuses import changed, entered, with_counts
@@ -123,10 +124,11 @@ def _is_admitted(group: PodGroup) -> bool:
 
 
 def _missing(seen: Observed) -> Iterator[Place]:
-    ready = {key for key, task in seen.tasks.items() if has_what_it_waits_for(seen, task)}
-    for place, name in seen.places.items():
-        if name not in seen.pods and place.task in ready:
-            yield place
+    for key, task in seen.tasks.items():
+        if has_what_it_waits_for(seen, task):
+            for index in range(task.replicas):
+                if pod_name(seen.job.metadata.name, task.name, index) not in seen.pods:
+                    yield Place(key, index)
 
 
 def _cautions(seen: Observed) -> Iterator[Told]:

@@ -7,6 +7,7 @@ import msgspec
 
 from controllers.admission.faults import Fault
 from controllers.admission.rules.differences import differences
+from controllers.admission.rules.job_size import size_faults
 from controllers.admission.rules.partitions import partition_faults
 from controllers.admission.rules.topology import topology_faults
 from controllers.jobs.plugins.names import name_faults
@@ -33,6 +34,7 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
         yield from _size_faults(task, f"spec.tasks[{number}]")
         yield from partition_faults(task, f"spec.tasks[{number}]", job.metadata.name)
     yield from plugin_name_faults(job)
+    yield from size_faults(job.spec.tasks)
     yield from _gang_faults(job.spec)
     yield from topology_faults(job.spec.network_topology, "spec.networkTopology")
     if len(old.spec.tasks) != len(job.spec.tasks):

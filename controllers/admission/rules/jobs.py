@@ -13,6 +13,7 @@ from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.rules.acyclic import in_a_circle
 from controllers.admission.rules.job_changes import change_faults, is_settled, plugin_name_faults
+from controllers.admission.rules.job_size import size_faults
 from controllers.admission.rules.job_volumes import volume_faults
 from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
 from controllers.admission.rules.numa import numa_faults
@@ -174,6 +175,7 @@ def _creation_faults(job: Job, lookups: Lookups | None) -> Iterator[Fault]:
     yield from plugin_name_faults(job)
     yield from topology_faults(spec.network_topology, "spec.networkTopology")
     yield from _tasks_faults(job)
+    yield from size_faults(spec.tasks)
     yield from _gang_faults(spec)
     yield from policy_faults(spec.policies, "spec.policies")
     yield from volume_faults(spec.volumes, "spec.volumes")

@@ -102,6 +102,7 @@ MISTAKEN_JOBS: list[tuple[Json, str]] = [
     ({"tasks": [task("a"), task("a")]}, "duplicated task name a"),
     ({"tasks": [task("b" * 63)]}, "create pod with name"),
     ({"minAvailable": 3}, "job 'minAvailable' should not be greater than total replicas in tasks"),
+    ({"tasks": [task("a"), task("b", replicas=100_000)]}, "a job must not have that many pods"),
     ({"volumes": [{"mountPath": "/a", "volumeClaimName": "c"}] * 2}, "duplicated mountPath: /a"),
     ({"volumes": [{"mountPath": "/a"}]}, "either VolumeClaim or VolumeClaimName must be specified"),
     (
@@ -177,6 +178,7 @@ CHANGES: list[tuple[Json, str, bool]] = [
     ({"tasks": [task(minAvailable=-1)]}, "'minAvailable' must be >= 0 in task: worker", False),
     ({"minAvailable": 3}, "job 'minAvailable' must not be greater than total replicas", True),
     ({"minAvailable": -1}, "job 'minAvailable' must be >= 0", False),
+    ({"tasks": [task(replicas=2**31 - 1, minAvailable=1)]}, "a job must not have that many pods", True),
     ({"tasks": [task(), task("more")]}, "job updates may not add or remove tasks", True),
     ({"maxRetry": 9}, "spec.maxRetry: job updates may not change fields other than `minAvailable`", True),
     ({"networkTopology": BOTH_TIERS}, "must not specify 'highestTierAllowed' and 'highestTierName'", True),

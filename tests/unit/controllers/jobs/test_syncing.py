@@ -331,3 +331,21 @@ async def test_a_job_of_many_pods_is_looked_at_now_and_then() -> None:
     world.wait(0.1)
     assert await world.step() is None
     assert world.status()["running"] == 1
+
+
+def test_a_job_that_is_scaled_beyond_all_bounds_keeps_its_pods() -> None:
+    """None is made and none is taken away until that is mended; what is looked at are the pods there are."""
+    world = World()
+    world.job("job", task(minAvailable=1), minAvailable=1, policies=[policy("RestartJob", "PodEvicted", timeout="1h")])
+    world.run()
+    world.set_pods("Running")
+    world.run()
+    world.scale("worker", 2**31 - 1)
+    world.run()
+    world.evict("job-worker-1")
+    world.run()
+    assert (world.phase(), world.pods()) == ("Running", ["job-worker-0"])
+    assert any("at most 100000" in message for _, reason, message in world.events if reason == "Invalid")
+    world.scale("worker", 3)
+    world.run()
+    assert world.pods() == ["job-worker-0", "job-worker-1", "job-worker-2"]

@@ -1,0 +1,28 @@
+"""How many pods a Job may have: each is looked at, again and again, by a process that serves all Jobs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from controllers.admission.faults import Fault
+from model.api.batch import TaskSpec
+
+__all__ = ["MOST_PODS", "size_faults"]
+
+MOST_PODS: Final = 100_000
+"""As many as a Job of Kubernetes with indexes may have; who asks for more has made a slip, or means harm."""
+
+
+def size_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:
+    """Find that there are too many pods.
+
+    Args:
+        tasks: Those of a Job.
+    """
+    total = sum(task.replicas for task in tasks)
+    if total > MOST_PODS:
+        yield Fault(
+            field="spec.tasks",
+            value=f"{total} pods",
+            expected=f"at most {MOST_PODS}, the sum of all replicas",
+            rule="a job must not have that many pods",
+        )
