@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from controllers.jobs.counting import count
 from controllers.jobs.decision import Decision, Told
 from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_leaving
+from controllers.jobs.observed import ENDED, Observed, Place, is_leaving, is_new
 from controllers.jobs.policies import TARGETED, WHOLE, Answer, target_of
 from controllers.jobs.reasons import COMMAND_ISSUED
 from controllers.jobs.states import Transition, transition
@@ -17,6 +18,9 @@ from model.api.batch import JobPhase
 from model.api.bus import Action, Command
 
 __all__ = ["Step", "alive", "covered", "obey", "phase_of", "step_for", "take"]
+
+_ENDS: Final = frozenset({JobPhase.COMPLETING, JobPhase.TERMINATING})
+"""Where also a Job may go that was refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,9 @@ def obey(seen: Observed, memory: Memory, command: Command) -> Decision:
     effect = _transition(seen, action)
     if effect is None:
         return _ignore(command, f"{what} has no effect in phase {phase_of(seen)}", is_warning=False)
+    if seen.refusal and is_new(seen.job) and effect.phase not in _ENDS:
+        # Later it would pass for one that had begun, which is judged no more.
+        return _ignore(command, f"{what} has no effect: the Job was refused and has not begun")
     step = Step(action=action, transition=effect, targets=(), cause=f"asked for by Command {command.metadata.name}")
     told = Told(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
     memory = replace(memory, command=command.metadata.uid)

@@ -83,3 +83,38 @@ def test_commands_for_a_job_that_is_gone_are_dropped() -> None:
     world.remove("jobs", NAMESPACE, "job")
     world.run()
     assert commands(world) == []
+
+
+def refused() -> World:
+    """Have a Job that no queue takes."""
+    world = World()
+    world.queue("default", state="Closed")
+    world.job()
+    world.wait(2)
+    world.run()
+    assert world.status()["state"]["reason"] == "Invalid"
+    return world
+
+
+@pytest.mark.parametrize("actions", [("RestartJob",), ("AbortJob", "ResumeJob")])
+def test_a_refused_job_does_not_begin_by_a_command(actions: tuple[str, ...]) -> None:
+    """Otherwise it would pass for one that had begun before its queue was closed."""
+    world = refused()
+    for action in actions:
+        world.command(action)
+        world.run()
+    assert (world.phase(), world.status()["state"]["reason"]) == ("Pending", "Invalid")
+    assert (world.group(), world.pods(), commands(world)) == (None, [], [])
+    assert any("was refused and has not begun" in message for _, _, message in world.events)
+    world.queue("default")
+    world.run()
+    assert len(world.pods()) == 2
+
+
+@pytest.mark.parametrize(("action", "phase"), [("TerminateJob", "Terminated"), ("CompleteJob", "Completed")])
+def test_a_refused_job_may_be_ended(action: str, phase: str) -> None:
+    """It makes nothing on its way."""
+    world = refused()
+    world.command(action)
+    world.run()
+    assert (world.phase(), world.group(), world.pods()) == (phase, None, [])
