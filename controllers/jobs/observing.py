@@ -10,6 +10,7 @@ from controllers.admission.faults import told
 from controllers.admission.lookups import StoredQueues
 from controllers.admission.rules.job_size import size_faults
 from controllers.admission.rules.jobs import defaulted, faults_of
+from controllers.admission.rules.pods import budget_faults
 from controllers.admission.rules.shape import member
 from controllers.admission.rules.templates import unreadable
 from controllers.jobs.claims import without_made_names
@@ -116,13 +117,16 @@ class Observer:
 
     def _objections(self, job: Job, read: _Read, now: float) -> _Objections:
         """Say what is wrong: a new Job is refused for it; one that has begun goes on, and its owner is told."""
+        # Pods' webhook would refuse each pod for it; annotations are no part of a spec, and may change at any time.
+        budget = told(tuple(budget_faults(job.metadata.annotations)))
+        cautions = (*read.cautions, *(((INVALID, budget),) if budget else ()))
         if not is_new(job):
             changes = ((INVALID, read.faults),) if read.faults else ()
-            return {"refusal": read.obstacle, "grace": 0.0, "cautions": (*read.cautions, *changes)}
+            return {"refusal": read.obstacle, "grace": 0.0, "cautions": (*cautions, *changes)}
         refusal = self._queue_refusal(job) or read.obstacle
         waits_for_queue = refusal and not (read.faults or read.obstacle)
         grace = grace_left(job.metadata.creation_timestamp, now) if waits_for_queue else 0.0
-        return {"refusal": refusal, "grace": grace, "cautions": read.cautions}
+        return {"refusal": refusal, "grace": grace, "cautions": cautions}
 
     def _queue_refusal(self, job: Job) -> str:
         """Say why a new Job is not taken, by its queue or for itself."""

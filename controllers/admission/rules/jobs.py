@@ -18,6 +18,7 @@ from controllers.admission.rules.job_volumes import volume_faults
 from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
 from controllers.admission.rules.numa import numa_faults
 from controllers.admission.rules.partitions import partition_faults
+from controllers.admission.rules.pods import budget_faults
 from controllers.admission.rules.policies import policy_faults
 from controllers.admission.rules.queue_use import queue_use_faults
 from controllers.admission.rules.shape import member, read
@@ -82,7 +83,7 @@ def faults_of(
 
 
 def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
-    """Return what the user of a Job that is in order should know: arguments that will not work, tasks that never start.
+    """Return what the user of a Job that is in order should know: what will not work, and tasks that never start.
 
     Args:
         job: The Job, as JSON or as its struct.
@@ -90,7 +91,11 @@ def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
     known = read(Job, job)
     if isinstance(known, Fault):
         return ()
-    return (*(fault.message for fault in plugin_faults(known)), *waiting_warnings(_whole(known).spec))
+    return (
+        *(fault.message for fault in plugin_faults(known)),
+        *waiting_warnings(_whole(known).spec),
+        *map(str, budget_faults(known.metadata.annotations)),
+    )
 
 
 def _faults(

@@ -349,3 +349,17 @@ def test_a_job_that_is_scaled_beyond_all_bounds_keeps_its_pods() -> None:
     world.scale("worker", 3)
     world.run()
     assert world.pods() == ["job-worker-0", "job-worker-1", "job-worker-2"]
+
+
+def test_a_budget_that_cannot_be_read_is_told() -> None:
+    """Its pods' webhook may not be asked; the Job goes on, as the plugin tdm reads it."""
+    world = World()
+    world.job()
+    job = world.objects["jobs", NAMESPACE, "job"]
+    annotations = {"volcano.sh/jdb-min-available": "most"}
+    world.put("jobs", {**job, "metadata": {**job["metadata"], "annotations": annotations}})
+    world.run()
+    assert len(world.pods()) == 2
+    told = [message for _, reason, message in world.events if reason == "Invalid"]
+    assert len(told) == 1
+    assert "metadata.annotations[volcano.sh/jdb-min-available]" in told[0]

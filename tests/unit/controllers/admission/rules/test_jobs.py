@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controllers.admission.lookups import QueuesByName
-from controllers.admission.rules.jobs import defaulted, faults_of
+from controllers.admission.rules.jobs import defaulted, faults_of, warnings_of
 from controllers.jobs.defaults import filled_in
 from model.api.batch import Job
 from model.api.names import DEFAULT_QUEUE
@@ -232,6 +232,15 @@ def test_a_manifest_without_defaults_may_be_applied_once_more() -> None:
     assert made["spec"]["tasks"][0]["maxRetry"] == 3
     assert faults_of(written, made) == ()
     assert fields_of(faults_of(job(task(maxRetry=5), plugins={"pytorch": []}), made)) == ["spec.tasks[0].maxRetry"]
+
+
+def test_a_budget_that_cannot_be_read_is_warned_of() -> None:
+    """Pods that carry it may be refused; the Job is not."""
+    value = job()
+    value["metadata"]["annotations"] = {"volcano.sh/jdb-max-unavailable": "100%"}
+
+    assert faults_of(value) == ()
+    assert ["jdb-max-unavailable" in words for words in warnings_of(value)] == [True]
 
 
 def test_a_claim_name_that_the_controller_fills_in_may_change() -> None:
