@@ -111,16 +111,17 @@ def _faults(
         if isinstance(earlier, Fault):
             yield from _creation_faults(job, lookups)
         elif not is_settled(earlier, job):
-            yield from change_faults(_whole(earlier), _whole(job))
+            scheduler_name = earlier.spec.scheduler_name or DEFAULT_SCHEDULER
+            yield from change_faults(_whole(earlier, scheduler_name), _whole(job, scheduler_name))
 
 
-def _whole(job: Job) -> Job:
+def _whole(job: Job, scheduler_name: str = DEFAULT_SCHEDULER) -> Job:
     """Return a Job with its defaults.
 
     Filled in when it was made, they are missing from its manifest; who applies that once more changes nothing.
     """
     plain = msgspec.json.decode(msgspec.json.encode(job))
-    return msgspec.convert(filled_in(plain, defaulted(plain)), Job)
+    return msgspec.convert(filled_in(plain, defaulted(plain, scheduler_name=scheduler_name)), Job)
 
 
 # --- defaults --------------------------------------------------------------------------------------------------------

@@ -234,6 +234,14 @@ def test_a_manifest_without_defaults_may_be_applied_once_more() -> None:
     assert fields_of(faults_of(job(task(maxRetry=5), plugins={"pytorch": []}), made)) == ["spec.tasks[0].maxRetry"]
 
 
+def test_a_scheduler_that_was_filled_in_may_be_left_out() -> None:
+    """Whichever it is; naming another is a change."""
+    made = filled_in(job(), defaulted(job(), scheduler_name="ours"))
+
+    assert faults_of(job(maxRetry=3), made) == ()
+    assert fields_of(faults_of(job(maxRetry=3, schedulerName="volcano"), made)) == ["spec.schedulerName"]
+
+
 def test_a_budget_that_cannot_be_read_is_warned_of() -> None:
     """Pods that carry it may be refused; the Job is not."""
     value = job()
