@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from controllers.admission.rules.podgroups import queue_of
 from controllers.jobs.patches import difference
 from controllers.jobs.pods import pod_group_name, task_key
 from controllers.jobs.states import least_of_tasks
@@ -20,6 +21,7 @@ from model.api.batch import Job, TaskSpec
 from model.api.scheduling import NetworkTopologySpec, PodGroup
 from model.quantity import QuantityError, parse
 from model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
+from model.wire.base import EMPTY
 
 __all__ = ["group_change", "group_manifest", "minimum_resources", "task_minimum"]
 
@@ -27,19 +29,22 @@ _ADJUSTED: Final = ("priorityClassName", "minMember", "minResources", "minTaskMe
 """Fields that follow the Job after the group was made; the others are the Job's when it was."""
 
 
-def group_manifest(job: Job, priorities: Mapping[str, int]) -> dict[str, Any]:
+def group_manifest(
+    job: Job, priorities: Mapping[str, int], namespace_annotations: Mapping[str, str] = EMPTY
+) -> dict[str, Any]:
     """Return the pod group of a Job.
 
     Args:
         job: The Job.
         priorities: Values of priority classes by name.
+        namespace_annotations: Of the Job's namespace, which may name the queue.
 
     Raises:
         ObjectError: A template asks for amounts that are no quantities.
     """
     spec: dict[str, Any] = {
         **_adjusted(job, priorities),
-        "queue": job.spec.queue,
+        "queue": queue_of(job.spec.queue, namespace_annotations),
         **({"networkTopology": _topology(job.spec.network_topology)} if job.spec.network_topology else {}),
     }
     return {

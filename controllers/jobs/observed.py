@@ -46,6 +46,7 @@ class Observed:
     """Pods of this Job by name, whatever their version."""
     pod_group: PodGroup | None = None
     queue: Queue | None = None
+    namespace_annotations: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
     """Requests by hand, the oldest first."""
     priorities: Mapping[str, int] = field(default_factory=dict)

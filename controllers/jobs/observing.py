@@ -26,6 +26,7 @@ from controllers.operating.store import Key, key_of
 from kube.clock import Clock
 from model.api.batch import Job, JobSpec
 from model.api.scheduling import PodGroup
+from model.wire.base import EMPTY
 
 __all__ = ["Observer", "change_refusal"]
 
@@ -70,6 +71,7 @@ class Observer:
         read, now = self._known(job), self._clock.wall()
         whole = msgspec.structs.replace(job, spec=read.spec)
         namespace, stores = job.metadata.namespace, self._stores
+        of_namespace = stores.namespaces.get("", namespace)
         claims = {volume.volume_claim_name for volume in read.spec.volumes if volume.volume_claim_name}
         return Observed(
             job=whole,
@@ -78,6 +80,7 @@ class Observer:
             pods=members_of(job, stores.pods.by(POD_OWNER, job.metadata.uid)),
             pod_group=self._group(job),
             queue=stores.queues.get("", read.spec.queue),
+            namespace_annotations=of_namespace.metadata.annotations if of_namespace is not None else EMPTY,
             commands=tuple(
                 sorted(
                     stores.commands.by(COMMAND_JOB, place_of(*key_of(job))),

@@ -9,7 +9,7 @@ from controllers.operating.keys import controller_index
 from controllers.operating.operator import Operator
 from controllers.operating.pods import PODS, Pod
 from controllers.operating.store import Store
-from kube.resources import PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
+from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
 from model import wire
 from model.api.batch import Job
 from model.api.bus import Command
@@ -47,6 +47,7 @@ class Stores:
     commands: Store[Command]
     claims: Store[wire.PersistentVolumeClaim]
     priority_classes: Store[wire.PriorityClass]
+    namespaces: Store[wire.Namespace]
 
     @classmethod
     def of(cls, operator: Operator) -> "Stores":
@@ -59,6 +60,7 @@ class Stores:
             commands=operator.store(COMMANDS, INDEXES["commands"]),
             claims=operator.store(PERSISTENT_VOLUME_CLAIMS),
             priority_classes=operator.store(PRIORITY_CLASSES),
+            namespaces=operator.store(NAMESPACES),
         )
 
 

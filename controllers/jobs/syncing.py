@@ -77,7 +77,7 @@ def _wanted(seen: Observed) -> Decision:
     if group is not None and group.metadata.deletion_timestamp:
         return Decision()  # the next one can be made when this one is gone
     try:
-        create = None if group else group_manifest(seen.job, seen.priorities)
+        create = None if group else group_manifest(seen.job, seen.priorities, seen.namespace_annotations)
         change = group_change(group, seen.job, seen.priorities) if group else None
     except ObjectError as error:
         return Decision(events=(Told(reason=POD_GROUP_ERROR, message=str(error), is_warning=True),))

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from controllers.admission.rules.podgroups import queue_of
 from controllers.admission.rules.pods import BUDGETS, budget_faults
 from controllers.operating.pods import Pod
 from model.api import names
@@ -23,7 +24,7 @@ from model.api.scheduling import (
 )
 from model.quantity import QuantityError, parse
 from model.quota_usage import add_usages, quota_usage, usage_text
-from model.wire.base import ResourceList
+from model.wire.base import EMPTY, ResourceList
 
 __all__ = ["build_group", "changed_metadata", "differs", "generated_name", "is_alive", "needs_group", "owner_uid"]
 
@@ -60,14 +61,18 @@ def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
 
 
 def build_group(
-    pod: Pod, *, owner_annotations: Mapping[str, str], namespace_queue: str = "", inherits: bool = True
+    pod: Pod,
+    *,
+    owner_annotations: Mapping[str, str],
+    namespace_annotations: Mapping[str, str] = EMPTY,
+    inherits: bool = True,
 ) -> PodGroup:
     """Return the group of a pod.
 
     Args:
         pod: One of the pods that share the group.
         owner_annotations: Annotations of its owners, the first owner's before others'.
-        namespace_queue: Queue that its namespace names; empty for none.
+        namespace_annotations: Of its namespace, which may name the queue.
         inherits: Whether owners' annotations count.
 
     Raises:
@@ -90,7 +95,7 @@ def build_group(
         ),
         spec=PodGroupSpec(
             min_member=minimum,
-            queue=annotations.get(names.POD_QUEUE_NAME, "") or namespace_queue or names.DEFAULT_QUEUE,
+            queue=queue_of(annotations.get(names.POD_QUEUE_NAME) or names.DEFAULT_QUEUE, namespace_annotations),
             priority_class_name=pod.spec.priority_class_name,
             min_resources=usage_text(add_usages((quota_usage(pod.spec), minimum))),
             network_topology=network_topology(annotations),

@@ -114,10 +114,11 @@ class GroupMaker:
         owners = await read_owners(self._operator.client, pod)
         if owners.is_controller_gone:
             return False  # the pod is about to be collected, and so would be the group
+        namespace = self._namespaces.get("", pod.metadata.namespace)
         wanted = build_group(
             pod,
             owner_annotations=owners.annotations,
-            namespace_queue=self._queue_of_namespace(pod.metadata.namespace),
+            namespace_annotations=namespace.metadata.annotations if namespace is not None else {},
             inherits=self._inherits,
         )
         if there is None:
@@ -166,10 +167,6 @@ class GroupMaker:
             return False
         workload = self._workloads[controller.kind].get(pod.metadata.namespace, controller.name)
         return workload is not None and workload.metadata.uid == controller.uid and wants_no_pods(workload)
-
-    def _queue_of_namespace(self, name: str) -> str:
-        namespace = self._namespaces.get("", name)
-        return namespace.metadata.annotations.get(names.POD_QUEUE_NAME, "") if namespace else ""
 
     def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
         if new is None and old is not None:

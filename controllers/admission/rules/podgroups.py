@@ -13,15 +13,20 @@ from model import group_notes
 from model.api.names import DEFAULT_QUEUE, POD_QUEUE_NAME
 from model.api.scheduling import PodGroup
 
-__all__ = ["defaulted", "faults_of", "warnings_of"]
+__all__ = ["defaulted", "faults_of", "queue_of", "warnings_of"]
 
 
 def defaulted(pod_group: Mapping[str, Any], namespace_annotations: Mapping[str, str]) -> list[Patch]:
     """Return what to fill in of a new pod group: the queue that its namespace names, where it is in the default one."""
-    queue = namespace_annotations.get(POD_QUEUE_NAME)
-    if queue is None or member(pod_group, "spec", "queue") != DEFAULT_QUEUE:
-        return []
-    return [add("spec", "queue", value=queue)]
+    named = member(pod_group, "spec", "queue")
+    queue = queue_of(named, namespace_annotations)
+    return [add("spec", "queue", value=queue)] if queue != named else []
+
+
+def queue_of(named: str, namespace_annotations: Mapping[str, str]) -> str:
+    """Return the queue of a new pod group: that of its namespace, where it names the default one."""
+    of_namespace = namespace_annotations.get(POD_QUEUE_NAME, "")
+    return of_namespace if of_namespace and named == DEFAULT_QUEUE else named
 
 
 def faults_of(

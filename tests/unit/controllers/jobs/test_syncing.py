@@ -363,3 +363,17 @@ def test_a_budget_that_cannot_be_read_is_told() -> None:
     told = [message for _, reason, message in world.events if reason == "Invalid"]
     assert len(told) == 1
     assert "metadata.annotations[volcano.sh/jdb-min-available]" in told[0]
+
+
+@pytest.mark.parametrize(("queue", "of_group"), [("default", "science"), ("other", "other")])
+def test_a_namespace_may_name_the_queue_of_groups_in_the_default_one(queue: str, of_group: str) -> None:
+    """As admission has it, whether or not it is asked."""
+    world = World()
+    world.queue("other")
+    annotations = {"scheduling.volcano.sh/queue-name": "science"}
+    world.put("namespaces", {"metadata": {"name": NAMESPACE, "annotations": annotations}})
+    world.job(queue=queue)
+    world.run()
+    group = world.group()
+    assert group is not None
+    assert group["spec"]["queue"] == of_group

@@ -20,7 +20,7 @@ from controllers.operating.store import Store
 from controllers.operating.writing import Made
 from kube.errors import ApiConflictError, ApiError
 from kube.events import Regarding
-from kube.resources import PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource
+from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource
 from model.wire.times import time_text
 
 NAMESPACE = "team"
@@ -89,6 +89,7 @@ class World:
             commands=Store(INDEXES["commands"], plural="commands", version=self._version_of("commands")),
             claims=Store(plural="persistentvolumeclaims", version=self._version_of("persistentvolumeclaims")),
             priority_classes=Store(plural="priorityclasses", version=self._version_of("priorityclasses")),
+            namespaces=Store(plural="namespaces", version=self._version_of("namespaces")),
         )
         self._stores: dict[str, tuple[Resource[Any], Store[Any]]] = {
             "jobs": (JOBS, self.stores.jobs),
@@ -98,6 +99,7 @@ class World:
             "commands": (COMMANDS, self.stores.commands),
             "persistentvolumeclaims": (PERSISTENT_VOLUME_CLAIMS, self.stores.claims),
             "priorityclasses": (PRIORITY_CLASSES, self.stores.priority_classes),
+            "namespaces": (NAMESPACES, self.stores.namespaces),
         }
         self.queue("default")
         self.restart()

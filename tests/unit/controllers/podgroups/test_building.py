@@ -100,8 +100,11 @@ def test_of_two_budgets_the_minimum_is_copied() -> None:
 
 def test_a_namespace_may_name_the_queue() -> None:
     """Where the pod does not."""
-    assert group(pod(), namespace_queue="team").spec.queue == "team"
-    assert group(pod(annotations={names.POD_QUEUE_NAME: "q"}), namespace_queue="team").spec.queue == "q"
+    team = {names.POD_QUEUE_NAME: "team"}
+    assert group(pod(), namespace_annotations=team).spec.queue == "team"
+    assert group(pod(annotations={names.POD_QUEUE_NAME: "q"}), namespace_annotations=team).spec.queue == "q"
+    assert group(pod(annotations={names.POD_QUEUE_NAME: "default"}), namespace_annotations=team).spec.queue == "team"
+    assert group(pod(), namespace_annotations={names.POD_QUEUE_NAME: ""}).spec.queue == "default"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def job_flow(**waits_for: list[str]) -> Json:
     [
         ("default", {POD_QUEUE_NAME: "research"}, [{"op": "add", "path": "/spec/queue", "value": "research"}]),
         ("default", {}, []),
+        ("default", {POD_QUEUE_NAME: ""}, []),
         ("mine", {POD_QUEUE_NAME: "research"}, []),
     ],
 )
