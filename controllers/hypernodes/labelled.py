@@ -14,7 +14,7 @@ from controllers.hypernodes.nodes import Node
 from model.api import names
 from model.api.topology import HyperNode
 
-__all__ = ["SOURCE", "discovered"]
+__all__ = ["SOURCE", "discovered", "name_prefix"]
 
 SOURCE: Final = "label"
 """What the label of discovered HyperNodes says."""
@@ -85,7 +85,7 @@ class _Naming:
 
     def name(self, type_: str, tier: int, key: str, value: str) -> str:
         """Return the name of a domain."""
-        prefix = f"hypernode-{re.sub('[^a-z0-9.-]', '-', type_.lower())}-tier{tier}-"
+        prefix = name_prefix(type_, tier)
         in_use = next((name for name in self._ours.get((key, value), ()) if name.startswith(prefix)), None)
         if in_use is not None:
             return in_use
@@ -94,6 +94,11 @@ class _Naming:
             salt += 1
         self._taken.add(name)
         return name
+
+
+def name_prefix(type_: str, tier: int) -> str:
+    """Return what names of a type's and tier's domains begin with."""
+    return f"hypernode-{re.sub('[^a-z0-9.-]', '-', type_.lower())}-tier{tier}-"
 
 
 def _suffix(text: str) -> str:

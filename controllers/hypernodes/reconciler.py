@@ -100,6 +100,8 @@ class TopologyDiscovery:
         self._operator = operator
         self._place = options.discovery_config_map
         self._told: tuple[SettingsFault, ...] = ()
+        self._about: Regarding | None = None
+        """The settings, once they were read."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
         self._nodes: Store[Node] = operator.store(NODES)
         queue = operator.reconciler(
@@ -136,7 +138,7 @@ class TopologyDiscovery:
                 return DiscoverySettings()
             raise
         settings = read_settings((config_map.get("data") or {}).get(_SETTINGS_KEY, ""))
-        about = Regarding(
+        self._about = about = Regarding(
             api_version="v1",
             kind="ConfigMap",
             namespace=namespace,
@@ -151,25 +153,44 @@ class TopologyDiscovery:
         return settings
 
     async def _apply(self, wanted: list[dict[str, Any]]) -> None:
-        """Create, change and delete, so that there are those wanted and no others from this source."""
-        for manifest in wanted:
-            await self._ensure(manifest)
+        """Create, change and delete, so that there are those wanted and no others from this source.
+
+        Raises:
+            ApiError: The server refused one; the others were seen to.
+        """
+        refusals = [await self._ensure(manifest) for manifest in wanted]
         kept = {manifest["metadata"]["name"] for manifest in wanted}
         for hyper_node in self._hyper_nodes.values():
             if _is_discovered(hyper_node) and hyper_node.metadata.name not in kept:
                 await self._operator.writer.delete(HYPER_NODES, hyper_node.metadata)
+        for refusal in filter(None, refusals):
+            raise refusal
 
-    async def _ensure(self, manifest: dict[str, Any]) -> None:
-        """Create a HyperNode, or make it what it should be."""
+    async def _ensure(self, manifest: dict[str, Any]) -> ApiError | None:
+        """Create a HyperNode, or make it what it should be; return why the server refuses it."""
         there = self._hyper_nodes.get("", manifest["metadata"]["name"])
-        if there is None:
-            # One that was made meanwhile is looked at when the store shows it.
-            await self._operator.writer.create(HYPER_NODES, manifest)
-            return
-        wanted = msgspec.convert(manifest, HyperNode)
-        if wanted.spec != there.spec or not wanted.metadata.labels.items() <= there.metadata.labels.items():
-            change = {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
-            await self._operator.writer.merge(HYPER_NODES, there.metadata, change)
+        try:
+            if there is None:
+                # One that was made meanwhile is looked at when the store shows it.
+                await self._operator.writer.create(HYPER_NODES, manifest)
+            elif change := _change(there, manifest):
+                await self._operator.writer.merge(HYPER_NODES, there.metadata, change)
+        except ApiError as error:
+            if error.is_temporary:
+                raise
+            if self._about is not None:
+                message = f"{manifest['metadata']['name']} cannot be made what labels say: {error.message}"
+                self._operator.events.record(self._about, "Warning", "InvalidTopologyDiscovery", message)
+            return error
+        return None
+
+
+def _change(there: HyperNode, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the merge patch that makes a HyperNode what it should be, empty where it is."""
+    wanted = msgspec.convert(manifest, HyperNode)
+    if wanted.spec == there.spec and wanted.metadata.labels.items() <= there.metadata.labels.items():
+        return {}
+    return {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
 
 
 def _is_discovered(hyper_node: HyperNode) -> bool:

@@ -17,6 +17,9 @@ from typing import Any, Final
 
 import yaml
 
+from controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
+from controllers.hypernodes.labelled import name_prefix
+
 __all__ = ["DiscoverySettings", "SettingsFault", "read_settings"]
 
 _LONGEST_TYPE: Final = 20
@@ -110,6 +113,8 @@ def _types(path: str, source: Mapping[str, Any], reading: _Reading) -> dict[str,
         labels = _labels(f"{path}.{name}", entries, reading)
         if len(str(name)) > _LONGEST_TYPE:
             reading.fault(f"{path}.{name}", f"the name is longer than {_LONGEST_TYPE} characters")
+        elif not is_dns_subdomain(example := f"{name_prefix(str(name), 1)}x"):
+            reading.fault(f"{path}.{name}", f"no HyperNode can be named {example}: expected {DNS_SUBDOMAIN}")
         elif labels is not None:
             types[str(name)] = labels
     return types

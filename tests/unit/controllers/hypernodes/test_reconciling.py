@@ -8,8 +8,9 @@ from controllers.hypernodes.reconciler import TopologyDiscovery, build
 from controllers.kinds import HYPER_NODES
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
+from kube.errors import ApiError
 from tests.unit.controllers.ground import Ground
-from tests.unit.controllers.killing import KilledError, MortalClient, life
+from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
 
 KEY = ("", "label")
 SETTINGS = """
@@ -149,6 +150,40 @@ async def test_faulty_settings_take_nothing_away(ground: Ground) -> None:
         await reconcile(KEY)
 
     assert await domains(ground) == {"r1": 1}
+
+
+async def test_a_domain_that_is_refused_keeps_no_other_back(ground: Ground) -> None:
+    """It is tried again."""
+    await configure(ground)
+    await make_node(ground, "n1", rack="r1", row="a")
+    await make_node(ground, "n2", rack="r2", row="a")
+    ground.emulator.faults.add(effect="error", resource="hypernodes", verb="create", code=403, count=1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, discovery, now=0.0) as reconcile:
+        with pytest.raises(ApiError):
+            await reconcile(KEY)
+        assert len(await domains(ground)) == 2
+        await rest(client, reconcile, KEY)
+
+    assert await domains(ground) == {"r1": 1, "r2": 1, "a": 2}
+
+
+async def test_a_domain_that_is_refused_is_told(ground: Ground) -> None:
+    """By an event on the settings, with the server's words."""
+    await configure(ground, SETTINGS.replace("  - {source: ufm, enabled: true}\n", ""))
+    await make_node(ground, "n1", rack="r1")
+    ground.emulator.faults.add(effect="error", resource="hypernodes", verb="create", code=403, count=1)
+    operator = ground.operator()
+    discovery(operator)
+
+    async def told() -> list[tuple[str, bool]]:
+        events = (await ground.get("/api/v1/namespaces/volcano-system/events"))["items"]
+        return [(event["reason"], event["message"].endswith("injected by the test")) for event in events]
+
+    async with ground.working(operator):
+        await ground.soon(told)
+
+    assert await told() == [("InvalidTopologyDiscovery", True)]
 
 
 @pytest.mark.parametrize("is_carried_out", [False, True])

@@ -51,6 +51,7 @@ def test_sources_that_there_are_not(source: str) -> None:
     ("old", "new", "path"),
     [
         ("rows", "a" * 21, f"config.networkTopologyTypes.{'a' * 21}"),
+        ("rows", "rows.", "config.networkTopologyTypes.rows."),
         ("example.com/rack", "example.com/row", "config.networkTopologyTypes.rows[1].nodeLabel"),
         ("nodeLabel: example.com/rack", "label: x", "config.networkTopologyTypes.rows[1].nodeLabel"),
         ("          - nodeLabel: kubernetes.io/hostname\n        flat:", "        flat: 1\n        bent:", "flat"),
