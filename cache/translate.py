@@ -24,12 +24,13 @@ from cache.annotations import (
 from cache.options import DEFAULT_QUEUE
 from cache.templates import TemplateStore
 from model import wire
+from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import JobPhase
 from model.nodes import Node
 from model.quantity import QuantityError
-from model.queues import OPEN, Queue
+from model.queues import OPEN, Queue, rooted
 from model.requests import LARGEST_REQUEST, amounts, saturated
 from model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
 from model.tasks import Task, TaskStatus
@@ -188,6 +189,8 @@ class Translator:
             ObjectError: A limit is no quantity, or is negative.
         """
         spec, metadata = queue.spec, queue.metadata
+        # As admission completes them, which may not have been asked.
+        path, weights = rooted(*(metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS)))
         return Queue(
             name=QueueName(metadata.name),
             uid=metadata.uid,
@@ -200,8 +203,8 @@ class Translator:
             guarantee=_amounts("Queue", metadata, "spec.guarantee.resource", spec.guarantee.resource),
             deserved=_amounts("Queue", metadata, "spec.deserved", spec.deserved),
             parent=QueueName(spec.parent) if spec.parent else None,
-            hierarchy=metadata.annotations.get("volcano.sh/hierarchy", ""),
-            hierarchy_weights=metadata.annotations.get("volcano.sh/hierarchy-weights", ""),
+            hierarchy=path,
+            hierarchy_weights=weights,
             object=queue,
         )
 

@@ -8,7 +8,7 @@ from model import wire
 from model.ids import QueueName
 from model.resources import NO_AMOUNTS, Amounts
 
-__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "with_ancestors"]
+__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "rooted", "with_ancestors"]
 
 OPEN: Final = "Open"
 ROOT_QUEUE: Final = QueueName("root")
@@ -44,6 +44,18 @@ class Queue:
     def is_open(self) -> bool:
         """Tell whether the queue takes new work."""
         return self.state == OPEN
+
+
+def rooted(path: str, weights: str) -> tuple[str, str]:
+    """Return a queue's path and weights from the root on: a path that begins elsewhere is one below it.
+
+    Args:
+        path: Annotation `volcano.sh/hierarchy`; without weights it stays as it is, and so do weights without it.
+        weights: Annotation `volcano.sh/hierarchy-weights`.
+    """
+    if not path or not weights or path.partition("/")[0] == ROOT_QUEUE:
+        return path, weights
+    return f"{ROOT_QUEUE}/{path}", f"1/{weights}"
 
 
 def with_ancestors(queues: Mapping[QueueName, Queue], name: QueueName) -> Iterator[QueueName]:

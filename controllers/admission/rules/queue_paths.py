@@ -4,15 +4,10 @@ import math
 from collections.abc import Iterable, Iterator
 
 from controllers.admission.faults import Fault
-from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
+from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
 from model.api.scheduling import Queue
 
-__all__ = ["path_faults", "rooted"]
-
-
-def rooted(path: str) -> bool:
-    """Tell whether a path begins at the root."""
-    return path.partition("/")[0] == ROOT_QUEUE
+__all__ = ["path_faults"]
 
 
 def path_faults(queue: Queue, others: Iterable[Queue]) -> Iterator[Fault]:

@@ -10,12 +10,13 @@ from typing import Any, Final
 from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
-from controllers.admission.rules.queue_paths import path_faults, rooted
+from controllers.admission.rules.queue_paths import path_faults
 from controllers.admission.rules.queue_tree import SharedSums, allocated_pods, parent_faults, tree_amount_faults
 from controllers.admission.rules.shape import member, read
 from controllers.admission.rules.templates.resources import amount_faults, amounts_of
 from model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
 from model.api.scheduling import Queue, QueueSpec, QueueState
+from model.queues import rooted
 
 __all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_faults", "standing_faults"]
 
@@ -39,11 +40,11 @@ class QueueLimits:
 
 def defaulted(queue: Mapping[str, Any]) -> list[Patch]:
     """Return what to fill in of a new queue; what has a wrong type is left for the API server to refuse."""
-    patches = []
+    patches: list[Patch] = []
     path, weights = (member(queue, "metadata", "annotations", key) for key in (HIERARCHY, HIERARCHY_WEIGHTS))
-    if isinstance(path, str) and isinstance(weights, str) and path and weights and not rooted(path):
-        patches.append(add("metadata", "annotations", HIERARCHY, value=f"{ROOT_QUEUE}/{path}"))
-        patches.append(add("metadata", "annotations", HIERARCHY_WEIGHTS, value=f"1/{weights}"))
+    if isinstance(path, str) and isinstance(weights, str) and rooted(path, weights) != (path, weights):
+        whole = zip((HIERARCHY, HIERARCHY_WEIGHTS), rooted(path, weights), strict=True)
+        patches += [add("metadata", "annotations", key, value=value) for key, value in whole]
     spec = queue.get("spec")
     if isinstance(spec, Mapping):
         if spec.get("reclaimable") is None:

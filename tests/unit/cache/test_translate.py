@@ -210,6 +210,27 @@ def test_odd_groups_are_served_and_reported(translator: Translator, spec: dict[s
     assert [fault.path for fault in FAULTS] == [path]
 
 
+@pytest.mark.parametrize(
+    ("path", "weights", "whole"),
+    [
+        ("eng/prod", "2/8", ("root/eng/prod", "1/2/8")),
+        ("rooted", "2", ("root/rooted", "1/2")),
+        ("root/eng", "1/2", ("root/eng", "1/2")),
+        ("root", "1", ("root", "1")),
+        ("eng", "", ("eng", "")),
+        ("", "", ("", "")),
+    ],
+)
+def test_a_path_that_begins_elsewhere_is_below_the_root(
+    translator: Translator, path: str, weights: str, whole: tuple[str, str]
+) -> None:
+    """As admission writes it, whether or not it was asked."""
+    annotations = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
+    queue = translator.queue(wire.Queue(metadata=wire.ObjectMeta(name="q", annotations=annotations)))
+
+    assert (queue.hierarchy, queue.hierarchy_weights) == whole
+
+
 def test_a_queue_is_parsed(translator: Translator) -> None:
     """Amounts, parent, hierarchy; unset reclaimable means yes."""
     made_queue = translator.queue(
