@@ -294,7 +294,7 @@ class JobTemplateMeta(Wire, frozen=True, kw_only=True):
     annotations: Mapping[str, str] = EMPTY
     """Annotations of the jobs."""
     finalizers: tuple[str, ...] = ()
-    """Finalizers of the jobs."""
+    """Accepted and not used: jobs are made without."""
 
 
 class JobTemplateSpec(Wire, frozen=True, kw_only=True):
