@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from controllers.admission.rules.names import is_label_value
+from controllers.jobs.claims import claims_of
 from controllers.kinds import JOBS
 from controllers.operating.writing import owner_reference
 from model.api import names
@@ -42,7 +43,7 @@ def build_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
     """Make a pod, before the Job's plugins complete it.
 
     Args:
-        job: With its volumes' claims named.
+        job: The Job.
         task: One of its tasks.
         index: From 0.
     """
@@ -82,10 +83,10 @@ def _complete(spec: dict[str, Any], job: Job) -> None:
 def _mounts(job: Job) -> Iterator[tuple[str, str]]:
     """Give claims and where they are mounted; of one claim the first entry counts."""
     seen = set[str]()
-    for volume in job.spec.volumes:
-        if volume.volume_claim_name not in seen:
-            seen.add(volume.volume_claim_name)
-            yield volume.volume_claim_name, volume.mount_path
+    for claim in claims_of(job):
+        if claim.name not in seen:
+            seen.add(claim.name)
+            yield claim.name, job.spec.volumes[claim.entry].mount_path
 
 
 def _volume_name(job: Job, claim: str) -> str:

@@ -109,11 +109,13 @@ def _trouble(seen: Observed) -> Told | None:
 
 def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
     """Return the claims to make or to name."""
+    claims = claims_of(seen.job)
     if seen.job.status.state.phase == JobPhase.RUNNING:
-        return ()
+        # They were there when it began; whoever applies its manifest again takes their names away.
+        return tuple(replace(claim, manifest=None) for claim in claims if not claim.is_named)
     return tuple(
         claim
-        for claim in claims_of(seen.job)
+        for claim in claims
         if claim.manifest is not None and (not claim.is_named or claim.name not in seen.claims)
     )
 

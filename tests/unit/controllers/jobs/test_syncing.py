@@ -1,6 +1,7 @@
 """What a Job makes, and what keeps it from making anything."""
 
 import asyncio
+import copy
 
 import pytest
 
@@ -100,6 +101,24 @@ def test_a_claim_is_made_once() -> None:
     assert world.status()["controlledResources"][f"volume-pvc-{claim}"] == claim
     volumes = world.pod("job-worker-0")["spec"]["volumes"]
     assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == [claim]
+
+
+def test_a_claim_keeps_its_name_when_the_manifest_is_applied_again() -> None:
+    """The list of volumes is replaced, and the name that was filled in goes; pods made from then on need it."""
+    volumes = [{"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}]
+    world = World()
+    world.job(volumes=copy.deepcopy(volumes))
+    world.run()
+    world.set_pods("Running")
+    world.run()
+    named = world.objects["jobs", NAMESPACE, "job"]["spec"]["volumes"]
+    mounted = world.pod("job-worker-0")["spec"]["volumes"]
+    world.change_job(volumes=copy.deepcopy(volumes))
+    world.evict("job-worker-0")
+    world.run()
+    assert world.objects["jobs", NAMESPACE, "job"]["spec"]["volumes"] == named
+    assert world.pod("job-worker-0")["spec"]["volumes"] == mounted
+    assert len([at for at in world.objects if at[0] == "persistentvolumeclaims"]) == 1
 
 
 def test_a_claim_that_is_missing_is_waited_for() -> None:
