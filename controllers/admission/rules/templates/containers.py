@@ -62,13 +62,14 @@ def container_faults(container: Container, field: str, *, volumes: Collection[st
 
 def host_port_faults(spec: TemplateSpec, field: str) -> Iterator[Fault]:
     """Find ports of the node that are taken twice, or that differ from the container's where they are the same."""
-    taken: set[tuple[int, str]] = set()
+    taken: set[tuple[int, str, str]] = set()
     for number, container in enumerate(spec.containers):
         for place, port in enumerate(container.ports):
             where = f"{field}.containers[{number}].ports[{place}].hostPort"
-            if port.host_port and (port.host_port, port.protocol) in taken and not spec.host_network:
+            on_host = port.host_port, port.host_ip, port.protocol
+            if port.host_port and on_host in taken and not spec.host_network:
                 yield Fault(field=where, value=port.host_port, rule="Duplicate value")
-            taken.add((port.host_port, port.protocol))
+            taken.add(on_host)
             if spec.host_network and port.host_port and port.host_port != port.container_port:
                 yield Fault(
                     field=where,

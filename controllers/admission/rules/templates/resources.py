@@ -52,8 +52,9 @@ def resource_faults(resources: Resources, field: str) -> Iterator[Fault]:
     for name, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         yield from amount_faults(amounts, f"{field}.{name}")
         yield from _resource_name_faults(amounts, f"{field}.{name}")
-        if any(each.startswith(_HUGE_PAGES) for each in amounts) and amounts.keys().isdisjoint({"cpu", "memory"}):
-            yield Fault(field=f"{field}.{name}", value=sorted(amounts), rule="huge pages require cpu or memory beside")
+    named = {*resources.limits, *resources.requests}
+    if any(name.startswith(_HUGE_PAGES) for name in named) and named.isdisjoint({"cpu", "memory"}):
+        yield Fault(field=field, value=sorted(named), rule="huge pages require cpu or memory beside")
     limits = amounts_of(resources.limits)
     for name, request in amounts_of(resources.requests).items():
         place, asked = f"{field}.requests.{name}", resources.requests[name]

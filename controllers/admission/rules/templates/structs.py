@@ -29,6 +29,7 @@ class ContainerPort(Wire, frozen=True, kw_only=True):
     name: str = ""
     container_port: int = 0
     host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = "TCP"
 
 

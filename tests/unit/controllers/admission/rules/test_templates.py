@@ -119,7 +119,7 @@ REFUSED: list[tuple[Json, str, str]] = [
     ),
     (
         template(container(resources={"limits": {"hugepages-2Mi": "2Mi"}})),
-        "spec.containers[0].resources.limits",
+        "spec.containers[0].resources",
         "huge pages require cpu or memory beside",
     ),
     (template(container(livenessProbe={})), "spec.containers[0].livenessProbe", "must ask in exactly one way"),
@@ -235,6 +235,24 @@ TAKEN: list[Json] = [
     template(container(volumeMounts=[{"name": "v", "mountPath": "/v", "subPath": "a/b"}]), volumes=[{"name": "v"}]),
     template(container(resources={"requests": {"cpu": "1"}, "limits": {"cpu": "1000m", "nvidia.com/gpu": 1}})),
     template(container(resources={"limits": {"hugepages-2Mi": "2Mi", "cpu": 1}})),
+    template(
+        container(
+            resources={"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi", "memory": "1Gi"}},
+        )
+    ),
+    template(
+        container(
+            resources={"requests": {"hugepages-2Mi": "2Mi", "memory": "1Gi"}, "limits": {"hugepages-2Mi": "2Mi"}},
+        )
+    ),
+    template(
+        container(
+            ports=[
+                {"containerPort": 1, "hostPort": 9, "hostIP": "10.0.0.1"},
+                {"containerPort": 2, "hostPort": 9, "hostIP": "10.0.0.2"},
+            ]
+        )
+    ),
     template(initContainers=[container(name="i", restartPolicy="Always", startupProbe=probe())]),
     template(container(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 1})),
     template(restartPolicy="OnFailure", dnsPolicy="ClusterFirstWithHostNet", terminationGracePeriodSeconds=0),
