@@ -33,6 +33,9 @@ class Decision:
     notes: tuple[Note, ...] = ()
     status: CronJobStatus
     deletes: tuple[Job, ...] = ()
+    """Of the past; one that stays holds nothing up."""
+    replaced: tuple[Job, ...] = ()
+    """Jobs to be deleted before the next is made."""
     due: int = 0
     """Time whose Job is to be made, in seconds since 1970; 0 when none is."""
     manifest: dict[str, Any] | None = None
@@ -108,7 +111,7 @@ def _due(cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, due: int, zo
         base = replace(
             _noted(base, Note(reason="ReplaceConcurrent", message="Replacing active job for CronJob")),
             status=without_jobs(base.status, replaced),
-            deletes=(*base.deletes, *replaced),
+            replaced=replaced,
         )
     return replace(base, due=due, manifest=_manifest(cron_job, due, zone))
 

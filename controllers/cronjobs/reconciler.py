@@ -72,13 +72,17 @@ class CronJobs:
         for note in decision.notes:
             self._record(cron_job, note.type, note.reason, note.message)
         await self._write(key, cron_job, decision.status)
-        for job in decision.deletes:
-            await self._delete(key, cron_job, job)
+        refusals = [await self._delete(key, cron_job, job) for job in decision.deletes]
+        for job in decision.replaced:
+            if refusal := await self._delete(key, cron_job, job):
+                raise refusal
         if decision.manifest is not None:
             made = await self._make(key, cron_job, decision)
             if made is not None:
                 status = with_job(decision.status, made, decision.due)
                 await self._write(key, msgspec.structs.replace(cron_job, status=decision.status), status)
+        for refusal in filter(None, refusals):
+            raise refusal  # what was due has been made
         return decision.again_in
 
     async def _make(self, key: Key, cron_job: CronJob, decision: Decision) -> Job | None:
@@ -100,16 +104,17 @@ class CronJobs:
             self._record(cron_job, "Normal", "SuccessfulCreate", message)
         return msgspec.convert(made.object, Job)
 
-    async def _delete(self, key: Key, cron_job: CronJob, job: Job) -> None:
-        """Delete a Job, its pods with it."""
+    async def _delete(self, key: Key, cron_job: CronJob, job: Job) -> ApiError | None:
+        """Delete a Job, its pods with it; return why the server refuses it."""
         try:
             await self._operator.writer.delete(JOBS, job.metadata)
         except ApiError as error:
             message = f'Error deleting job "{job.metadata.name}": {error.message}'
             self._record(cron_job, "Warning", "FailedDelete", message)
-            raise
+            return error
         self._expected.deleted(key, self._jobs, job)
         self._record(cron_job, "Normal", "SuccessfulDelete", f'Deleted job "{job.metadata.name}"')
+        return None
 
     async def _write(self, key: Key, cron_job: CronJob, status: CronJobStatus) -> None:
         """Write a status that differs."""

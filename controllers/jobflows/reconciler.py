@@ -68,12 +68,20 @@ class JobFlows:
         decision = decide(job_flow, jobs, lambda name: self._templates.get(key[0], name), self._operator.clock.wall())
         for warning in decision.warnings:
             self._warn(job_flow, warning)
-        for job in decision.deletes:
-            await self._operator.writer.delete(JOBS, job.metadata)
-        refusals = [await self._make(job_flow, manifest) for manifest in decision.makes]
+        refusals = [await self._delete(job_flow, job) for job in decision.deletes]
+        refusals += [await self._make(job_flow, manifest) for manifest in decision.makes]
         await self._write(key, job_flow, decision.status)
         for refusal in filter(None, refusals):
-            raise refusal  # the others were made, and the status tells of them
+            raise refusal  # the others were seen to, and the status tells of them
+        return None
+
+    async def _delete(self, job_flow: JobFlow, job: Job) -> ApiError | None:
+        """Delete a Job of a flow that succeeded; return why the server refuses it."""
+        try:
+            await self._operator.writer.delete(JOBS, job.metadata)
+        except ApiError as error:
+            self._warn(job_flow, f"job {job.metadata.name} could not be deleted: {error.message}")
+            return error
         return None
 
     async def _make(self, job_flow: JobFlow, manifest: dict[str, Any]) -> ApiError | None:

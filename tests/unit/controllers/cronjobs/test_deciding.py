@@ -260,7 +260,7 @@ def test_replace_deletes_what_runs() -> None:
 
     decision = decide(of, [running], NOON + HOUR + 1)
 
-    assert decision.deletes == (running,)
+    assert decision.replaced == (running,)
     assert decision.status.active == ()
     assert decision.due == NOON + HOUR
     assert reasons(decision) == ["ReplaceConcurrent"]

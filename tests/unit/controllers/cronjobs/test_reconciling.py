@@ -107,6 +107,46 @@ async def test_a_time_whose_job_is_refused_is_served_later(ground: Ground) -> No
     assert there["active"] == there["jobs"] != []
 
 
+async def test_history_that_cannot_be_deleted_holds_nothing_up(ground: Ground) -> None:
+    """It is tried again when what is due was made."""
+    made = await make(ground, successfulJobsHistoryLimit=0)
+    first, second = hour_after(made, 1), hour_after(made, 2)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=first) as reconcile:
+        await rest(client, reconcile, KEY)
+    old, new = (f"nightly-{int(hour) // 60}" for hour in (first, second))
+    await finish(ground, old, "Completed")
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="delete", code=403, count=1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=second) as reconcile:
+        with pytest.raises(ApiError):
+            await reconcile(KEY)
+        assert (await pictured(ground))["jobs"] == [old, new]
+        await rest(client, reconcile, KEY)
+
+    there = await pictured(ground)
+    assert there["jobs"] == there["active"] == [new]
+
+
+async def test_a_job_that_cannot_be_replaced_has_no_successor(ground: Ground) -> None:
+    """They would run side by side."""
+    made = await make(ground, concurrencyPolicy="Replace")
+    first, second = hour_after(made, 1), hour_after(made, 2)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=first) as reconcile:
+        await rest(client, reconcile, KEY)
+    old, new = (f"nightly-{int(hour) // 60}" for hour in (first, second))
+    ground.emulator.faults.add(effect="error", resource="jobs", verb="delete", code=403, count=1)
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, build, now=second) as reconcile:
+        with pytest.raises(ApiError):
+            await reconcile(KEY)
+        assert (await pictured(ground))["jobs"] == [old]
+        await rest(client, reconcile, KEY)
+
+    assert (await pictured(ground))["jobs"] == [new]
+
+
 async def test_another_ones_job_is_left_alone(ground: Ground) -> None:
     """The time counts as not served, and nothing of the other's is touched."""
     made = await make(ground)

@@ -123,6 +123,25 @@ async def test_a_job_that_is_refused_keeps_no_other_back(ground: Ground) -> None
     assert await jobs(ground) == ["etl-a", "etl-b"]
 
 
+async def test_a_job_that_cannot_be_deleted_keeps_no_other_there(ground: Ground) -> None:
+    """It is tried again; the others of a flow that succeeded go."""
+    for name in "ab":
+        await make_template(ground, name)
+    await make_flow(ground, "delete")
+    client = MortalClient(ground.client.cluster, component="t")
+    async with client, life(client, built, now=NOW) as reconcile:
+        for name in ("etl-a", "etl-b"):
+            await rest(client, reconcile, KEY)
+            await become(ground, name, "Completed")
+        ground.emulator.faults.add(effect="error", resource="jobs", verb="delete", code=403, count=1)
+        with pytest.raises(ApiError):
+            await rest(client, reconcile, KEY)
+        assert await jobs(ground) == ["etl-a"]
+        await rest(client, reconcile, KEY)
+
+    assert await jobs(ground) == []
+
+
 async def test_a_job_that_is_refused_is_told(ground: Ground) -> None:
     """By an event on the flow, with the server's words."""
     await make_template(ground, "a")
