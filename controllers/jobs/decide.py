@@ -15,8 +15,8 @@ from controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, 
 from controllers.jobs.policies import Answer, answers
 from controllers.jobs.reasons import EXECUTE_ACTION, INVALID
 from controllers.jobs.states import RESTS, after_ending, after_restart
-from controllers.jobs.statuses import changed, entered, with_counts
-from controllers.jobs.syncing import PLUGIN_RECORD, sync
+from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
+from controllers.jobs.syncing import sync
 from controllers.jobs.targets import ALL, covers, is_whole
 from model.api import names
 from model.api.batch import JobPhase

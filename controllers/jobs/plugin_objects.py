@@ -74,14 +74,22 @@ class PluginObjects:
         """Have them gone.
 
         Raises:
-            ApiError: One could not be deleted.
+            ApiError: One could not be deleted; the others were.
         """
-        for plugin in plugins_of(job):
-            existing = await self._existing(job, plugin.keys(job))
-            for key, found in existing.items():
+        self.forget(key_of(job))
+        refusals = [await self._remove(job, key) for plugin in plugins_of(job) for key in plugin.keys(job)]
+        for refusal in filter(None, refusals):
+            raise refusal
+
+    async def _remove(self, job: Job, key: OwnedKey) -> ApiError | None:
+        """Delete one, if it is there and the Job's; return why the server refuses it."""
+        try:
+            for found in (await self._existing(job, [key])).values():
                 if controlled_by(found, job.metadata.uid):
                     await self._writer.delete(KINDS[key.kind], _metadata(found))
-        self.forget(key_of(job))
+        except ApiError as error:
+            return error
+        return None
 
     def forget(self, key: Key) -> None:
         """Remember nothing of a Job."""

@@ -29,6 +29,7 @@ from controllers.jobs.reasons import (
     PVC_ERROR,
 )
 from controllers.jobs.states import FINISHED
+from controllers.jobs.statuses import remembering_plugins
 from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from controllers.jobs.watches import watches_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
@@ -184,11 +185,13 @@ class JobReconciler:
             change = {"metadata": {"annotations": {names.JOB_FORWARDING: "true"}}}
             self._expectations.wrote(key, self._stores.jobs, await self._writer.merge(JOBS, job.metadata, change))
             return
+        status, left = decision.status, None
         if decision.objects == "gone":
-            # Before the status, which forgets them.
-            await self._guarded(job, PLUGIN_ERROR, self._objects.remove(job))
-        if decision.status is not None:
-            job = await self._write_status(key, job, decision.status)
+            # Before the status, which forgets them; those that stay are remembered, and hold nothing else up.
+            left = await self._remove_objects(job)
+            status = status if left is None else remembering_plugins(job, status)
+        if status is not None:
+            job = await self._write_status(key, job, status)
         for told in decision.events:
             self._tell(job, told)
         await self._delete_pods(key, job, decision)
@@ -206,6 +209,18 @@ class JobReconciler:
         if decision.command is not None:
             await self._writer.delete(COMMANDS, decision.command.metadata)
             self._expectations.deleted(key, self._stores.commands, decision.command)
+        if left is not None:
+            raise left
+
+    async def _remove_objects(self, job: Job) -> ApiError | None:
+        """Have the objects of plugins gone; return why one stays."""
+        try:
+            await self._guarded(job, PLUGIN_ERROR, self._objects.remove(job))
+        except ApiConflictError:
+            raise
+        except ApiError as error:
+            return error
+        return None
 
     async def _write_status(self, key: Key, job: Job, status: JobStatus) -> Job:
         """Write the status, provided that nobody changed the Job since it was seen."""

@@ -1,5 +1,7 @@
 """Statuses of Jobs: counts, and the phase with all that goes with it."""
 
+from typing import Final
+
 import msgspec
 
 from controllers.jobs.counting import Counts
@@ -7,10 +9,13 @@ from controllers.jobs.durations import duration_text
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed
 from controllers.jobs.states import RESTS
-from model.api.batch import JobCondition, JobPhase, JobState, JobStatus
+from model.api.batch import Job, JobCondition, JobPhase, JobState, JobStatus
 from model.wire.times import time_text, unix_seconds
 
-__all__ = ["changed", "entered", "with_counts"]
+__all__ = ["PLUGIN_RECORD", "changed", "entered", "remembering_plugins", "with_counts"]
+
+PLUGIN_RECORD: Final = "plugin-"
+"""Prefix of the entries of `status.controlledResources` that name plugins."""
 
 
 def with_counts(seen: Observed, counts: Counts) -> JobStatus:
@@ -76,6 +81,16 @@ def entered(
 def changed(seen: Observed, status: JobStatus) -> JobStatus | None:
     """Return a status that is news, None for one that stands already."""
     return None if status == seen.job.status else status
+
+
+def remembering_plugins(job: Job, status: JobStatus | None) -> JobStatus | None:
+    """Return a status that still names the plugins whose objects it would have forgotten; None where it stands."""
+    if status is None:
+        return None
+    named = {key: name for key, name in job.status.controlled_resources.items() if key.startswith(PLUGIN_RECORD)}
+    resources = dict(sorted({**status.controlled_resources, **named}.items()))
+    kept = msgspec.structs.replace(status, controlled_resources=resources)
+    return None if kept == job.status else kept
 
 
 def _running_duration(seen: Observed, state: JobState) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from controllers.jobs.claims import RECORD, ClaimPlan, claims_of
 from controllers.jobs.counting import Counts, count
@@ -15,17 +14,14 @@ from controllers.jobs.plugins.registry import plugins_of
 from controllers.jobs.pods import pod_name
 from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
 from controllers.jobs.states import while_pending, while_running
-from controllers.jobs.statuses import changed, entered, with_counts
+from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
 from controllers.operating.pods import Pod
 from model.api.batch import JobPhase
 from model.api.scheduling import PodGroup, PodGroupPhase
 from model.errors import ObjectError
 from model.wire.times import unix_seconds
 
-__all__ = ["PLUGIN_RECORD", "sync"]
-
-PLUGIN_RECORD: Final = "plugin-"
-"""Prefix of the entries of `status.controlledResources` that name plugins."""
+__all__ = ["sync"]
 
 
 def sync(seen: Observed, memory: Memory) -> Decision:

@@ -192,6 +192,24 @@ def test_objects_of_plugins_live_as_long_as_the_job_runs() -> None:
     assert "plugin-svc" not in world.status().get("controlledResources", {})
 
 
+def test_an_object_that_cannot_be_deleted_holds_nothing_else_up() -> None:
+    """The Job ends, the others go; it is remembered and tried again."""
+    world = World()
+    world.job(plugins={"svc": []})
+    world.run()
+    world.refusals["services"] = ApiError(403, "Forbidden", "not yours")
+    world.command("TerminateJob")
+    world.run()
+    assert (world.phase(), world.group(), world.pods()) == ("Terminated", None, [])
+    assert world.owned() == [("services", "job")]
+    assert world.status()["controlledResources"]["plugin-svc"] == "svc"
+    assert ("Warning", "PluginError") in {event[:2] for event in world.events}
+    world.refusals.clear()
+    world.run()
+    assert world.owned() == []
+    assert "plugin-svc" not in world.status().get("controlledResources", {})
+
+
 def test_a_name_that_is_taken_is_told() -> None:
     """Another's pod of the same name is left alone; the owner of the Job hears of it."""
     world = World()
