@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from actions.arguments import PlacingArgs
-from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import Worksheet, complete_deferred
 from framework.placing_jobs import place_job, worksheets_of
 from framework.session import Session
 from framework.statement import Statement
+from framework.topologies import unserved_topology
 from model.ids import JobId
 from model.jobs import JobPhase
 from model.refusals import Refusal

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.placing import complete, complete_deferred
 from framework.session import Session
+from framework.topologies import unserved_topology
 
 __all__ = ["Backfill"]
 

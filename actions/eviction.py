@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from actions.topology import unserved_topology
 from framework.jobs import SessionJob
 from framework.session import Session
+from framework.topologies import unserved_topology
 from model.ids import QueueName
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus

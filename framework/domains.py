@@ -148,6 +148,44 @@ class Domains:
         placed = (column.get(task.node) for task in tasks.values() if task.node is not None and task.status in _PLACED)
         return np.array([each for each in placed if each is not None], dtype=np.int64)
 
+    def beside(self, part: SubJob, places: IntArray | None = None) -> BoolArray | None:
+        """Tell where one more task of a sub-job may lie beside what is placed of it and its job, shape (N,).
+
+        None where it may lie anywhere. As long as nothing is placed: in any domain that is allowed.
+
+        Args:
+            part: The sub-job.
+            places: How many tasks that ask for nothing each node takes, shape (N,); then, as long as nothing is placed,
+                domains that hold fewer of those that wait than others do are left out.
+        """
+        job = part.job
+        asked = [(self.limit_of_job(job), self.held_by_job(job), job.pending_best_effort)]
+        if job.has_sub_group_policy:
+            light = sum(job.counts_as_placed(task) for task in part.tasks.values())
+            asked.append((self.limit_of_part(part), self.held_by_part(part), light))
+        mask: BoolArray | None = None
+        for limit, held, light in asked:
+            if limit is None or limit >= self.topology.tiers[-1]:
+                continue
+            numbers = self.allowed(limit=limit, held=held, root=self.topology.root)
+            if places is not None and held < 0:
+                numbers = self._roomiest(numbers, places if mask is None else places * mask, light)
+            inside = self._inside_any(numbers)
+            mask = inside if mask is None else mask & inside
+        return mask
+
+    def _roomiest(self, numbers: Sequence[int], places: IntArray, most: int) -> list[int]:
+        """Return the domains that have most places, where more than `most` count as so many."""
+        found = np.minimum(self.topology.sums(places)[list(numbers)], most).tolist()
+        return [number for number, count in zip(numbers, found, strict=True) if count == max(found)]
+
+    def _inside_any(self, numbers: Sequence[int]) -> BoolArray:
+        """Tell which nodes some of these domains have, shape (N,)."""
+        inside = np.zeros(self.topology.nodes, dtype=np.bool_)
+        for number in set(numbers) - {child for each in numbers for child in self.topology.domains[each].children}:
+            inside |= self.mask(number)
+        return inside
+
     # Amounts ----------------------------------------------------------------------------------------------------------
 
     def used(self) -> IntArray:

@@ -18,6 +18,7 @@ from framework.jobs import SessionJob
 from framework.promises import Promise, Promises, read_from_pods
 from framework.session import Session
 from framework.statement import Statement
+from framework.topologies import nodes_by_topology, unserved_topology
 from model.ids import JobId, NodeName
 from model.jobs import JobPhase
 from model.refusals import Refusal
@@ -145,7 +146,7 @@ class _Holding:
                 return _given_up("the job waits at the gate of its queue")
             # it had passed the gate when it was promised room, only its object does not say so yet
             job.phase = JobPhase.INQUEUE
-        return session.job_valid(job)
+        return session.job_valid(job) or unserved_topology(session, job)
 
     def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:
         """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
@@ -153,6 +154,10 @@ class _Holding:
         column = self._session.nodes.table.column.get(wanted.node)
         if column is None:
             self._give_up([wanted], _given_up(f"node {wanted.node} is gone"))
+            return False
+        domain = nodes_by_topology(self._session, self._job, task)
+        if domain is not None and not domain[column]:
+            self._give_up([wanted], _given_up(f"its topology does not let it lie on node {wanted.node} any more"))
             return False
         refusal = self._session.allocatable(self._session.queue(self._job.queue), task)
         refusal = refusal or self._session.pre_predicate(task) or self._refused_by_node(wanted, column)

@@ -15,7 +15,8 @@ from framework.candidates import Choice
 from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from framework.statement import Statement
-from model.arrays import BoolArray
+from framework.topologies import nodes_by_topology
+from model.arrays import BoolArray, IntArray
 from model.ids import NodeName
 from model.queues import Queue
 from model.refusals import Refusal
@@ -285,19 +286,26 @@ def _goes_on(site: _Site) -> bool:
     return all(job.role_count(role) >= minimums[role] for role in failed_roles if minimums.get(role, 0) > 0)
 
 
+_LIES_NOWHERE: Final = Refusal(
+    plugin="allocate", reason="NoDomainFits", message="its network topology lets it lie on no node", resolvable=False
+)
+
+
 def place_best_effort(session: Session, statement: Statement, job: SessionJob, task: Task) -> bool:
     """Place a task that asks for nothing on the best node that permits it; False where none does, which is noted."""
     refusal = session.pre_predicate(task)
     if refusal is None:
         candidates = session.candidates(task)
-        permitted = candidates.nodes_for(task) & _has_place_for_a_pod(session)
+        places = np.where(candidates.nodes_for(task), _places_for_pods(session), 0)
+        domain = nodes_by_topology(session, job, task, places)
+        permitted = places > 0 if domain is None else (places > 0) & domain
         for group in session.shard_groups(permitted):
             column = candidates.best_among(task, group)
             if column is not None:
                 refusal = statement.allocate(job, [task], [column])
                 break
         else:
-            refusal = session.explain(task)
+            refusal = session.explain(task, domain) if domain is None or domain.any() else _LIES_NOWHERE
     if refusal is None:
         return True
     job.refuse_task(task, refusal)
@@ -305,10 +313,10 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
     return False
 
 
-def _has_place_for_a_pod(session: Session) -> BoolArray:
-    """Tell which nodes can take one pod more, shape (N,), whatever else they lack: the task asks for nothing else."""
-    free: BoolArray = session.nodes.columns().idle[session.resources.rows[PODS]] > 0
-    return free
+def _places_for_pods(session: Session) -> IntArray:
+    """Count the pods that each node takes more, shape (N,), whatever else it lacks: the task asks for nothing else."""
+    places: IntArray = np.maximum(session.nodes.columns().idle[session.resources.rows[PODS]], 0)
+    return places
 
 
 def complete(session: Session, job: SessionJob) -> None:

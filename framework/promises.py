@@ -197,7 +197,7 @@ def read_from_pods(session: "Session") -> Iterator[Promise]:
         places = {
             task.id: NodeName(task.pod.status.nominated_node_name)
             for task in job.tasks.values()
-            if task.status is TaskStatus.PENDING and task.pod.status.nominated_node_name
+            if task.status is TaskStatus.PENDING and not task.gated and task.pod.status.nominated_node_name
         }
         if places:
             yield Promise(job=job.id, action="", cycle=session.cycle, made=session.now, places=places)

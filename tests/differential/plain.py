@@ -477,7 +477,8 @@ class Plain:
         placed = self.waiting.pop(group.key, [])
         waiting = [pod for pod in group.pods if group.counts(pod) and not pod.gated]
         for pod in sorted(waiting, key=self.pod_key):
-            nodes = [node for node in self.cluster.nodes if self.permits(pod, node) and self.takes_a_pod(node)]
+            permitted = [node for node in self.cluster.nodes if self.permits(pod, node) and self.takes_a_pod(node)]
+            nodes = self.where_it_may_lie(pod, permitted)
             if nodes:
                 self.put(pod, self.best(pod, nodes), "Allocated")
                 placed.append(pod)
@@ -488,6 +489,10 @@ class Plain:
                 placed = []
         if not (self.ready(group) and not self.relies_on_light(group)):
             self.undo(placed, 0)
+
+    def where_it_may_lie(self, _pod: Pod, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Where a pod that asks for nothing may lie by its topology; where domains count, they differ."""
+        return nodes
 
     # Outcome
 

@@ -11,6 +11,7 @@ from tests.differential.evicting import Draft, Evicting, Who
 from tests.differential.parts import Part, parts_of
 from tests.differential.policies.network_topology_aware import HELD, NetworkTopologyAware
 from tests.differential.racks import ROOT
+from tests.differential.scores import used
 
 Topology = Mapping[str, Any] | None
 MOST_DOMAINS = 8
@@ -59,6 +60,31 @@ class Topological(Evicting):
             named = [each["highestTierName"] for each in hard if "highestTierName" in each]
             served = all(name in self.tiers_by_name() for name in named)
         return served and super().valid(group)
+
+    def where_it_may_lie(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Those in domains of its job and its part, beside what is placed; at first in the domains with most places."""
+        if self.aware is None:
+            return nodes
+        group = self.group_of(pod)
+        part = next(each for each in self.parts(group) if pod in each.members)
+        nodes = self.beside(self.limit_of_job(group), group.pods, nodes)
+        return self.beside(self.limit_of_part(part), part.members, nodes)
+
+    def beside(self, limit: int | None, members: Sequence[Pod], nodes: Sequence[Node]) -> Sequence[Node]:
+        """Those of some nodes that an allowed domain holds beside what some pods have."""
+        assert self.aware is not None
+        held = [pod.node for pod in members if pod.status in HELD]
+        site = self.aware.site
+        sites = [site.inside(each) for level in self.levels(limit, held, ROOT, {}, evicting=False) for each in level]
+        if not any(node in site.nodes for node in held):
+            light = sum(self.group_of(pod).counts(pod) for pod in members)
+            found = [min(sum(self.places(node) for node in nodes if node.name in inside), light) for inside in sites]
+            sites = [inside for inside, count in zip(sites, found, strict=True) if count == max(found)]
+        return [node for node in nodes if any(node.name in inside for inside in sites)]
+
+    def places(self, node: Node) -> int:
+        """How many pods a node takes more."""
+        return node.offers["pods"] - used(self.filters, node, "pods", viewed=False)
 
     # What jobs ask for
 

@@ -1,6 +1,7 @@
 """Backfill: in which order pods that ask for nothing are placed, and who is passed over."""
 
 from pyroclast.testing import Scenario
+from tests.hypernodes import rack
 
 PLUGINS = ("priority", "gang", "predicates")
 
@@ -43,3 +44,26 @@ def test_a_shard_of_others_is_not_filled() -> None:
     there = light(Scenario().node("ours", pods=1).node("theirs"), "a", priorities=(1, 2))
 
     assert there.sharded("hard", "ours").run("backfill", plugins=PLUGINS).bindings == {"a-2": "ours"}
+
+
+def test_members_that_ask_for_nothing_lie_in_one_domain() -> None:
+    """Two racks with a place for one pod each: together they lie in neither; with a place more they do."""
+    plugins = (*PLUGINS, "network-topology-aware")
+    group = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+
+    def placed(pods: int) -> dict[str, str]:
+        there = Scenario().add(rack("left", "n1"), rack("right", "n2")).node("n1", pods=1).node("n2", pods=pods)
+        return there.job("a", tasks=2, cpu=None, group=group).run("allocate", "backfill", plugins=plugins).bindings
+
+    assert placed(1) == {}
+    assert placed(2) == {"a-0": "n2", "a-1": "n2"}
+
+
+def test_members_that_no_domain_may_hold_say_so() -> None:
+    """No domain has a tier as low as the one that is allowed."""
+    group = {"networkTopology": {"mode": "hard", "highestTierAllowed": 0}}
+    there = Scenario().add(rack("left", "n1")).node("n1").job("a", cpu=None, group=group)
+    outcome = there.run("allocate", "backfill", plugins=(*PLUGINS, "network-topology-aware"))
+
+    assert outcome.bindings == {}
+    assert "its network topology lets it lie on no node" in outcome.why_pod("a-0")

@@ -1,11 +1,13 @@
-"""Topologies that nobody would keep to: a required rule is kept or refused, by every action that places tasks."""
+"""Topologies: a required rule is kept or refused, by everybody who places tasks."""
 
 from framework.domains import hard_without_plugin
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.arrays import BoolArray, IntArray
 from model.refusals import Refusal
+from model.tasks import Task
 
-__all__ = ["unserved_topology"]
+__all__ = ["nodes_by_topology", "unserved_topology"]
 
 
 def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
@@ -16,3 +18,11 @@ def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
         return None
     message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
     return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
+
+
+def nodes_by_topology(
+    session: Session, job: SessionJob, task: Task, places: IntArray | None = None
+) -> BoolArray | None:
+    """Tell where its topology lets one more task of a job lie, shape (N,); `framework.domains.Domains.beside`."""
+    part = job.part_of(task) if job.has_topology and session.serves_topology else None
+    return None if part is None else session.domains.beside(part, places)
