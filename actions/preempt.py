@@ -79,6 +79,7 @@ def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
             looks_first=Looks.LEAST_HARM if least_harm else Looks.BEST_SCORE,
             alike=session.judges_alike(points.PREEMPTABLE),
             within_job=within_job,
+            takes_gangs=not within_job,
             ask=session.preemptable,
         ),
     )

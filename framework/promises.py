@@ -47,7 +47,7 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Promises:
     """The promises that stand in one session."""
 
-    __slots__ = ("_by_task", "given_up", "standing")
+    __slots__ = ("_by_task", "_losers", "given_up", "standing")
 
     def __init__(self, promises: Sequence[Promise] = ()) -> None:
         self.standing = tuple(promises)
@@ -58,6 +58,7 @@ class Promises:
         for promise in self.standing:
             for task in promise.places:
                 self._by_task.setdefault(task, []).append(promise)
+        self._losers = frozenset(loser for promise in self.standing for loser in promise.losers)
 
     def __bool__(self) -> bool:
         """Tell whether anything is promised."""
@@ -71,6 +72,10 @@ class Promises:
     def that_won(self, task: TaskId, node: NodeName | None) -> list[Promise]:
         """Return the promises by which a task has its place on a node, first made first."""
         return [promise for promise in self._by_task.get(task, ()) if promise.places[task] == node]
+
+    def has_lost(self, job: JobId) -> bool:
+        """Tell whether a job has lost room to another one, so that it may not take from whom its like may."""
+        return f"job/{job}" in self._losers
 
     def refusal(
         self, victim: Task, beneficiary: Job, owner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool

@@ -178,13 +178,24 @@ class GangPlanner:
     def _make_room(
         self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
-        """Evict one unit after the other until the minimum has its places; None, or why it gets none."""
+        """Evict until the minimum has its places, over the whole domain or node by node; None, or why it gets none."""
         if self._place_all(attempt, domain, tasks, goes_on):
             return None
         freed_at_most = self._planner.freed(attempt)
         inside = freed_at_most if domain.mask is None else freed_at_most[:, domain.mask]
         if not self._could_hold(attempt, tasks, freed_at_most):
             return NO_ROOM if inside.any() else NOBODY
+        why = self._evict_in_turn(attempt, domain, tasks, goes_on)
+        if why is not None:
+            attempt.undo_to((0, 0, 0))
+            if self._evict_by_node(attempt, domain, tasks, goes_on):
+                return None
+        return why if why != ALL_SPARED or inside.any() else NOBODY
+
+    def _evict_in_turn(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> str | None:
+        """Evict one unit after the other, whichever its node."""
         trials = _Trials(self._lacking(attempt, tasks))
         for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
             trials.begin()
@@ -196,10 +207,25 @@ class GangPlanner:
             if is_last:
                 if trials.is_one_left and self._place_all(attempt, domain, tasks, goes_on):
                     return None
-                return TOO_FEW_GO if victims else ALL_SPARED if inside.any() else NOBODY
+                return TOO_FEW_GO if victims else ALL_SPARED
             attempt.statement.undo_to(0)
             attempt.units.clear()
         return ALL_SPARED
+
+    def _evict_by_node(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> bool:
+        """Evict for one task after the other, where its place is to be.
+
+        In the order of all victims those may come first that free nothing where it is lacking, and use up what their
+        gangs can spare.
+        """
+
+        def place(task: Task) -> bool:
+            return self._planner.place_by_evicting(attempt, task) is None
+
+        self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
+        return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
 
     def _could_hold(self, attempt: Attempt, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
         """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""

@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
 
@@ -138,7 +139,7 @@ class Planner:
                 attempt = Attempt(job, statement, takes_gangs, domain)
 
                 def place(task: Task, attempt: Attempt = attempt) -> bool:
-                    refusal = refused(task) or self._place_unless_in_vain(attempt, task)
+                    refusal = refused(task) or self.place_by_evicting(attempt, task)
                     attempt.why = attempt.why or refusal
                     return refusal is None
 
@@ -174,7 +175,7 @@ class Planner:
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs, domain=None)
-                if self._place_unless_in_vain(attempt, task) is None:
+                if self.place_by_evicting(attempt, task) is None:
                     self.finish(attempt)
                     return True
         return False
@@ -303,7 +304,7 @@ class Planner:
 
     # One task ---------------------------------------------------------------------------------------------------------
 
-    def _place_unless_in_vain(self, attempt: Attempt, task: Task) -> Refusal | None:
+    def place_by_evicting(self, attempt: Attempt, task: Task) -> Refusal | None:
         """Place a task, unless it cannot run whoever goes, or its like found no place and nothing changed since.
 
         Returns:
@@ -330,7 +331,8 @@ class Planner:
         job, rule = attempt.job, self._rule
         # a job that could lose tasks to its like, but not to itself, is like no other
         may_lose = rule.same_queue and any(job.counts[status] for status in rule.statuses)
-        own = job.allocated.tobytes() if rule.alike and not may_lose else job.id
+        is_like_others = rule.alike and not may_lose and not self._session.promises.has_lost(job.id)
+        own = job.allocated.tobytes() if is_like_others else job.id
         return (
             *(attempt.takes_gangs, task.template.number, task.priority, task.revocable_zone),
             *(job.queue, job.priority, own, job.job.revocable_zone),
@@ -341,13 +343,22 @@ class Planner:
         if not self._rule.within_job and self.place_without(attempt, task):
             return None
         self.note_vetoes(attempt, task)
+        # a plan that takes gangs whole, too, takes none for a task for which those suffice who can be spared
+        modes = self._rule.modes[: 1 + attempt.takes_gangs]
+        if any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
+            return None
+        return self._no_room(attempt, task)
+
+    def _evict_for(self, attempt: Attempt, task: Task, *, takes_gangs: bool) -> bool:
+        """Place a task on the first node on which evictions make a place; tells whether there is one."""
+        may_take_gangs, attempt.takes_gangs = attempt.takes_gangs, takes_gangs
         attempt.tried.clear()
         columns = self._columns(attempt, task)
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
-        if any(self._evict_on(attempt, task, column) for column in columns):
-            return None
-        return self._no_room(attempt, task)
+        is_placed = any(self._evict_on(attempt, task, column) for column in columns)
+        attempt.takes_gangs = may_take_gangs
+        return is_placed
 
     def _no_room(self, attempt: Attempt, task: Task) -> Refusal:
         """Say why no evictions make room for a task on any node, after all were looked at."""
@@ -429,15 +440,40 @@ class Planner:
         return mask
 
     def _evict_on(self, attempt: Attempt, task: Task, column: int) -> bool:
-        """Evict as few as needed from a node, first victim first, until a task can be placed there."""
-        session = self._session
-        permitted = self._permitted_on(attempt, task, column)
+        """Evict as few as needed from a node, first victim first, until a task can be placed there.
+
+        Where gangs spare few, and those few free nothing of what the task lacks, others of them may: then once more,
+        those first that free most of it.
+        """
+        on_node = self._session.nodes.tasks_on(column).values()
+        in_turn = in_order(self._session, attempt.job, self._proposed(attempt, task, on_node))
+        permitted = self._permitted(attempt, task, in_turn)
         self._attempts += 1
         self._last_victims = len(permitted)
         if not permitted:
             attempt.tried[column] = ALL_SPARED
             return False
-        mark = attempt.mark()
+        if self._evict_until_it_fits(attempt, task, column, permitted):
+            return True
+        by_help = self._most_helpful_first(task, column, in_turn) if len(permitted) < len(in_turn) else in_turn
+        if by_help == in_turn:
+            return False
+        return self._evict_until_it_fits(attempt, task, column, self._permitted(attempt, task, by_help))
+
+    def _most_helpful_first(self, task: Task, column: int, victims: Sequence[Task]) -> list[Task]:
+        """Sort victims on a node by how much of what a task lacks there each would free."""
+        nodes = self._session.nodes
+        lacking = nodes.needs(task.template).thresholds[:, 0] - nodes.one(column).future_idle[:, 0]
+        rows = [(row, amount) for row, amount in enumerate(lacking.tolist()) if amount > 0]
+
+        def help_of(victim: Task) -> Fraction:
+            request = nodes.needs(victim.template).amounts
+            return sum((Fraction(min(request[row], amount), amount) for row, amount in rows), start=Fraction(0))
+
+        return sorted(victims, key=help_of, reverse=True)
+
+    def _evict_until_it_fits(self, attempt: Attempt, task: Task, column: int, permitted: Sequence[Task]) -> bool:
+        session, mark = self._session, attempt.mark()
         for _ in self.evict_in_turn(attempt, task, permitted, self._rule.ask):
             if self._fits(attempt.job, task, column):
                 if self._settle(attempt, task, column):
@@ -449,14 +485,10 @@ class Planner:
         attempt.undo_to(mark)
         return False
 
-    def _permitted_on(self, attempt: Attempt, task: Task, column: int) -> list[Task]:
-        return self.permitted_of(attempt, task, self._session.nodes.tasks_on(column).values())
-
-    def permitted_of(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
-        """Return which of some tasks the rule and the plugins permit to go for a task, first to go first."""
-        proposed = self._proposed(attempt, task, tasks)
-        ordered = list(self._sparable(attempt, task, in_order(self._session, attempt.job, proposed)))
-        return self._rule.ask(task, ordered) if ordered else []
+    def _permitted(self, attempt: Attempt, task: Task, in_turn: Sequence[Task]) -> list[Task]:
+        """Return which of those that the rule does not spare may go for a task, by their gangs and the plugins."""
+        sparable = list(self._sparable(attempt, task, in_turn))
+        return self._rule.ask(task, sparable) if sparable else []
 
     def _proposed(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
         """Return those of some tasks that plugins are to be asked about, and tell others that the rule spares them."""

@@ -7,6 +7,7 @@ victim evicted for a try, and everything is put back by copies of the whole clus
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
@@ -188,14 +189,24 @@ class Evicting(Vetoes):
             self.put_back(before)
 
     def make_room(self, draft: Draft, pods: Sequence[Pod]) -> bool:
-        """Evict one after the other; try whenever amounts could suffice, after a failure a quarter more."""
-        if self.place_all(draft, pods):
+        """Evict over all nodes; where that is in vain, for one pod after the other where its place is to be."""
+        before = self.picture()
+        if self.place_all(draft, pods) or self.evict_over_all(draft, pods):
             return True
+        self.put_back(before)
+        draft.units, draft.places = [], []
+        group = draft.group
+        self.fill(draft, pods, lambda: not self.pipelined(group), lambda pod: self.find_place(draft, pod))
+        return bool(draft.places) and self.pipelined(group) and self.completes(draft)
+
+    def evict_over_all(self, draft: Draft, pods: Sequence[Pod]) -> bool:
+        """Evict one after the other; try whenever amounts could suffice, after a failure a quarter more."""
         untried = 0
         freed: list[Pod] = []
         everybody = [pod for node in self.usable() for pod in self.filters.on(node)]
         lacking = self.lacking(draft.group, pods)
-        for unit in self.evict_in_turn(draft, pods[0], everybody):
+        in_turn = self.in_turn_for(draft, pods[0], everybody)
+        for unit in self.evict_in_turn(draft, pods[0], self.permitted_of(draft, pods[0], in_turn)):
             draft.units.append(unit)
             freed += unit
             untried += 1
@@ -378,20 +389,27 @@ class Evicting(Vetoes):
 
     def exchange(self, group: Group, pod: Pod, who: Who) -> bool:
         """Place a pod in the places of less important ones of its job."""
-        for whole in (False, True):
-            before = self.picture()
-            draft = Draft(group, who, whole)
-            if self.find_place(draft, pod):
-                self.finish(draft, before)
-                return True
-            self.put_back(before)
+        before = self.picture()
+        draft = Draft(group, who, whole=False)
+        if self.find_place(draft, pod):
+            self.finish(draft, before)
+            return True
+        self.put_back(before)
         return False
 
     def find_place(self, draft: Draft, pod: Pod) -> bool:
         """Place a pod where there is room, else where evictions make some."""
         if not draft.who.inside and self.place_free(draft, pod):
             return True
-        return any(self.evict_on(draft, pod, node) for node in self.in_order(draft, pod))
+        modes = (False, True) if draft.whole else (False,)
+        return any(self.find_place_by_evicting(draft, pod, whole=whole) for whole in modes)
+
+    def find_place_by_evicting(self, draft: Draft, pod: Pod, *, whole: bool) -> bool:
+        """Place a pod on the first node where evictions make room, of whole gangs or not."""
+        before, draft.whole = draft.whole, whole
+        found = any(self.evict_on(draft, pod, node) for node in self.in_order(draft, pod))
+        draft.whole = before
+        return found
 
     def place_free(self, draft: Draft, pod: Pod) -> bool:
         """Place a pod where room is free or being released."""
@@ -446,10 +464,29 @@ class Evicting(Vetoes):
         return highest, sum(pod.priority + 2**31 for pod in victims), len(victims), -started
 
     def evict_on(self, draft: Draft, pod: Pod, node: Node) -> bool:
-        """Evict from a node, first victim first, until it takes the pod."""
+        """Evict from a node until it takes the pod: first victim first, then, if gangs spare few, by what they free."""
+        in_turn = self.in_turn_for(draft, pod, self.filters.on(node))
+        permitted = self.permitted_of(draft, pod, in_turn)
+        if self.evict_until_it_fits(draft, pod, node, permitted):
+            return True
+        if not permitted or len(permitted) == len(in_turn):
+            return False
+        by_help = sorted(in_turn, key=lambda victim: self.help_of(victim, pod, node), reverse=True)
+        return by_help != in_turn and self.evict_until_it_fits(draft, pod, node, self.permitted_of(draft, pod, by_help))
+
+    def help_of(self, victim: Pod, pod: Pod, node: Node) -> Fraction:
+        """How much of what a pod lacks on a node another one would free there."""
+        lacking = {name: asked - self.room(node, name, later=True) for name, asked in pod.request.items()}
+        return sum(
+            (Fraction(min(victim.request.get(name, 0), lack), lack) for name, lack in lacking.items() if lack > 0),
+            start=Fraction(0),
+        )
+
+    def evict_until_it_fits(self, draft: Draft, pod: Pod, node: Node, permitted: list[Pod]) -> bool:
+        """Evict one after the other until a node takes the pod."""
         before = self.picture()
         units = []
-        for unit in self.evict_in_turn(draft, pod, self.filters.on(node)):
+        for unit in self.evict_in_turn(draft, pod, permitted):
             units.append(unit)
             if self.takes(draft.group, pod, node):
                 self.settle(draft, pod, node)
@@ -462,9 +499,9 @@ class Evicting(Vetoes):
         """Whether node and queue take a pod, on room that will be free."""
         return self.fits(pod, node, later=True) and self.permits(pod, node) and self.allocatable(group, pod)
 
-    def evict_in_turn(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> Iterator[Unit]:
+    def evict_in_turn(self, draft: Draft, pod: Pod, permitted: list[Pod]) -> Iterator[Unit]:
         """Let go what may, one unit after the other; after a gang, of those who might have gone, who may still."""
-        left = self.victims(draft, pod, pods)
+        left = list(permitted)
         while left:
             unit = self.unit(draft, pod, left.pop(0))
             if unit is None:
@@ -475,10 +512,14 @@ class Evicting(Vetoes):
                 left = [each for each in left if each not in unit]
                 left = self.permitted(draft.who.point, pod, left) if left else []
 
-    def victims(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
-        """Which of some pods may go for another, first to go first."""
-        considered = self.sparable(draft, self.leave_first([each for each in pods if self.considers(draft, pod, each)]))
-        return self.permitted(draft.who.point, pod, considered) if considered else []
+    def in_turn_for(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
+        """Which of some pods may be proposed as victims, first to go first."""
+        return self.leave_first([each for each in pods if self.considers(draft, pod, each)])
+
+    def permitted_of(self, draft: Draft, pod: Pod, in_turn: Sequence[Pod]) -> list[Pod]:
+        """Which of them may go, by their gangs and the plugins."""
+        sparable = self.sparable(draft, in_turn)
+        return self.permitted(draft.who.point, pod, sparable) if sparable else []
 
     def sparable(self, draft: Draft, pods: Sequence[Pod]) -> list[Pod]:
         """Those whose gangs can spare them one after the other, and the last of a gang; all where gangs go whole."""

@@ -65,10 +65,10 @@ class Treed(Evicting):
 
         return (cmp_to_key(compare)(name),)
 
-    def victims(self, draft: Draft, pod: Pod, pods: Any) -> list[Pod]:
-        """Which of some pods may go for another, first to go first."""
+    def in_turn_for(self, draft: Draft, pod: Pod, pods: Any) -> list[Pod]:
+        """Which of some pods may be proposed as victims, first to go first."""
         self.asker = draft.group.queue
-        return super().victims(draft, pod, pods)
+        return super().in_turn_for(draft, pod, pods)
 
     def queues_last_first(self, candidates: Sequence[Pod]) -> list[str]:
         """The queues of some pods: those that share most ancestors with the beneficiary's first."""

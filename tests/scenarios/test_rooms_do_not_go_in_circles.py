@@ -40,3 +40,21 @@ def test_each_loses_a_room_once(action: str, count: int, rooms: int) -> None:
 
     assert len(outcome.evictions) == len(set(outcome.evictions)) > 0
     assert outcome.is_at_rest
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_who_lost_nothing_may_take_what_its_like_may_not(is_there: bool) -> None:  # a case
+    """`a` lost the room to `b`, and its pod is made anew or not; `c`, which equals it, may take it all the same."""
+    scenario = Scenario().node("n1", cpu=1).running("a", on=["n1"]).job("b")
+    outcome = scenario.run(
+        "enqueue",
+        "allocate",
+        "preempt",
+        "backfill",
+        plugins=FREE_FOR_ALL,
+        cycles=8,
+        recreate_evicted=is_there,
+        later={4: scenario.job("c")},
+    )
+
+    assert outcome.evictions == ["a-0", "b-0"]
