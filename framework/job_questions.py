@@ -475,10 +475,16 @@ class JobQuestions(NodeQuestions):
         first_tier: bool = False,
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
+
+        def ask(each: Registered[Any]) -> Any:
+            if gang and each.together is not None:
+                return each.together(subject, candidates, gang)
+            return each.function(subject, candidates)
+
         victims, vetoes = choose_victims(
             self.tiers(point)[: 1 if first_tier else None],
             candidates,
-            lambda each: each.function(subject, gang if gang and each.together else candidates),
+            ask,
             failed=self.note_failure,
         )
         for victim, refusal in (won | vetoes).items():

@@ -168,8 +168,9 @@ class Registered(Generic[F]):
     """Of `TASK_ORDER`: whether keys mean something among tasks of one job alone."""
     in_turn: bool = False
     """Of victim points: whether an answer about a candidate depends on those before it alone."""
-    together: bool = False
-    """Of victim points: whether a gang that goes whole is judged as one; else each member as if it went first."""
+    together: Callable[..., Any] | None = None
+    """Of victim points: answers instead where a gang goes whole, told of all of it; else each member is judged as if it
+    went first."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Registering:
         alike: bool = False,
         within_job: bool = False,
         in_turn: bool = False,
-        together: bool = False,
+        together: Callable[..., Any] | None = None,
         grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
@@ -89,8 +89,9 @@ class Registering:
             within_job: For `TASK_ORDER`: keys tell tasks of one job apart, and are not compared with those of others.
             in_turn: For points that choose victims: whether a candidate may go depends on it and on those before it, so
                 that the first of many can be asked about alone.
-            together: For points that choose victims: what counts is how many go, so that of a gang that goes whole all
-                are asked about at once; others judge each member as if it went first.
+            together: For points that choose victims, where it counts how many go: answers instead of `function` where a
+                gang goes whole, with the same arguments and all of that gang; others judge each member as if it went
+                first.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """

@@ -35,10 +35,12 @@ class Pdb:
         def spare(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return within_budgets(candidates, budgets, spent.by_budget), Vote.PERMIT
 
+        def spare_whole(subject: Any, _: Sequence[Task], gang: Sequence[Task]) -> tuple[list[Task], Vote]:
+            return spare(subject, gang)
+
         session.register_ledger(self.name, spent)
-        session.register(points.PREEMPTABLE, self.name, spare, alike=True, together=True)
-        session.register(points.RECLAIMABLE, self.name, spare, alike=True, together=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare, alike=True, together=True)
+        for point in (points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE):
+            session.register(point, self.name, spare, alike=True, together=spare_whole)
         session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget))
 
 

@@ -70,8 +70,17 @@ class Capacity:
         session.register(points.QUEUE_ORDER, self.name, holding.rank)
         session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
         session.register(points.PREEMPTIVE, self.name, holding.preemptive)
-        session.register(points.RECLAIMABLE, self.name, holding.reclaimable, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, holding.evictable, alike=True, in_turn=True)
+        session.register(
+            points.RECLAIMABLE, self.name, holding.reclaimable, alike=True, together=holding.reclaimable_whole
+        )
+        session.register(
+            points.UNIFIED_EVICTABLE,
+            self.name,
+            holding.evictable,
+            alike=True,
+            in_turn=True,
+            together=holding.evictable_whole,
+        )
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
         if in_tree:
@@ -186,6 +195,27 @@ class Holding:
         if context.job.queue in self.tree.faults:
             return [], Vote.REJECT
         return self._taken(candidates, self._taking(context.job.queue).take_for_gang), Vote.PERMIT
+
+    def reclaimable_whole(
+        self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]
+    ) -> tuple[list[Task], Vote]:
+        """The same for members of a gang that goes whole: its queue keeps its guarantee without all of them."""
+        return self.reclaimable(reclaimer, candidates) if self._keeps_guarantee_without(gang) else ([], Vote.PERMIT)
+
+    def evictable_whole(
+        self, context: GangEviction, candidates: Sequence[Task], gang: Sequence[Task]
+    ) -> tuple[list[Task], Vote]:
+        """The same of `evictable`."""
+        keeps = not context.is_reclaim or self._keeps_guarantee_without(gang)
+        return self.evictable(context, candidates) if keeps else ([], Vote.PERMIT)
+
+    def _keeps_guarantee_without(self, gang: Sequence[Task]) -> bool:
+        job = self._session.job_of(gang[0])
+        book = None if job is None else self.books.get(job.queue)
+        if job is None or book is None:
+            return True
+        left = [used - amount for used, amount in zip(book.allocated, job.allocated.tolist(), strict=True)]
+        return all(least <= amount for least, amount in zip(book.guarantee, left, strict=True))
 
     def _taking(self, queue: QueueName, request: Sequence[int] = ()) -> Taking:
         return Taking(

@@ -77,7 +77,7 @@ class Tdm:
                 points.PREDICATE, self.name, zones.verdicts, locality=Locality.FACTS, reasons=zones.reasons
             )
             session.register(points.NODE_ORDER, self.name, zones.scores, locality=Locality.FACTS)
-        session.register(points.PREEMPTABLE, self.name, zones.preemptable, together=True)
+        session.register(points.PREEMPTABLE, self.name, zones.preemptable, together=zones.preemptable_whole)
         session.register(points.JOB_ORDER, self.name, is_preemptable)
         session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
         session.register(points.JOB_STARVING, self.name, is_starving)
@@ -144,6 +144,10 @@ class Zones:
             return [], Vote.REJECT
         staying = (task for task in candidates if task.preemptable and self._runs_on(task, revocable=False))
         return cut(self._session, staying), Vote.PERMIT
+
+    def preemptable_whole(self, preemptor: Task, _: Sequence[Task], gang: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """The same where a gang goes whole: its budget must allow for all of it."""
+        return self.preemptable(preemptor, gang)
 
     def _runs_on(self, task: Task, *, revocable: bool) -> bool:
         column = None if task.node is None else self._session.nodes.table.column.get(task.node)

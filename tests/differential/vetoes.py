@@ -239,10 +239,18 @@ class Vetoes(Plain):
             for plugin in asked:
                 together = plugin in self.policies and self.policies[plugin].together
                 allowed = rules[plugin](pod, gang if gang and together else candidates)
+                if gang and plugin == "capacity" and "reclaimable" in point and not self.keeps_guarantee(gang):
+                    allowed = []
                 left = [each for each in left if each in allowed]
             if left:
                 return left
         return []
+
+    def keeps_guarantee(self, gang: Sequence[Pod]) -> bool:
+        """Whether a queue keeps what it is guaranteed without all of a gang."""
+        declared, victims = self.declared(), [self.declared_pod(each) for each in gang]
+        declared.gone.update(victim.name for victim in victims[1:])
+        return declared.keeps_guarantee(victims[0])
 
     # Order
 
