@@ -317,8 +317,9 @@ def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> 
     """Return what the fit of a task looks at: by its annotations where it has one of them, else as configured."""
     annotations = task.pod.metadata.annotations
     asked = [name for name, amount in task.template.request.items() if amount > 0]
-    if SCORING_TYPE in annotations or SCORING_WEIGHTS in annotations:
-        kind, weights = annotations.get(SCORING_TYPE, ""), _annotated(annotations.get(SCORING_WEIGHTS, ""))
+    kind = annotations.get(SCORING_TYPE, "")
+    if kind:
+        weights = _annotated(annotations.get(SCORING_WEIGHTS, ""))
         chosen = {name: FitResource(type=kind, weight=weights[name]) for name in asked if name in weights}
         total = sum(max(each.weight, 0) for each in chosen.values())
         if kind not in {LEAST, MOST}:

@@ -74,7 +74,7 @@ class ResourceStrategyFit(Policy):
     def strategy(self, pod: Pod, name: str) -> Mapping[str, Any] | None:
         """What is to be done with a resource: by the pod's annotations, else by name, else by the longest prefix."""
         annotations = pod.object["metadata"]["annotations"]
-        if TYPE in annotations or WEIGHT in annotations:
+        if annotations.get(TYPE):
             try:
                 weights = json.loads(annotations[WEIGHT])
                 return {"type": annotations[TYPE], "weight": weights[name]}

@@ -69,12 +69,13 @@ def test_nothing_asked_and_nothing_left_score_0() -> None:
         ({TYPE: MOST, WEIGHTS: '{"cpu":1,"memory":2}'}, 600),
         ({TYPE: MOST, WEIGHTS: "{"}, 0),
         ({TYPE: MOST}, 0),
-        ({WEIGHTS: '{"cpu":1}'}, 0),
+        ({WEIGHTS: '{"cpu":1}'}, 400),
+        ({TYPE: "", WEIGHTS: '{"cpu":1}'}, 400),
         ({TYPE: "Neither", WEIGHTS: '{"cpu":1}'}, 0),
     ],
 )
 def test_a_pod_may_say_how_its_nodes_score(annotations: dict[str, str], expected: float) -> None:
-    """Both annotations, readable; else it scores 0."""
+    """With a type and readable weights; a type alone scores 0, weights alone have no effect."""
     assert score({}, annotations=annotations) == pytest.approx(expected)
 
 
