@@ -2,12 +2,15 @@
 
 | event | is there while | over when |
 |---|---|---|
-| PodFailed | a pod of this version is Failed | it was killed, or the version grew |
+| PodFailed | a pod of this version is Failed, and nobody deletes it | it was killed, or the version grew |
 | PodPending | a pod of this version is Pending | it is anything else |
 | PodEvicted | a pod that the status knows is gone, or its policy waits | answered, or the next pod of the place runs |
 | TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
 | TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
 | Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
+
+A pod that somebody deletes ends before it goes (since Kubernetes 1.27 kubelets write how): it is evicted when it is
+gone, and neither failed nor completed anything by that.
 
 Each answer ends its occurrence, or is remembered: that is why none is answered twice.
 """
@@ -59,14 +62,16 @@ def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozen
 
 
 def _standing(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
-    """Give the pods that we did not give up."""
+    """Give the pods that neither we gave up nor somebody else takes away."""
     for place, pod in seen.members.items():
-        if not is_given_up(pod) and not any(covers(seen, target, place) for target in memory.restarting):
+        if is_leaving(pod) or is_given_up(pod):
+            continue
+        if not any(covers(seen, target, place) for target in memory.restarting):
             yield place, pod
 
 
 def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
-    """Give the pods whose fate means something: of this version, and not given up."""
+    """Give those of them whose fate means something: of this version."""
     for place, pod in _standing(seen, memory):
         if member_version(pod) == seen.job.status.version:
             yield place, pod
@@ -101,7 +106,7 @@ def _failures(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
 
 def _waits(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
     for place, pod in _counted(seen, memory):
-        if pod.status.phase == "Pending" and not is_leaving(pod):
+        if pod.status.phase == "Pending":
             yield Occurrence(
                 event=Event.POD_PENDING,
                 at=_moment(pod.metadata.creation_timestamp, otherwise=seen.now),

@@ -289,6 +289,22 @@ def test_a_pod_that_ends_while_we_kill_it_has_not_failed() -> None:
     assert world.status()["retryCount"] == 1
 
 
+@pytest.mark.parametrize(("phase", "exit_code"), [("Failed", 143), ("Succeeded", 0)])
+def test_a_pod_that_ends_while_somebody_deletes_it_is_evicted(phase: str, exit_code: int) -> None:
+    """Kubelets say how it ended before it goes: it did not fail, and its task is not complete."""
+    others = (policy("AbortJob", "PodFailed"), policy("CompleteJob", "TaskCompleted"), policy("AbortJob", exitCode=143))
+    world = running(*others, policy("RestartJob", "PodEvicted"), tasks=(task(replicas=1),))
+    world.begin_to_evict("job-worker-0")
+    world.run()
+    world.set_pod("job-worker-0", phase, exit_code=exit_code)
+    world.run()
+    assert (world.phase(), world.status().get("retryCount", 0)) == ("Running", 0)
+    world.reap()
+    world.run()
+    assert (world.status()["retryCount"], world.pods()) == (1, ["job-worker-0"])
+    assert "PodEvicted" in world.status()["state"]["message"]
+
+
 def test_a_store_that_lags_evicts_nobody() -> None:
     """A new leader's store may show less than the status remembers: the server is asked before a pod counts as lost."""
     world = running(policy("TerminateJob", "PodEvicted"))

@@ -423,6 +423,12 @@ class World:
         """Have somebody else delete a pod."""
         self.remove("pods", NAMESPACE, name)
 
+    def begin_to_evict(self, name: str) -> None:
+        """Have somebody else delete a pod that takes its time to end; `reap` lets it go."""
+        pod = copy.deepcopy(self.pod(name))
+        pod["metadata"]["deletionTimestamp"] = time_text(self.clock.now)
+        self.put("pods", pod)
+
     def reap(self) -> None:
         """Let pods that are being deleted end."""
         for at, pod in list(self.objects.items()):
