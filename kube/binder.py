@@ -21,7 +21,7 @@ from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError, NoAnswerError
 from kube.resources import PODS
-from kube.retrying import retry
+from kube.retrying import Turns
 from kube.traffic import Traffic
 from kube.volumes import BIND_VOLUME, VolumePreparer
 from model.errors import PyroclastError
@@ -65,8 +65,8 @@ class ApiBinder:
             preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer` unless given here.
             is_leader: Whether we may still act; asked before each batch and each attempt.
             traffic: Told of binds under way, so that others wait.
-            concurrency: Most binds at a time, over all plans.
-            patience_seconds: How long one bind is tried.
+            concurrency: Most binds at a time, over all plans; half as many more are tried again.
+            patience_seconds: How long one bind is tried again.
             clock: For waiting.
             chance: For jitter.
         """
@@ -74,9 +74,8 @@ class ApiBinder:
         self._client = client
         self._is_leader = is_leader
         self._traffic = traffic or Traffic()
-        self._slots = asyncio.Semaphore(concurrency)
-        self._patience_seconds = patience_seconds
         self._clock = clock or SystemClock()
+        self._turns = Turns(concurrency, clock=self._clock, patience_seconds=patience_seconds)
         self._chance = chance or random.Random()
 
     async def bind(self, plan: Plan) -> PlanOutcome:
@@ -125,19 +124,13 @@ class ApiBinder:
                 _log.exception("revert_failed", kind=done.preparation.kind, name=done.preparation.name)
 
     async def _bind_in_turn(self, bind: Bind) -> BindOutcome:
-        async with self._slots:
-            backoff = Backoff(first_seconds=0.1, cap_seconds=10.0, chance=self._chance)
-            try:
-                return await retry(
-                    lambda: self._bind_once(bind),
-                    clock=self._clock,
-                    backoff=backoff,
-                    patience_seconds=self._patience_seconds,
-                )
-            except ApiError as error:
-                return refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
-            except PyroclastError as error:
-                return refused(bind, "Unreadable", str(error))
+        backoff = Backoff(first_seconds=0.1, cap_seconds=10.0, chance=self._chance)
+        try:
+            return await self._turns.take(lambda: self._bind_once(bind), backoff=backoff)
+        except ApiError as error:
+            return refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
+        except PyroclastError as error:
+            return refused(bind, "Unreadable", str(error))
 
     async def _bind_once(self, bind: Bind) -> BindOutcome:
         if not self._is_leader():
