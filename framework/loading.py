@@ -15,15 +15,16 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 from framework.registry import Registry, name_of
 from model.errors import ConfigError
 
-__all__ = ["GROUP", "load_entry_points", "load_folder"]
+__all__ = ["GROUP", "load_entry_points", "load_folder", "plugin_files"]
 
 GROUP: Final = "pyroclast.plugins"
 PACKAGE: Final = "pyroclast_plugins"
@@ -44,18 +45,20 @@ def load_entry_points(registry: Registry, found: Iterable[EntryPoint] | None = N
     return _each((point.name, partial(_load_entry_point, registry, point)) for point in points)
 
 
-def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:
-    """Register each `*.py` file of a folder as the plugin of its stem; return the names.
+def plugin_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that are plugins: each `*.py` that starts with neither `_` nor `.`."""
+    return sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
 
-    Files that start with `_` or `.` are left alone.
+
+def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:
+    """Register each plugin file of a folder as the plugin of its stem; return the names.
 
     Raises:
         ConfigError: A fault for each file that is broken, misnamed, or whose name is taken; the others are registered.
     """
     if not folder.is_dir():
         raise ConfigError(f"{folder}: the folder of plugins is not there")
-    files = sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
-    return _each((path.stem, partial(_load_file, registry, path)) for path in files)
+    return _each((path.stem, partial(_load_file, registry, path)) for path in plugin_files(folder))
 
 
 def _each(loads: Iterable[tuple[str, Callable[[], None]]]) -> tuple[str, ...]:
@@ -93,6 +96,17 @@ def _load_file(registry: Registry, path: Path) -> None:
         raise
 
 
+class _AsItStands(SourceFileLoader):
+    """Compiles a file each time it is loaded.
+
+    What is kept of the last time is known by whole seconds and size: too coarse for a file that is edited while we run.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002  the shape of a loader
+        """Return the code of the file as it is now."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _import_file(path: Path) -> ModuleType:
     """Return the module made from a file, whose stem need not be an identifier."""
     name = f"{PACKAGE}.{path.stem}"
@@ -100,7 +114,7 @@ def _import_file(path: Path) -> ModuleType:
         package = ModuleType(PACKAGE, "Plugins loaded from files.")
         package.__path__ = []
         sys.modules[PACKAGE] = package
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_AsItStands(name, str(path.absolute())))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

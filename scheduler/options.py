@@ -30,7 +30,9 @@ class Options(ProcessOptions):
     schedule_period: float = flag(FlagKind.DURATION, 1.0, "Pause between the end of a cycle and the next.")
     default_queue: str = flag(FlagKind.TEXT, "default", "Queue of groups that name none; made when missing.")
     priority_class: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow priority classes; false: all are 0.")
-    plugins_dir: str = flag(FlagKind.TEXT, "", "Folder of plugins, one .py file each; empty: none.")
+    plugins_dir: str = flag(
+        FlagKind.TEXT, "", "Folder of plugins, one .py file each, read again when one changes; empty: none."
+    )
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."

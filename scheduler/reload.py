@@ -1,7 +1,7 @@
 """The configuration file, watched: what it says now, and the last of it that was good.
 
 A mounted ConfigMap is a chain of symbolic links that the kubelet swaps, so times and inodes say little: each poll reads
-the file, which is small, and compares digests.
+the file, which is small, and compares digests. The files of plugins that it is read with count as a part of it.
 
     nothing read yet ──good──▶ in force ──good, other──▶ in force (generation + 1)
             │                    │  ▲
@@ -30,7 +30,7 @@ Read: TypeAlias = Callable[[str, int], Parsed]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload:
-    """The file says something else than at the last poll."""
+    """The file, or what it is read with, is another than at the last poll."""
 
     parsed: Parsed | None
     """In force from now on; None when the file is bad and what was in force stays."""
@@ -47,18 +47,18 @@ class Reload:
 class ConfigFile:
     """A configuration file and the last good configuration in it."""
 
-    def __init__(self, path: Path, read: Read, *, initial: Parsed | None = None) -> None:
+    def __init__(self, path: Path, read: Read, *, beside: Callable[[], str] = lambda: "") -> None:
         """Watch a file; it need not be there.
 
         Args:
             path: The file.
             read: Makes a configuration of its text.
-            initial: In force until the file gives another, the built-in default for example.
+            beside: Returns a digest of what else it is made of: where that changes, the same text is read anew.
         """
-        self._path, self._read = path, read
-        self._current = initial
+        self._path, self._read, self._beside = path, read, beside
+        self._current: Parsed | None = None
         self._faults: tuple[str, ...] = ()
-        self._seen = ""
+        self._seen = self._good = ""
 
     @property
     def current(self) -> Parsed | None:
@@ -77,16 +77,16 @@ class ConfigFile:
         except ConfigError as error:
             seen = f"unreadable: {error}"
             return self._refuse(seen, error) if seen != self._seen else None
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if digest == self._seen:
+        seen = f"{hashlib.sha256(text.encode()).hexdigest()} {self._beside()}"
+        if seen == self._seen:
             return None
-        if self._current is not None and digest == self._current.configuration.source:
-            return self._accept(digest, self._current)
+        if self._current is not None and seen == self._good:
+            return self._accept(seen, self._current)
         try:
             parsed = self._read(text, self._next_generation())
         except ConfigError as error:
-            return self._refuse(digest, error)
-        return self._accept(digest, parsed)
+            return self._refuse(seen, error)
+        return self._accept(seen, parsed)
 
     def _next_generation(self) -> int:
         return 1 if self._current is None else self._current.configuration.generation + 1
@@ -103,7 +103,8 @@ class ConfigFile:
             recovered=bool(self._faults),
             metrics_changed=_metrics(parsed) != _metrics(self._current),
         )
-        self._seen, self._faults, self._current = seen, (), parsed
+        self._seen = self._good = seen
+        self._faults, self._current = (), parsed
         return reload
 
 

@@ -1,6 +1,6 @@
 """Serving: everything of a daemon wired together, from its first log line to its exit status.
 
-    options → registry, settings → API server → endpoints → cache synced → lease → cycles → drained → released
+    options → plugins, settings → API server → endpoints → cache synced → lease → cycles → drained → released
 
 A standby does all but the cycles. Exit status 0: told to end; 1: the lease was lost, which is fatal on purpose, since a
 fresh process has no doubts about what it knows.
@@ -23,7 +23,6 @@ from cache.usage.watch import UsageWatch
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
 from framework.memory import Memory, Settled
-from framework.registry import Registry
 from kube.client import Client
 from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
@@ -46,9 +45,9 @@ from scheduler.logs import Level
 from scheduler.looking import looks
 from scheduler.metrics import Metrics
 from scheduler.options import Options
+from scheduler.plugin_files import PluginFiles
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
-from scheduler.registry import load_registry
 from scheduler.settings import Settings
 from scheduler.version import own_version
 from scheduler.watch_lag import WatchLag
@@ -83,19 +82,19 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
     _log.info("starting", version=own_version(), scheduler_names=options.scheduler_name)
     for warning in warnings:
         _log.warning("option_warning", warning=warning)
-    registry = load_registry(options.plugins_dir)
+    plugins = PluginFiles(options.plugins_dir)
     async with AsyncExitStack() as stack:
         cluster = await connect(ClusterOptions(kubeconfig=options.kubeconfig, master=options.master))
         client = await stack.enter_async_context(Client(cluster, component=options.component))
-        process = _Process(options, client, registry)
+        process = _Process(options, client, plugins)
         return await process.run(stack, level)
 
 
 class _Process:
     """The parts of one daemon."""
 
-    def __init__(self, options: Options, client: Client, registry: Registry) -> None:
-        self._options, self._client, self._registry = options, client, registry
+    def __init__(self, options: Options, client: Client, plugins: PluginFiles) -> None:
+        self._options, self._client = options, client
         self._metrics, self._rate = Metrics(), Rate()
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
@@ -114,7 +113,7 @@ class _Process:
         )
         self._settings = Settings(
             options.scheduler_conf,
-            registry,
+            plugins,
             self._metrics,
             scheduler_names=options.scheduler_name,
             strict=options.strict,
@@ -254,7 +253,7 @@ class _Process:
             return run_cycle(
                 snapshot,
                 configuration,
-                registry=self._registry,
+                registry=self._settings.registry,
                 seed=self._options.seed,
                 now=now,
                 memory=memory,

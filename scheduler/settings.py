@@ -1,4 +1,7 @@
-"""Settings: the configuration in force, read again before each cycle, with its faults told in logs and metrics."""
+"""Settings: configuration and plugins in force, read again before each cycle, their faults told in logs and metrics.
+
+The two are taken together: arguments belong to the plugin that reads them.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +16,7 @@ from framework.registry import Registry
 from model.errors import ConfigError
 from scheduler.data import default_configuration
 from scheduler.metrics import Metrics
+from scheduler.plugin_files import PluginFiles
 from scheduler.reload import ConfigFile, Reload
 
 __all__ = ["Settings", "profile_for", "read_configuration"]
@@ -29,7 +33,7 @@ class Settings:
     def __init__(
         self,
         path: str,
-        registry: Registry,
+        plugins: PluginFiles,
         metrics: Metrics,
         *,
         scheduler_names: Sequence[str],
@@ -41,7 +45,7 @@ class Settings:
 
         Args:
             path: The file; empty for the built-in one.
-            registry: Plugins and actions that it may name.
+            plugins: What it may name.
             metrics: Where generation and reloads are told.
             scheduler_names: Whose pods are scheduled: their profile is taken.
             strict: Warnings are faults.
@@ -52,15 +56,16 @@ class Settings:
             ConfigError: With every fault of the file.
         """
         self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
-        self._text = ""
+        self._text, self._registry = "", plugins.registry()
 
         def read(text: str, generation: int) -> Parsed:
+            registry = plugins.registry()
             parsed = read_configuration(text, registry, strict=strict, generation=generation)
             self._profile(parsed.configuration)
-            self._text = text
+            self._text, self._registry = text, registry
             return parsed
 
-        self._file = ConfigFile(Path(path) if path else default_configuration(), read)
+        self._file = ConfigFile(Path(path) if path else default_configuration(), read, beside=plugins.digest)
         self._take(self._file.poll())
         if self._file.current is None:
             raise ConfigError(
@@ -70,7 +75,7 @@ class Settings:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with the file as it stands; empty when nothing is."""
+        """What is wrong with the files as they stand; empty when nothing is."""
         return self._file.faults
 
     @property
@@ -78,8 +83,13 @@ class Settings:
         """The text of the configuration in force."""
         return self._text
 
+    @property
+    def registry(self) -> Registry:
+        """Plugins and actions in force."""
+        return self._registry
+
     def current(self) -> Configuration:
-        """Return the configuration for the next cycle, with our profile alone; reads the file."""
+        """Return the configuration for the next cycle, with our profile alone; reads the files."""
         reload = self._file.poll()
         if reload is not None:
             self._take(reload)

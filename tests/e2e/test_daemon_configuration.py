@@ -1,4 +1,4 @@
-"""The configuration file as a mounted ConfigMap: a chain of links that the kubelet swaps."""
+"""The configuration file as a mounted ConfigMap, a chain of links that the kubelet swaps; and plugins beside it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,20 @@ from tests.e2e.ground import Ground, standing_on
 ENQUEUE_ONLY = "actions: enqueue\ntiers:\n- plugins: [{name: gang}]\n"
 PLACES = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}]\n"
 PACKS = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: binpack}]\n"
+NAMES_OURS = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: ours}]\n"
 BROKEN = "actions: enqueue, alocate\ntiers:\n- plugins: [{name: gang, enableJobOrder: perhaps}]\n"
+OURS = """
+from pyroclast import Reason, points
+
+
+class Ours:
+    name = "ours"
+    watches_clock = False
+
+    def on_session_open(self, session):
+        session.register(points.PREDICATE, self.name, lambda task, node: {answer})
+"""
+NOWHERE, ANYWHERE = (OURS.format(answer=answer) for answer in ("Reason('node(s) closed by ours')", "None"))
 
 
 class ConfigMapFolder:
@@ -91,3 +104,23 @@ def test_a_file_that_vanishes_leaves_the_last_good_one(ground: Ground, tmp_path:
         (tmp_path / "elsewhere.yaml").rename(mounted.file)
         daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 1)
         assert daemon.metric("pyroclast_configuration_generation") == 1
+
+
+def test_a_changed_plugin_is_in_force_without_a_restart(ground: Ground, tmp_path: Path) -> None:
+    """What it refused is placed once it permits it; while it is broken the last good one goes on."""
+    plugins, file = tmp_path / "plugins", tmp_path / "scheduler.yaml"
+    plugins.mkdir()
+    (plugins / "ours.py").write_text(NOWHERE)
+    file.write_text(NAMES_OURS)
+    with ground.daemon(tmp_path, f"--scheduler-conf={file}", f"--plugins-dir={plugins}") as daemon:
+        ground.gang("refused", 2)
+        daemon.wait_for(lambda: "closed by ours" in ground.condition_of("refused-worker-0").get("message", ""))
+
+        (plugins / "ours.py").write_text(f"{ANYWHERE}\n(")
+        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 0)
+        daemon.wait_cycles(2)
+        assert ground.nodes_of("refused") == ["", ""]
+
+        (plugins / "ours.py").write_text(ANYWHERE)
+        daemon.wait_for(lambda: ground.is_placed("refused"))
+        assert daemon.metric("pyroclast_configuration_reload_ok") == 1

@@ -167,18 +167,38 @@ def test_a_file_that_vanishes_keeps_the_last_good_one(file: ConfigFile, path: Pa
 
 
 def test_a_file_that_never_was_there_comes_later(path: Path) -> None:
-    """Until then what was in force at the start stays."""
-    initial = read(OTHER, 1)
-    file = ConfigFile(path, read, initial=initial)
+    """Until then nothing is in force."""
+    file = ConfigFile(path, read)
 
     reload = file.poll()
     assert reload is not None
     assert reload.parsed is None
-    assert file.current is initial
+    assert file.current is None
     path.write_text(GOOD)
     file.poll()
 
-    assert (actions(file), generation(file)) == (("allocate",), 2)
+    assert (actions(file), generation(file)) == (("allocate",), 1)
+
+
+def test_what_a_text_is_read_with_is_a_part_of_it(path: Path) -> None:
+    """Where that changes the text is read anew; where it is again as it was in force, so is the configuration."""
+    path.write_text(GOOD)
+    beside = "one"
+    file = ConfigFile(path, read, beside=lambda: beside)
+    file.poll()
+    assert file.poll() is None
+
+    beside = "two"
+    assert file.poll() is not None
+    assert generation(file) == 2
+
+    path.write_text(BAD)
+    file.poll()
+    path.write_text(GOOD)
+    back = file.poll()
+    assert back is not None
+    assert back.recovered
+    assert generation(file) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,34 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from framework.registry import Registry
 from model.errors import ConfigError
 from scheduler.metrics import Metrics
+from scheduler.plugin_files import PluginFiles
 from scheduler.settings import Settings
 
 GOOD = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n"
 BAD = "actions: alocate\n"
-
-
-class Anything:
-    """A plugin or action that does nothing."""
-
-    def on_session_open(self, session: object) -> None:
-        """Register nothing."""
-
-    def execute(self, session: object) -> None:
-        """Do nothing."""
-
-
-def registry() -> Registry:
-    """Return a registry with the names used here, and those of the built-in configuration."""
-    made = Registry()
-    names = ["priority", "gang", "conformance", "overcommit", "drf", "predicates", "proportion", "nodeorder"]
-    for name in names:
-        made.register_plugin(name, Anything)
-    for name in ("enqueue", "allocate", "backfill"):
-        made.register_action(name, Anything)
-    return made
 
 
 @pytest.fixture
@@ -59,7 +38,7 @@ def settings(path: Path | str, metrics: Metrics, told: Told | None = None, *name
     """Read a file as a daemon does."""
     return Settings(
         str(path),
-        registry(),
+        PluginFiles(),
         metrics,
         scheduler_names=names or ("volcano",),
         refused=told or Told(),

@@ -3,14 +3,14 @@
 from structlog.testing import capture_logs
 
 from scheduler.metrics import Metrics
-from scheduler.registry import load_registry
+from scheduler.plugin_files import PluginFiles
 from scheduler.settings import Settings
 
 
 def test_nothing_is_warned_of() -> None:
     """Neither at the start nor when it is looked at again."""
     with capture_logs() as logs:
-        settings = Settings("", load_registry(), Metrics(), scheduler_names=("volcano",))
+        settings = Settings("", PluginFiles(), Metrics(), scheduler_names=("volcano",))
         assert settings.current().profiles[0].actions == ("enqueue", "allocate", "backfill")
 
     assert [line for line in logs if line["log_level"] not in {"debug", "info"}] == []
