@@ -257,6 +257,7 @@ def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
         name=metadata.name,
         queue=facts.queue,
         priority=priorities.value_of(facts.group.spec.priority_class_name),
+        lacks_priority_class=priorities.lacks(facts.group.spec.priority_class_name),
         min_available=facts.min_available,
         min_by_role=facts.min_by_role,
         min_resources=facts.min_resources,

@@ -36,6 +36,10 @@ class PriorityClasses:
         known = self._classes.get(name)
         return self._default if known is None else known.value
 
+    def lacks(self, name: str) -> bool:
+        """Tell whether a name is that of no class; never where no class is known at all: then they are not followed."""
+        return bool(name and self._classes) and name not in self._classes
+
     def all(self) -> Iterable[wire.PriorityClass]:
         """Return all classes."""
         return self._classes.values()

@@ -1,4 +1,4 @@
-"""Notes on PodGroups: what its owner should hear of topology and sub-groups that mean something else than they seem to.
+"""Notes on PodGroups: what its owner should hear of fields that mean something else than they seem to.
 
 An event is recorded when a note is new, not once a cycle. What admission refuses is told, too: not everybody runs it.
 """
@@ -15,7 +15,7 @@ __all__ = ["tell_group_notes"]
 
 def tell_group_notes(session: Session, job: SessionJob) -> None:
     """Tell the owner of a PodGroup what is odd about it, each thing once."""
-    if not (job.has_topology or job.has_sub_group_policy):
+    if not (job.has_topology or job.has_sub_group_policy or job.job.lacks_priority_class):
         return
     for reason, text in _notes(job):
         if session.is_news(f"PodGroup/{reason}/{text}", text, job=job.id):
@@ -24,6 +24,9 @@ def tell_group_notes(session: Session, job: SessionJob) -> None:
 
 def _notes(job: SessionJob) -> Iterator[tuple[str, str]]:
     spec = job.job.group.spec
+    if job.job.lacks_priority_class:
+        text = f"there is no PriorityClass {spec.priority_class_name!r}; the priority is {job.priority}"
+        yield "NoPriorityClass", f"spec.priorityClassName: {text}"
     topologies = [(spec.network_topology, "spec.networkTopology")]
     for number, policy in enumerate(spec.sub_group_policy):
         path = f"spec.subGroupPolicy[{number}]"

@@ -50,6 +50,8 @@ class Job:
     queue: QueueName
     priority: int
     """Value of the priority class it names, else of the default class, else 0."""
+    lacks_priority_class: bool
+    """Whether there is no class of the name that it gives."""
     min_available: int
     """`spec.minMember`."""
     min_by_role: Mapping[str, int]

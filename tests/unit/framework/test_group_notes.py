@@ -1,4 +1,4 @@
-"""What a PodGroup says of topology and sub-groups and does not mean is told its owner, each thing once."""
+"""What a PodGroup says and does not mean is told its owner, each thing once."""
 
 from typing import Any
 
@@ -68,9 +68,22 @@ def test_what_is_odd_is_told(group: dict[str, Any], reason: str, words: str) -> 
     assert message.startswith(words)
 
 
+def test_a_priority_class_that_is_not_there_is_told() -> None:
+    """With the priority that counts instead, once; where no class is known at all they are not followed."""
+    misspelt = NODES.job("p", tasks=2, priority_class="hihg")
+    classes = misspelt.priority_class("high", 1000).priority_class("usual", 5, global_default=True)
+
+    assert told(classes) == [
+        ("NoPriorityClass", "spec.priorityClassName: there is no PriorityClass 'hihg'; the priority is 5")
+    ]
+    assert told(classes.priority_class("hihg", 0)) == []
+    assert told(misspelt) == []
+
+
 def test_what_is_in_order_is_not_told() -> None:
     """Nor is anything of pods told before they are all there."""
     sound = {"networkTopology": {"mode": "soft"}, "subGroupPolicy": [BY_PART]}
 
+    assert told(NODES.job("p", tasks=2).priority_class("high", 1000)) == []
     assert told(NODES.job("p", tasks=2, group=sound, labels={"part": "a"})) == []
     assert told(NODES.job("p", tasks=1, min_available=2, group=sound)) == []
