@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
+from controllers.garbage.commands import CommandCollector
 from controllers.garbage.expiry import finished_at
 from controllers.kinds import JOBS
 from controllers.operating.ages import Ages
@@ -19,6 +20,7 @@ __all__ = ["GarbageCollector", "build"]
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
     GarbageCollector(operator, options)
+    CommandCollector(operator)
 
 
 class GarbageCollector:
