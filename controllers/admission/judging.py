@@ -122,7 +122,13 @@ def _mutated_queue(queue: Object, _review: Review, _policy: Policy, _known: Know
 
 
 def _mutated_pod(pod: Object, review: Review, policy: Policy, _known: Known) -> list[Patch]:
-    return pods.defaulted(pod, namespace=review.namespace, groups=policy.resource_groups, gates_pods=policy.gates_pods)
+    return pods.defaulted(
+        pod,
+        namespace=review.namespace,
+        groups=policy.resource_groups,
+        gates_pods=policy.gates_pods,
+        scheduler_names=policy.scheduler_names,
+    )
 
 
 def _queue_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, ...]:

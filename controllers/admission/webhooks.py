@@ -2,7 +2,8 @@
 
 A dead webhook never stops a cluster: by default an answer that does not come is a yes, since what it would have
 refused the controllers refuse too; for pods that is so always. Pods are asked about only where they are of our
-schedulers, in no namespace of the system, and waited for two seconds. docs/admission.md tells the reasons.
+schedulers (resource groups, which may choose the scheduler, are asked of every pod), in no namespace of the system, and
+waited for two seconds. docs/admission.md tells the reasons.
 
 `python -m controllers.admission.webhooks <folder>` (`make webhooks`) writes them as YAML for the chart.
 """
@@ -69,6 +70,7 @@ class WebhookOptions:
     """Certificates to be trusted, PEM; empty: the server fills them in."""
     paths: Collection[str] = CHART_PATHS
     scheduler_names: Sequence[str] = (DEFAULT_SCHEDULER,)
+    has_resource_groups: bool = False
     failure_policy: str = "Ignore"
     """What an answer that does not come means for custom resources: Ignore (yes) or Fail (no)."""
     excluded_namespaces: Sequence[str] = ("kube-system",)
@@ -151,7 +153,7 @@ def _client_config(path: str, options: WebhookOptions) -> dict[str, Any]:
 
 def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str]]:
     """Say in CEL what need not be asked about."""
-    if service.path == "/pods/validate":
+    if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
         return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]
     if service.resource in _SPEC_CHANGED and "UPDATE" in service.operations:

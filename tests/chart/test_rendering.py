@@ -35,6 +35,12 @@ def pods_of(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield each["spec"]
 
 
+def webhooks(*sets: str) -> dict[str, dict[str, Any]]:
+    """Return all webhooks by path."""
+    found = [each for each in rendered(*sets) if each["kind"].endswith("WebhookConfiguration")]
+    return {hook["clientConfig"]["service"]["path"]: hook for each in found for hook in each["webhooks"]}
+
+
 def test_lint_finds_nothing() -> None:
     """`helm lint --strict` is content."""
     assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", "--kube-version", "1.36.1")
@@ -114,6 +120,7 @@ def test_the_shipped_configuration_is_good() -> None:
         ("schedular.replicas=3", "schedular"),
         ("image.digest=abc", "digest"),
         ("metrics.authorization=true", "metrics.secretName"),
+        ("admission.config=resourceGroups", "admission.pods"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(wrong: str, named: str) -> None:
@@ -173,12 +180,7 @@ def test_one_replica_has_no_budget() -> None:
 def test_unanswered_custom_resources_pass_unless_told_otherwise_and_pods_always_do(policy: str) -> None:
     """Ignore is what an install without a word gives."""
     sets = ("admission.pods=true", *(["admission.failurePolicy=Fail"] if policy == "Fail" else []))
-    configurations = [each for each in rendered(*sets) if each["kind"].endswith("WebhookConfiguration")]
-    policies = {
-        hook["clientConfig"]["service"]["path"]: hook["failurePolicy"]
-        for each in configurations
-        for hook in each["webhooks"]
-    }
+    policies = {path: hook["failurePolicy"] for path, hook in webhooks(*sets).items()}
 
     assert {"/jobs/mutate", "/queues/validate", "/pods/validate"} <= set(policies)
     assert policies == {path: "Ignore" if path.startswith("/pods/") else policy for path in policies}
@@ -186,13 +188,53 @@ def test_unanswered_custom_resources_pass_unless_told_otherwise_and_pods_always_
 
 def test_pods_are_asked_about_on_demand() -> None:
     """A call for every pod is a price that only its users pay."""
+    assert webhooks("admission.pods=true").keys() - webhooks().keys() == {"/pods/mutate", "/pods/validate"}
+    assert {"/jobs/mutate", "/queues/validate"} <= webhooks().keys()
 
-    def paths(*sets: str) -> set[str]:
-        found = [each for each in rendered(*sets) if each["kind"].endswith("WebhookConfiguration")]
-        return {hook["clientConfig"]["service"]["path"] for each in found for hook in each["webhooks"]}
 
-    assert paths("admission.pods=true") - paths() == {"/pods/mutate", "/pods/validate"}
-    assert {"/jobs/mutate", "/queues/validate"} <= paths()
+def test_gates_hold_for_all() -> None:
+    """Some concern the scheduler, the controllers and admission at once: half of such a feature would be none."""
+    objects = rendered("scheduler.featureGates.SchedulingGatesQueueAdmission=true")
+    flags = {
+        name: next(pods_of([by_kind(objects, "Deployment", f"-{name}")]))["containers"][0]["args"][1:]
+        for name in ("scheduler", "controllers")
+    }
+
+    assert parse_options(flags["scheduler"]).options.features.enabled("SchedulingGatesQueueAdmission")
+    assert parse_controllers(flags["controllers"]).options.of_admission.gates_pods
+
+
+def test_pods_are_asked_about_where_they_are_of_these_schedulers() -> None:
+    """By the names of the values; with resource groups, which choose the scheduler, all pods are completed."""
+    sets = ("admission.pods=true", "scheduler.schedulerNames={batch,night}")
+    ours = [{"name": "our-schedulers", "expression": "object.spec.schedulerName in ['batch', 'night']"}]
+    plain, grouped = webhooks(*sets), webhooks(*sets, "admission.config=resourceGroups: []")
+
+    assert plain["/pods/mutate"]["matchConditions"] == plain["/pods/validate"]["matchConditions"] == ours
+    assert grouped["/pods/validate"]["matchConditions"] == ours
+    assert "matchConditions" not in grouped["/pods/mutate"]
+
+
+def test_resource_groups_are_mounted_where_they_are_read() -> None:
+    """The file is that of the flag, its folder that of the ConfigMap; without pods they would concern nobody."""
+    text = "resourceGroups: []"
+    objects = rendered("admission.pods=true", f"admission.config={text}")
+    pod = next(pods_of([by_kind(objects, "Deployment", "-controllers")]))
+    (container,) = pod["containers"]
+    (folder,) = [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "resource-groups"]
+    (source,) = [each["configMap"]["name"] for each in pod["volumes"] if each["name"] == "resource-groups"]
+    ((name, content),) = by_kind(objects, "ConfigMap", source)["data"].items()
+
+    assert parse_controllers(container["args"][1:]).options.admission_conf == f"{folder}/{name}"
+    assert content == f"{text}\n"
+    assert "--admission-conf=" not in json.dumps(rendered())
+
+
+def test_namespaces_are_left_alone_on_demand() -> None:
+    """Beside that of the release, which always is."""
+    for hook in webhooks("admission.excludedNamespaces={kube-system,vault}").values():
+        (expression,) = hook["namespaceSelector"]["matchExpressions"]
+        assert (expression["operator"], expression["values"]) == ("NotIn", ["batch", "kube-system", "vault"])
 
 
 @pytest.mark.parametrize(

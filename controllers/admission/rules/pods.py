@@ -1,7 +1,8 @@
 """Pods: disruption budgets of gangs, resource groups, and the gate of their queue.
 
-Only pods of our schedulers are judged. Resource groups are an operator's: the first whose matcher meets a new pod
-gives it node labels, tolerations, an affinity where it has none, and a scheduler.
+Only pods of our schedulers are judged, and only theirs get a gate, which nobody else would take off. Resource groups
+are an operator's: the first whose matcher meets a new pod gives it node labels, tolerations, an affinity where it has
+none, and a scheduler.
 """
 
 import re
@@ -38,6 +39,7 @@ def defaulted(
     namespace: str = "",
     groups: Sequence[ResourceGroup] = (),
     gates_pods: bool = False,
+    scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
 ) -> list[Patch]:
     """Return what to fill in of a new pod.
 
@@ -45,13 +47,15 @@ def defaulted(
         pod: The pod, as JSON.
         namespace: Where it is made; a new pod does not say it itself.
         groups: Resource groups, in order.
-        gates_pods: Pods that ask for it wait behind a gate until their queue admits them.
+        gates_pods: Pods of our schedulers that ask for it wait behind a gate until their queue admits them.
+        scheduler_names: Our schedulers.
     """
     annotations = member(pod, "metadata", "annotations")
     known = annotations if isinstance(annotations, Mapping) else {}
-    patches = list(_gate(pod, known)) if gates_pods else []
     where = member(pod, "metadata", "namespace") or namespace
     group = next((each for each in groups if each.matches(where, known)), None)
+    scheduler = (group.scheduler_name if group is not None else "") or member(pod, "spec", "schedulerName")
+    patches = list(_gate(pod, known)) if gates_pods and scheduler in scheduler_names else []
     return patches if group is None else [*patches, *_group_patches(pod, group)]
 
 

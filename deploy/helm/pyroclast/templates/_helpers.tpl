@@ -145,6 +145,14 @@ livenessProbe:
 {{- end }}
 {{- end -}}
 
+{{/* Feature gates, as a flag: one set for all, since some concern scheduler, controllers and admission at once. */}}
+{{- define "pyroclast.gatesFlag" -}}
+{{- $gates := .Values.scheduler.featureGates -}}
+{{- if $gates -}}
+- --feature-gates={{ range $index, $gate := keys $gates | sortAlpha }}{{ if $index }},{{ end }}{{ $gate }}={{ index $gates $gate }}{{ end }}
+{{- end -}}
+{{- end -}}
+
 {{- define "pyroclast.metricsMount" -}}
 {{- if .Values.metrics.secretName }}
 - {name: metrics-tls, mountPath: /etc/metrics, readOnly: true}

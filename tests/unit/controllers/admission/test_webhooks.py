@@ -45,10 +45,14 @@ def test_namespaces_of_the_system_are_left_alone() -> None:
 
 
 def test_pods_are_no_business_of_ours_unless_asked_for() -> None:
-    """The chart's own choice has custom resources alone; of pods only those of our schedulers are judged."""
+    """The chart's own choice has custom resources alone; of pods those of our schedulers, or all for groups."""
+    ours = "object.spec.schedulerName in ['volcano']"
+    grouped = webhooks(WebhookOptions(paths=tuple(SERVICES), has_resource_groups=True))
+
     assert not [name for name in webhooks(WebhookOptions()) if "pod.volcano" in name]
-    (condition,) = ALL["validatepod.volcano.sh"]["matchConditions"]
-    assert condition["expression"] == "object.spec.schedulerName in ['volcano']"
+    for each in (ALL["mutatepod.volcano.sh"], ALL["validatepod.volcano.sh"], grouped["validatepod.volcano.sh"]):
+        assert [condition["expression"] for condition in each["matchConditions"]] == [ours]
+    assert "matchConditions" not in grouped["mutatepod.volcano.sh"]
 
 
 def test_status_is_never_asked_about() -> None:

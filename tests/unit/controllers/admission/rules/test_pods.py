@@ -116,6 +116,17 @@ def test_the_gate_of_a_queue(gates: list[Json] | None, expected: list[Json]) -> 
     assert defaulted(pod(), gates_pods=True) == []
 
 
+def test_pods_of_others_get_no_gate() -> None:
+    """Who schedules them knows nothing of it; a resource group decides whose they are before that is asked."""
+    annotations = {QUEUE_ALLOCATION_GATE: "true", "volcano.sh/resource-group": "cpu"}
+    others = pod(annotations, schedulerName="default-scheduler")
+
+    assert defaulted(others, gates_pods=True) == []
+    assert "schedulingGates" in completed(others, gates_pods=True, groups=GROUPS)
+    assert "schedulingGates" in completed(others, gates_pods=True, scheduler_names=("default-scheduler",))
+    assert "schedulingGates" not in completed(pod(annotations), gates_pods=True, groups=GROUPS, namespace="mng-ns-1")
+
+
 @pytest.mark.parametrize("value", [{}, {"spec": 1}, {"metadata": {"annotations": 1}, "spec": {"tolerations": 3}}])
 def test_broken_pods_are_left_to_the_server(value: Json) -> None:
     """Nothing breaks here."""
