@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from controllers.hypernodes.labelled import SOURCE
 from framework.lint import check
+from model.api.names import NETWORK_TOPOLOGY_SOURCE
 from scheduler.controllers.options import parse_options as parse_controllers
 from scheduler.options import parse_options
 from scheduler.registry import load_registry
@@ -238,19 +240,20 @@ def test_namespaces_are_left_alone_on_demand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "left"),
+    ("sets", "leases"),
     [
-        ((), {"volcano", "vc-controller-manager", "pyro-pyroclast-admission"}),
+        ((), {"volcano", "vc-controller-manager"}),
         (("admission.enabled=false", "controllers.lease.name=own"), {"volcano", "own"}),
         (("controllers.enabled=false", "scheduler.lease.name=own"), {"own"}),
-        (
-            ("admission.certManager.enabled=true",),
-            {"volcano", "vc-controller-manager", "pyro-pyroclast-admission", "pyro-pyroclast-admission-ca"},
-        ),
+        (("admission.certManager.enabled=true",), {"volcano", "vc-controller-manager"}),
     ],
 )
-def test_what_processes_make_for_themselves_goes_after_all_else(sets: tuple[str, ...], left: set[str]) -> None:
-    """Each has a hook that deletes it, holds nothing that could be written over it, and is named as flags name it."""
+def test_what_processes_make_for_themselves_goes_after_all_else(sets: tuple[str, ...], leases: set[str]) -> None:
+    """Each has a hook that deletes it, holds nothing that could be written over it, and is named as flags name it.
+
+    Secrets of certificates go also where values were others when they were made; leases of others stay.
+    """
+    left = leases | {"pyro-pyroclast-admission", "pyro-pyroclast-admission-ca"}
     objects = rendered(*sets)
     hooks = [each for each in objects if each["metadata"].get("annotations", {}).get("helm.sh/hook") == "post-delete"]
     named = {
@@ -276,6 +279,13 @@ def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
 
     assert len(definitions) >= 10
     assert {each["metadata"]["labels"][selector] for each in definitions} == {value}
+
+
+def test_the_notes_name_the_domains_that_they_offer_to_remove() -> None:
+    """By the label that they are made with."""
+    notes = (CHART / "templates" / "NOTES.txt").read_text()
+
+    assert f"kubectl delete hypernodes -l {NETWORK_TOPOLOGY_SOURCE}={SOURCE}" in notes
 
 
 def test_alerts_of_controllers_go_with_them() -> None:

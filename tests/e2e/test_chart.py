@@ -248,7 +248,7 @@ def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Pat
 def is_grouped(ground: Ground, pod: str) -> bool:
     """Tell whether the controllers have given a pod a group."""
     group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
-    return ground.kubectl("get", "pod", pod, "-o", group).startswith("podgroup-")
+    return ground.kubectl("get", "pod", pod, "--ignore-not-found", "-o", group).startswith("podgroup-")
 
 
 def try_it(ground: Ground, seconds: int, *, is_good: bool) -> str:
@@ -258,9 +258,13 @@ def try_it(ground: Ground, seconds: int, *, is_good: bool) -> str:
 
 
 def test_helm_test_passes_where_controllers_and_scheduler_work(ground: Ground, tmp_path: Path) -> None:
-    """Its pod is grouped and placed, its command ends well; with one of the two gone it waits, and the test fails."""
+    """Its pod is grouped and placed, its command ends well; with one of the two gone it waits, and the test fails.
+
+    Either way the pod goes: an uninstall would not take it along.
+    """
     hook = f"{NAME}-pyroclast-test"
     node = ("get", "pod", hook, "--ignore-not-found", "-o", "jsonpath={.spec.nodeName}")
+    name = ("get", "pod", hook, "--ignore-not-found", "-o", "name")
     with installed(ground), scheduling(ground, tmp_path) as scheduler:
         with controlling(ground, tmp_path), ThreadPoolExecutor() as threads:
             trying = threads.submit(try_it, ground, 100, is_good=True)
@@ -271,19 +275,38 @@ def test_helm_test_passes_where_controllers_and_scheduler_work(ground: Ground, t
             ground.kubectl("patch", "pod", hook, "--subresource=status", "--type=merge", "-p", json.dumps(ended))
             assert "Succeeded" in trying.result()
 
-        assert "timed out" in try_it(ground, 10, is_good=False)
-        assert ground.kubectl(*node) == ""
-        ground.kubectl("delete", "pod", hook)
+        with ThreadPoolExecutor() as threads:
+            trying = threads.submit(try_it, ground, 10, is_good=False)
+            scheduler.wait_for(lambda: bool(ground.kubectl(*name)))
+            scheduler.wait_cycles(3)
+            assert (ground.kubectl(*name).split(), ground.kubectl(*node)) == ([f"pod/{hook}"], "")
+            assert "timed out" in trying.result()
+        assert ground.kubectl(*name) == ""
 
 
 def test_helm_test_fails_without_a_scheduler(ground: Ground, tmp_path: Path) -> None:
     """The controllers alone place nothing."""
     hook = f"{NAME}-pyroclast-test"
-    with installed(ground), controlling(ground, tmp_path):
-        assert "timed out" in try_it(ground, 10, is_good=False)
-        assert is_grouped(ground, hook)
+    with installed(ground), controlling(ground, tmp_path) as running, ThreadPoolExecutor() as threads:
+        trying = threads.submit(try_it, ground, 10, is_good=False)
+        running.wait_for(lambda: is_grouped(ground, hook))
         assert read(ground, "pod", hook)["spec"].get("nodeName") is None
-        ground.kubectl("delete", "pod", hook)
+        assert "timed out" in trying.result()
+
+
+def test_a_lease_of_another_name_ends_all_copies_first(ground: Ground) -> None:
+    """Who leads under the old name and who leads under the new one would not wait for each other."""
+
+    def ways() -> list[str]:
+        names = (f"{NAME}-pyroclast-{component}" for component in ("scheduler", "controllers"))
+        return [read(ground, "deployment", name)["spec"]["strategy"]["type"] for name in names]
+
+    with installed(ground):
+        assert ways() == ["RollingUpdate"] * 2
+        run(ground, "upgrade", "--set", "scheduler.lease.name=other")
+        assert ways() == ["Recreate", "RollingUpdate"]
+        run(ground, "upgrade", "--set", "scheduler.lease.name=other", "--set", "controllers.lease.name=other")
+        assert ways() == ["RollingUpdate", "Recreate"]
 
 
 WORKLOADS = (

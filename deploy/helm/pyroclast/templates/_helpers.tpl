@@ -115,6 +115,26 @@ topologySpreadConstraints:
   {{- include "pyroclast.spread" . | trim | nindent 2 }}
 {{- end -}}
 
+{{/* How copies follow one another: a new one is ready (synced) before an old one goes, so that an upgrade is a change of
+     leader, no gap. Not so where the lease gets another name: who leads under the old one and who leads under the new
+     one would not wait for each other, so all old copies end first. (dict "root" . "component" "scheduler") */}}
+{{- define "pyroclast.strategy" -}}
+{{- $there := lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "pyroclast.fullname" .root) .component) -}}
+{{- $lease := printf "--leader-elect-resource-name=%s" (index .root.Values .component).lease.name -}}
+{{- $strangers := list -}}
+{{- range ((($there.spec).template).spec).containers -}}
+{{- if and (eq .name $.component) (not (has $lease .args)) -}}
+{{- $strangers = append $strangers .name -}}
+{{- end -}}
+{{- end -}}
+{{- if $strangers -}}
+type: Recreate
+{{- else -}}
+type: RollingUpdate
+rollingUpdate: {maxUnavailable: 0, maxSurge: 1}
+{{- end -}}
+{{- end -}}
+
 {{/* Probes: alive means that its background work goes on, ready that it has synced and has a configuration. */}}
 {{- define "pyroclast.probes" -}}
 startupProbe:
