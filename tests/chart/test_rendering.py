@@ -105,6 +105,86 @@ def test_the_controllers_take_their_flags() -> None:
         assert parsed.options.enable_admission is (more != ("admission.enabled=false",))
 
 
+def test_what_is_added_to_a_component_is_its_own() -> None:
+    """Variables, volumes and their mounts, beside what the chart has; a lease's times, one by one."""
+    for name in ("scheduler", "controllers"):
+        objects = rendered(
+            f"{name}.extraEnv[0].name=HTTPS_PROXY",
+            f"{name}.extraVolumes[0].name=more",
+            f"{name}.extraVolumeMounts[0].name=more",
+            f"{name}.extraVolumeMounts[0].mountPath=/more",
+            f"{name}.lease.duration=40s",
+        )
+        changed = next(pods_of([by_kind(objects, "Deployment", f"-{name}")]))
+        (container,) = changed["containers"]
+        other = "controllers" if name == "scheduler" else "scheduler"
+        (others,) = next(pods_of([by_kind(objects, "Deployment", f"-{other}")]))["containers"]
+
+        assert container["env"] == [{"name": "HTTPS_PROXY"}]
+        assert {"name": "more"} in changed["volumes"]
+        assert {"name": "more", "mountPath": "/more"} in container["volumeMounts"]
+        assert "--leader-elect-lease-duration=40s" in container["args"]
+        assert "env" not in others
+        assert "--leader-elect-lease-duration=15s" in others["args"]
+
+
+def test_labels_and_annotations_of_yours_reach_what_they_are_for() -> None:
+    """Labels every object, annotations the Services that are scraped; selectors, which cannot change, stay."""
+    objects = rendered("commonLabels.team=batch", "metrics.serviceAnnotations.scrape=please", "admission.pods=true")
+
+    for each in objects:
+        if "helm.sh/hook" not in each["metadata"].get("annotations", {}):
+            assert each["metadata"]["labels"]["team"] == "batch"
+        if each["kind"] == "Deployment":
+            assert each["spec"]["template"]["metadata"]["labels"]["team"] == "batch"
+            assert "team" not in each["spec"]["selector"]["matchLabels"]
+    services = {each["metadata"]["name"]: each["metadata"] for each in objects if each["kind"] == "Service"}
+    annotated = {name for name, metadata in services.items() if metadata.get("annotations") == {"scrape": "please"}}
+    assert annotated == {"pyro-pyroclast-scheduler", "pyro-pyroclast-controllers"}
+
+
+def test_the_test_s_pod_tolerates_what_batch_work_does() -> None:
+    """Where it is tried says nothing of where the scheduler runs."""
+    objects = rendered("scheduler.tolerations[0].key=control", "test.tolerations[0].key=batch")
+    pods = {each["metadata"]["name"]: pod for each in objects for pod in pods_of([each])}
+
+    assert pods["pyro-pyroclast-test"]["tolerations"] == [{"key": "batch"}]
+    assert pods["pyro-pyroclast-scheduler"]["tolerations"] == [{"key": "control"}]
+
+
+def test_users_numbers_are_left_to_a_cluster_that_gives_them() -> None:
+    """A key that is null is gone; no pod runs as root all the same."""
+    for pod in pods_of(rendered("podSecurityContext.runAsUser=null", "podSecurityContext.fsGroup=null")):
+        assert set(pod["securityContext"]) == {"runAsNonRoot", "runAsGroup", "seccompProfile"}
+
+
+def test_who_may_start_pods_may_start_jobs() -> None:
+    """Kubernetes' roles for users are added to by the chart's kinds that have a namespace, Commands apart."""
+    roles = {
+        each["metadata"]["name"].rpartition("-")[2]: each
+        for each in rendered()
+        if each["kind"] == "ClusterRole" and "aggregate" in json.dumps(each["metadata"]["labels"])
+    }
+    rights = {name: kinds_of(role) for name, role in roles.items()}
+    definitions = [yaml.safe_load(file.read_text())["spec"] for file in (CHART / "crds").glob("*.yaml")]
+    theirs = {
+        (each["group"], each["names"]["plural"])
+        for each in definitions
+        if each["scope"] == "Namespaced" and each["names"]["plural"] != "commands"
+    }
+
+    assert set(rights) == {"edit", "view"}
+    assert {right[:2] for right in rights["edit"]} == theirs
+    assert {right[:2] for right in rights["view"]} > theirs
+    assert {right[2] for right in rights["view"]} == {"get", "list", "watch"}
+    assert not [each for each in rendered("userRoles.create=false") if "-edit" in each["metadata"]["name"]]
+
+
+def kinds_of(role: dict[str, Any]) -> set[tuple[str, str, str]]:
+    """Return group, resource and verb of all that a role allows."""
+    return {right for rule in role["rules"] for right in product(rule["apiGroups"], rule["resources"], rule["verbs"])}
+
+
 def test_the_shipped_configuration_is_good() -> None:
     """`config check` finds nothing in the tiers of the ConfigMap."""
     text = by_kind(rendered(), "ConfigMap", "-scheduler")["data"]["volcano-scheduler.conf"]

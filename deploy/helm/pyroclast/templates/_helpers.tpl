@@ -17,6 +17,9 @@
 {{/* Labels of a component's objects: (dict "root" . "component" "scheduler") */}}
 {{- define "pyroclast.labels" -}}
 {{ include "pyroclast.selector" . }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
@@ -55,16 +58,7 @@ limits:
 {{- end -}}
 {{- end -}}
 
-{{/* No root, no capabilities, no writing outside /tmp. */}}
-{{- define "pyroclast.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
-{{- end -}}
-
+{{/* No capabilities, no writing outside /tmp. */}}
 {{- define "pyroclast.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -98,7 +92,7 @@ priorityClassName: {{ .root.Values.priorityClassName }}
 priorityClassName: {{ include "pyroclast.fullname" .root }}
 {{- end }}
 securityContext:
-  {{- include "pyroclast.podSecurity" . | nindent 2 }}
+  {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
 {{- with $own.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -148,6 +142,17 @@ livenessProbe:
   httpGet: {path: /livez, port: health}
   periodSeconds: 10
   failureThreshold: 6
+{{- end -}}
+
+{{/* Who leads, as flags: (dict "root" . "component" "scheduler") */}}
+{{- define "pyroclast.leaseFlags" -}}
+{{- $lease := (index .root.Values .component).lease -}}
+- --leader-elect
+- --leader-elect-resource-namespace={{ .root.Release.Namespace }}
+- --leader-elect-resource-name={{ $lease.name }}
+- --leader-elect-lease-duration={{ $lease.duration }}
+- --leader-elect-renew-deadline={{ $lease.renewDeadline }}
+- --leader-elect-retry-period={{ $lease.retryPeriod }}
 {{- end -}}
 
 {{/* How metrics are served, as flags; and the certificate, as a mount and a volume. */}}
