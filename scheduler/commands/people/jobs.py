@@ -92,9 +92,13 @@ async def view(given: argparse.Namespace, speaker: Speaker) -> None:
 async def run(given: argparse.Namespace, speaker: Speaker) -> None:
     """Create jobs."""
     jobs = jobs_of_file(given.filename) if given.filename else [job_of_flags(given, name) for name in names_of(given)]
-    for job in jobs:
-        namespace = _namespace(job, given.namespace) or speaker.namespace
+    placed = [(job, _namespace(job, given.namespace) or speaker.namespace) for job in jobs]
+
+    async def make(job_in_namespace: tuple[Object, str]) -> None:
+        job, namespace = job_in_namespace
         show_made(given, JOBS, await speaker.create(JOBS, job, namespace=namespace))
+
+    await speaker.each(JOBS, placed, make)
 
 
 def _namespace(job: Object, asked: str) -> str:

@@ -42,7 +42,7 @@ def table(columns: Sequence[Column[T]], rows: Sequence[T], *, is_wide: bool = Fa
     shown = [column for column in columns if is_wide or not column.is_wide]
     lines = [[column.heading for column in shown]] if has_headings else []
     lines += [[_cell(column.cell(row)) for column in shown] for row in rows]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(shown))]
+    widths = [max((len(line[place]) for line in lines), default=0) for place in range(len(shown))]
     return "\n".join(
         _GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )

@@ -95,11 +95,11 @@ class Speaker:
         )
         await self.create(COMMANDS, command.as_json(), namespace=namespace)
 
-    async def each(self, resource: Resource[Any], names: Iterable[str], act: Callable[[str], Awaitable[None]]) -> None:
-        """Do something for each name; one that fails is told and stops none of the others."""
-        for name in names:
+    async def each(self, resource: Resource[Any], items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None:
+        """Do something for each name or object; one that fails is told and stops none of the others."""
+        for item in items:
             try:
-                await act(name)
+                await act(item)
             except ApiError as error:
                 self.fail(resource, error)
 

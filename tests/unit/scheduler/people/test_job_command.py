@@ -228,6 +228,17 @@ async def test_a_manifest_for_another_namespace(person: Person, tmp_path: Path) 
     assert 'the namespace from the provided object "team" does not match the namespace "default"' in said.err
 
 
+async def test_several_jobs_are_run(person: Person) -> None:
+    """One that the server refuses stops none of the others."""
+    await make_job(person, "b")
+
+    said = await person.types("job", "run", "a", "b", "c")
+
+    assert said.out.splitlines() == ["job.batch.volcano.sh/a created", "job.batch.volcano.sh/c created"]
+    assert said.err.startswith("Error from server (AlreadyExists)")
+    assert said.status == 1
+
+
 @pytest.mark.parametrize(("word", "action"), [("suspend", "AbortJob"), ("resume", "ResumeJob")])
 async def test_commands_to_the_controllers(person: Person, word: str, action: str) -> None:
     """A Command beside the job asks for it."""
@@ -269,6 +280,11 @@ async def test_a_job_that_cannot_be_read_is_left_out_of_the_table(person: Person
     assert [cells[0] for cells in said.table] == ["NAME", "good"]
     assert said.err.startswith("warning: ")
     assert said.status == 1
+
+    await person.types("job", "delete", "good")
+    alone = await person.types("job", "list", "--no-headers")
+    assert (alone.status, alone.out) == (1, "")
+    assert alone.err.startswith("warning: ")
 
 
 async def test_one_name_and_all_namespaces_exclude_each_other(person: Person) -> None:
