@@ -98,7 +98,7 @@ def _encoded(spec: wire.PodSpec) -> bytes:
 
 
 def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
-    """Return the volumes that constrain placement by themselves: neither claims nor mere names."""
+    """Return the volumes that bear on placement by themselves: neither claims nor mere names."""
     return [
         msgspec.structs.replace(volume, name="")
         for volume in volumes
@@ -107,6 +107,7 @@ def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
         or volume.azure_disk
         or volume.iscsi
         or volume.rbd
+        or volume.image
     ]
 
 

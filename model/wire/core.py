@@ -29,6 +29,7 @@ __all__ = [
     "CsiVolumeSource",
     "ExtendedResourceClaimStatus",
     "GcePersistentDisk",
+    "ImageVolume",
     "IscsiVolume",
     "Namespace",
     "NamespaceStatus",
@@ -235,8 +236,14 @@ class RbdVolume(Wire, frozen=True, kw_only=True):
     read_only: bool = False
 
 
+class ImageVolume(Wire, frozen=True, kw_only=True):
+    """A volume that is an image."""
+
+    reference: str = ""
+
+
 class Volume(Wire, frozen=True, kw_only=True):
-    """A volume of a pod; kinds that constrain placement keep their source, others only their name."""
+    """A volume of a pod; kinds that bear on placement keep their source, others only their name."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
@@ -247,6 +254,7 @@ class Volume(Wire, frozen=True, kw_only=True):
     azure_disk: AzureDisk | None = None
     iscsi: IscsiVolume | None = None
     rbd: RbdVolume | None = None
+    image: ImageVolume | None = None
 
 
 class PodSchedulingGate(Wire, frozen=True, kw_only=True):

@@ -57,15 +57,17 @@ def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
 
     An image counts its size, times the part of all nodes that have it: what is everywhere is no reason to crowd.
     """
-    images = [tagged(container.image) for container in (*spec.init_containers, *spec.containers)]
+    run = [container.image for container in (*spec.init_containers, *spec.containers)]
+    mounted = [volume.image.reference for volume in spec.volumes if volume.image is not None]
     sizes = facts.derive(("images",), lambda: _sizes_by_image(facts))
-    known = [sizes[image] for image in images if image in sizes]
+    known = [sizes[image] for image in map(tagged, (*run, *mounted)) if image in sizes]
     if not known:
         return None
     total = np.zeros(len(facts.nodes), dtype=np.int64)
     for spread in known:
         total += spread
-    most = MOST_IMAGE_BYTES * len(images)
+    # as in kube-scheduler volumes add to the sum, and only containers to what it may be
+    most = MOST_IMAGE_BYTES * len(run)
     clamped = np.clip(total, LEAST_IMAGE_BYTES, most)
     scores: IntArray = MAX_SCORE * (clamped - LEAST_IMAGE_BYTES) // (most - LEAST_IMAGE_BYTES)
     return scores

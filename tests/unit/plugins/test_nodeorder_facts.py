@@ -138,6 +138,22 @@ def test_init_containers_count_as_containers() -> None:
     assert world("imagelocality", *nodes, starting).scores("p") == {"n1": 24, "n2": 24}
 
 
+def test_images_of_volumes_count_and_raise_no_cap() -> None:
+    """500 MiB for the container and as much for the volume are the 1000 MiB of one container; without it 48."""
+    nodes = [node(name, images={"app:1": 500 * MIB, "data:latest": 500 * MIB}) for name in ("n1", "n2")]
+    volumes = wire.Volume(name="data", image=wire.ImageVolume(reference="data")), wire.Volume(name="other")
+    containers = [container("app:1")]
+    there = world(
+        "imagelocality",
+        *nodes,
+        pod("p", containers=containers, spec={"volumes": volumes}),
+        pod("plain", containers=containers),
+    )
+
+    assert there.scores("p") == {"n1": 100, "n2": 100}
+    assert there.scores("plain") == {"n1": 48, "n2": 48}
+
+
 def test_images_that_no_node_has_score_nothing() -> None:
     """Neither does a pod whose images are unknown."""
     assert world("imagelocality", node("n"), pod("p", containers=[container("app:1")])).scores("p") == {"n": 0}
