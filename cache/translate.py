@@ -139,7 +139,7 @@ class Translator:
             job,
             metadata.namespace,
             metadata.name,
-            annotation_or_label(metadata, TASK_SPEC) or "",
+            metadata.annotations.get(TASK_SPEC) or metadata.labels.get(TASK_SPEC, ""),
             template,
             task_status(pod),
             NodeName(spec.node_name) if spec.node_name else None,

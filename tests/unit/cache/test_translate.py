@@ -95,12 +95,14 @@ def test_priority_of_a_task(translator: Translator, spec: int | None, annotation
 
 
 def test_role_and_job_of_a_task(translator: Translator) -> None:
-    """The role's annotation wins over the label; the job is the group in the pod's namespace."""
+    """The role's annotation wins over the label, unless it is empty; the job is the group in the pod's namespace."""
     key = "volcano.sh/task-spec"
     both = made(translator, pod("p", group="g", annotations={key: "master"}, labels={key: "worker"}))
     label = made(translator, pod("p", labels={key: "worker"}))
+    empty = made(translator, pod("p", annotations={key: ""}, labels={key: "worker"}))
 
     assert (both.role, both.job) == ("master", "ns/g")
+    assert empty.role == "worker"
     assert (label.role, label.job) == ("worker", None)
 
 
