@@ -12,6 +12,7 @@ import pytest
 from actions.registry import register_built_in as register_actions
 from framework.arguments import keys_of
 from framework.conversions import convert
+from framework.lint.served import EVICTABLE, can_serve
 from framework.registry import Builder, Registry
 from plugins.registry import register_built_in as register_plugins
 
@@ -20,6 +21,16 @@ DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "tests" / "unit" / "examples"
 ROW = re.compile(r"^\| `([^`]+)` \| (?:`([^`]*)`)? ?\| (.+) \|$", re.MULTILINE)
 SECTIONS = ("Example", "Interactions", "Differences from Volcano")
+WHO_DECIDES: dict[str, tuple[str, ...]] = {
+    "enqueue": ("enableJobEnqueued",),
+    "allocate": ("enabledAllocatable",),
+    "preempt": ("enablePreemptable",),
+    "reclaim": ("enableReclaimable", "enablePreemptive"),
+    "gangpreempt": (),
+    "gangreclaim": ("enablePreemptive",),
+    "shuffle": ("enabledVictim",),
+}
+"""Flags of the points at which each action asks who may do something; those of gangs ask one without a flag, too."""
 
 
 def registry() -> Registry:
@@ -114,6 +125,18 @@ def test_the_example_is_computed(page: Path, builder: Builder) -> None:
     test = EXAMPLES / page.parent.name / f"test_{builder.name.replace('-', '_')}.py"
 
     assert f'assert_tells("{page.parent.name}/{builder.name}",' in "".join(test.read_text().split())
+
+
+@pytest.mark.parametrize("action", WHO_DECIDES)
+def test_pages_of_actions_name_who_decides(action: str) -> None:
+    """Every plugin that has a say on who is admitted, placed or evicted, by a link to its page."""
+    text = (DOCS / "actions" / f"{action}.md").read_text()
+    flags = WHO_DECIDES[action]
+    decides = {name for name in registry().names() if any(can_serve(name, flag) for flag in flags)}
+    decides |= EVICTABLE if action in {"gangpreempt", "gangreclaim"} else frozenset()
+
+    assert decides
+    assert {name for name in decides if f"../plugins/{name}.md" not in text} == set()
 
 
 @EACH
