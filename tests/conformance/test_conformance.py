@@ -1,11 +1,13 @@
 """Decisions agree with Volcano's decision tables, through the batch mode of `pyroclast simulate`."""
 
+import re
 from collections import Counter
 
 import pytest
 
 from tests.conformance.cases import (
     COMPATIBILITY,
+    ROOT,
     Table,
     exceptions,
     registry,
@@ -15,6 +17,9 @@ from tests.conformance.cases import (
     upstream_is_required,
 )
 from tests.conformance.judge import answer, broken, differences
+
+README = ROOT / "README.md"
+KINDS = ("upstream", "generated", "stops")
 
 
 @pytest.mark.parametrize("table", runnable(), ids=lambda table: table.id)
@@ -48,6 +53,27 @@ def test_exceptions_name_cases_that_exist() -> None:
         unknown = {name for name in unknown if not name.startswith("upstream/")}
 
     assert unknown == set()
+
+
+def test_the_readme_has_their_numbers() -> None:
+    """Cases by where they are from, how many agree, how many differ on purpose."""
+    counts = Counter((where_from(table), table.id in exceptions()) for table in tables())
+    told = (
+        README.read_text(encoding="utf-8").split("<!-- conformance: begin -->")[1].split("<!-- conformance: end -->")[0]
+    )
+    numbers = [tuple(map(int, cells)) for cells in re.findall(r"\| (\d+) \| (\d+) \| (\d+) \|$", told, re.MULTILINE)]
+
+    counted = [
+        (sum(counts[kind, any_way] for any_way in (False, True)), *(counts[kind, way] for way in (False, True)))
+        for kind in KINDS
+    ]
+    is_whole = upstream_folder().is_dir()
+    assert (numbers if is_whole else numbers[1:]) == (counted if is_whole else counted[1:])
+
+
+def where_from(table: Table) -> str:
+    """Tell the tables of Volcano's tests, of generated clusters, and of inputs that stop Volcano apart."""
+    return "upstream" if table.is_upstream else "stops" if "reference" in table.raw else "generated"
 
 
 def test_names_of_cases_are_unique() -> None:
