@@ -2,7 +2,7 @@
 
     bound ──admitted──▶ starting ──after a delay──▶ running ──after its duration──▶ ended
       │                                                │
-      └──refused──▶ ended                deleted ──▶ leaving ──after its grace──▶ gone
+      └──refused──▶ ended                deleted ──▶ leaving ──after its grace──▶ ended ──▶ gone
 
 All that must outlive this process is in the objects: a new process lists them and goes on where the old one was.
 Pods that run already take their room before any other is admitted.
@@ -40,6 +40,9 @@ TERMINATION: Final = "emulator.pyroclast.io/termination"
 """Pod annotation: how long it takes to end when it is deleted; its grace period at most."""
 
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
+_ERROR: Final = 1
+_TERMINATED: Final = 128 + 15
+"""What a shell reports of a program that SIGTERM ended."""
 _log = structlog.get_logger(__name__)
 
 
@@ -241,7 +244,10 @@ class Kubelets:
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         wanted = seconds_in(pod.metadata.annotations.get(TERMINATION, ""))
         takes = self._options.termination_seconds if wanted is None else wanted
-        self._after(min(grace, takes) if was_alive else 0.0, pod, self._delete)
+        if was_alive and grace:
+            self._after(min(grace, takes), pod, self._write_terminated)
+        else:
+            self._after(0.0, pod, self._delete)
 
     def _advance(self, pod: Any, stage: Stage) -> bool:
         """Move a life on; tell whether that is news."""
@@ -311,8 +317,13 @@ class Kubelets:
     async def _write_ended(self, life: _Life) -> None:
         if life.stage != Stage.RUNNING:
             return
-        has_failed = life.pod.metadata.annotations.get(RESULT) == "Failed"
-        await self._write_status(life, ended(life.pod, self._clock.now(), has_failed=has_failed))
+        exit_code = _ERROR if life.pod.metadata.annotations.get(RESULT) == "Failed" else 0
+        await self._write_status(life, ended(life.pod, self._clock.now(), exit_code=exit_code))
+
+    async def _write_terminated(self, life: _Life) -> None:
+        """As kubelets do since Kubernetes 1.27, whose pods reach a terminal phase before they go."""
+        await self._write_status(life, ended(life.pod, self._clock.now(), exit_code=_TERMINATED))
+        self._enqueue(life.pod.metadata.uid, self._delete)
 
     async def _write_status(self, life: _Life, status: dict[str, Any]) -> None:
         metadata = life.pod.metadata

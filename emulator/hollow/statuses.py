@@ -24,11 +24,12 @@ def running(pod: Any, now: str, *, host_ip: str, pod_ip: str) -> dict[str, Any]:
     }
 
 
-def ended(pod: Any, now: str, *, has_failed: bool) -> dict[str, Any]:
+def ended(pod: Any, now: str, *, exit_code: int) -> dict[str, Any]:
     """All containers have ended, well or not."""
+    has_failed = exit_code != 0
     reason = "Error" if has_failed else "Completed"
     terminated = {
-        "exitCode": 1 if has_failed else 0,
+        "exitCode": exit_code,
         "reason": reason,
         "startedAt": pod.status.start_time or now,
         "finishedAt": now,

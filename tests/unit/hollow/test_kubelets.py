@@ -157,6 +157,21 @@ async def test_a_slow_pod_is_leaving_for_a_while(world: World) -> None:
     await until_gone(world, "a")
 
 
+async def test_a_deleted_pod_ends_before_it_goes(world: World) -> None:
+    """As with kubelets since Kubernetes 1.27: what watches it sees how it ended, SIGTERM's exit code here."""
+    await hollow(world)
+    await place(world, "a")
+    await until_phase(world, "a", "Running")
+    keep = {"metadata": {"finalizers": ["example.com/keep"]}}
+    await world.patch(f"{POD}/a", keep)
+
+    await world.client.request("DELETE", f"{POD}/a")
+    pod = await until_phase(world, "a", "Failed")
+
+    assert pod["metadata"]["deletionTimestamp"]
+    assert [each["state"]["terminated"]["exitCode"] for each in pod["status"]["containerStatuses"]] == [143]
+
+
 async def test_a_new_process_goes_on_where_the_old_one_was(world: World) -> None:
     """Running pods take their room before others are admitted; what was to end ends."""
     await register_nodes(world.client, NodeTemplate(cpu="2"), 1)
