@@ -5,6 +5,8 @@ import re
 from typing import Final
 
 from model import wire
+from model.booleans import GO_BOOLEANS
+from model.durations import parse_duration
 
 __all__ = [
     "GROUP_NAME",
@@ -15,9 +17,9 @@ __all__ = [
     "TASK_SPEC",
     "annotation_or_label",
     "parse_bool",
-    "parse_duration",
     "parse_float",
     "parse_int32",
+    "parse_seconds",
 ]
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -27,13 +29,7 @@ PREEMPTABLE: Final = "volcano.sh/preemptable"
 REVOCABLE_ZONE: Final = "volcano.sh/revocable-zone"
 QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_DURATION = re.compile(
-    r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII
-)  # both signs that Go reads as micro
-_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def annotation_or_label(metadata: wire.ObjectMeta, key: str) -> str | None:
@@ -48,11 +44,9 @@ def parse_bool(text: str) -> bool:
     Raises:
         ValueError: The text is not of it.
     """
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    raise ValueError(f"{text!r} is not a boolean (true or false)")
+    if text not in GO_BOOLEANS:
+        raise ValueError(f"{text!r} is not a boolean (true or false)")
+    return GO_BOOLEANS[text]
 
 
 def parse_int32(text: str) -> int:
@@ -78,16 +72,13 @@ def parse_float(text: str) -> float:
     return value
 
 
-def parse_duration(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Read a duration as Go writes it, `1h30m`, in seconds.
 
     Raises:
         ValueError: The text is no duration.
     """
-    sign, unsigned = (-1.0, text[1:]) if text.startswith("-") else (1.0, text.removeprefix("+"))
-    if unsigned == "0":
-        return 0.0
-    pieces = _DURATION.findall(unsigned)
-    if not pieces or "".join(number + unit for number, unit in pieces) != unsigned:
-        raise ValueError(f"{text!r} is not a duration such as 90s or 1h30m")
-    return sign * sum(float(number) * _SECONDS[unit] for number, unit in pieces)
+    try:
+        return float(parse_duration(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is not a duration such as 90s or 1h30m") from None

@@ -17,9 +17,9 @@ from cache.annotations import (
     TASK_SPEC,
     annotation_or_label,
     parse_bool,
-    parse_duration,
     parse_float,
     parse_int32,
+    parse_seconds,
 )
 from cache.options import DEFAULT_QUEUE
 from cache.templates import TemplateStore
@@ -277,7 +277,7 @@ class Translator:
         for key in _SLA_WAITING_TIMES:
             text = metadata.annotations.get(key)
             if text is not None:
-                seconds = self._read("PodGroup", metadata, key, text, parse_duration, fallback=0.0)
+                seconds = self._read("PodGroup", metadata, key, text, parse_seconds, fallback=0.0)
                 return seconds if seconds > 0 else None
         return None
 

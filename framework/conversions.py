@@ -14,15 +14,10 @@ from fractions import Fraction
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from framework.nearest import did_you_mean_inside
+from model.booleans import GO_BOOLEANS
 from model.errors import ArgumentError
 
-__all__ = ["GO_BOOLEANS", "NAMES", "Mismatch", "camel_case", "convert", "field_types", "unknown_keys"]
-
-GO_BOOLEANS: Final = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
-"""What Go's `strconv.ParseBool` reads."""
+__all__ = ["NAMES", "Mismatch", "camel_case", "convert", "field_types", "unknown_keys"]
 
 MAX_INTEGER: Final = 2**63 - 1
 MAX_DIGITS: Final = 64

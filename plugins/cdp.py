@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 from framework import points
-from framework.durations import parse_duration
 from framework.points import Vote
 from framework.session import Session
 from model import wire
+from model.durations import parse_duration
 from model.tasks import Task
 from model.wire.times import unix_seconds
 

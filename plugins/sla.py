@@ -10,10 +10,10 @@ from typing import ClassVar, Final
 
 from framework import points
 from framework.arguments import argument
-from framework.durations import parse_duration
 from framework.jobs import SessionJob
 from framework.points import Vote
 from framework.session import Session
+from model.durations import parse_duration
 
 __all__ = ["Sla", "SlaArgs"]
 

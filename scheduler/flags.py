@@ -9,15 +9,13 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final, TypeVar
 
-from framework.durations import parse_duration
 from framework.nearest import did_you_mean
+from model.booleans import GO_BOOLEANS
+from model.durations import parse_duration
 
 __all__ = ["Flag", "FlagKind", "Reading", "flag", "flags_of", "parse_boolean", "read"]
 
 Default = TypeVar("Default")
-
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 class FlagKind(Enum):
@@ -136,11 +134,9 @@ def _keep(known: Flag, text: str, values: dict[str, Any]) -> None:
 
 def parse_boolean(text: str) -> bool:
     """Read a boolean as Go's `strconv.ParseBool` does."""
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    raise ValueError("true or false")
+    if text not in GO_BOOLEANS:
+        raise ValueError("true or false")
+    return GO_BOOLEANS[text]
 
 
 def _parse_whole(text: str) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from framework.durations import parse_duration
+from model.durations import parse_duration
 from scheduler.logs import Level
 from scheduler.process_options import DEBUG_VERBOSITY
 

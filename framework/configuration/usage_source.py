@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from framework.configuration.notes import Notes, below
-from framework.durations import parse_duration
 from framework.nearest import did_you_mean
+from model.durations import parse_duration
 from model.usage import UsageSource
 
 __all__ = ["KEYS", "interval_of", "read_source"]

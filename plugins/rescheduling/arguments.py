@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from framework.arguments import argument
-from framework.durations import parse_duration
+from model.durations import parse_duration
 
 __all__ = ["LOW_NODE_UTILIZATION", "Marks", "Params", "ReschedulingArgs", "Strategy"]
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from framework import points
 from framework.arguments import argument
-from framework.durations import parse_duration
 from framework.jobs import SessionJob
 from framework.nodes import NodeColumns
 from framework.points import Locality, Move, Vote
 from framework.session import Session
 from model.arrays import FloatArray, IntArray, ReasonArray
+from model.durations import parse_duration
 from model.refusals import Reason
 from model.tasks import Task, TaskStatus
 from plugins.tdm.budgets import cut

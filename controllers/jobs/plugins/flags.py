@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from controllers.jobs.plugins.plugin import PluginFault
+from model.booleans import GO_BOOLEANS
 
 __all__ = ["flag", "parse"]
 
 T = TypeVar("T")
-
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 def flag(name: str, default: str | bool | int) -> Any:
@@ -79,14 +77,8 @@ def _value(default: str | bool | int, text: str | None, rest: deque[str]) -> str
     read, expected = _READERS[type(default)]
     try:
         return read(rest.popleft() if text is None else text)
-    except ValueError:
+    except (KeyError, ValueError):
         raise ValueError(expected) from None
-
-
-def _bool(text: str) -> bool:
-    if text not in _TRUE | _FALSE:
-        raise ValueError(text)
-    return text in _TRUE
 
 
 def _int(text: str) -> int:
@@ -95,7 +87,7 @@ def _int(text: str) -> int:
 
 _READERS: Final[dict[type, tuple[Callable[[str], str | bool | int], str]]] = {
     str: (str, "a flag with text"),
-    bool: (_bool, "a flag that is true or false"),
+    bool: (GO_BOOLEANS.__getitem__, "a flag that is true or false"),
     int: (_int, "a flag with a whole number"),
 }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cache.annotations import parse_bool, parse_duration, parse_int32
+from cache.annotations import parse_bool, parse_int32, parse_seconds
 from cache.node_selector import NodeSelector
 from cache.translate import Translator
 from cache.volumes import VolumeLookup, attach_limits
@@ -369,14 +369,14 @@ def test_no_boolean(text: str) -> None:
 )
 def test_durations(text: str, seconds: float) -> None:
     """As Go writes them."""
-    assert parse_duration(text) == pytest.approx(seconds)
+    assert parse_seconds(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "5", "1 h", "h", "1d", "1h!"])
+@pytest.mark.parametrize("text", ["", "5", "1 h", "h", "1d", "1h!", "9999999999h"])
 def test_no_duration(text: str) -> None:
-    """A number without a unit, unknown units, gaps."""
+    """A number without a unit, unknown units, gaps, more than Go can hold."""
     with pytest.raises(ValueError, match="duration"):
-        parse_duration(text)
+        parse_seconds(text)
 
 
 @pytest.mark.parametrize("text", ["", "1.0", "0x1", "2147483648", "1_000"])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.arguments import argument, decode, keys_of
-from framework.durations import parse_duration
+from model.durations import parse_duration
 from model.errors import ArgumentError, ConfigError
 
 PATH = "tiers[1].plugins[0].arguments"

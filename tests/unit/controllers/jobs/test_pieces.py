@@ -33,10 +33,11 @@ objects = st.dictionaries(st.sampled_from("abc"), trees, max_size=3)
         ("", None),
         ("-1s", None),
         ("5", None),
+        ("9999999999h", None),
     ],
 )
 def test_durations_are_read(text: str, seconds: float | None) -> None:
-    """As Go reads them; what is negative or broken is none."""
+    """As Go reads them; what is negative, broken or beyond what Go can hold is none."""
     assert seconds_of(text) == seconds
 
 
