@@ -1,33 +1,19 @@
-"""Values of annotations and labels, spelled as Volcano spells them."""
+"""Values of annotations and labels, read as Volcano reads them."""
 
 import math
 import re
-from typing import Final
 
 from model import wire
 from model.booleans import GO_BOOLEANS
 from model.durations import parse_duration
 
 __all__ = [
-    "GROUP_NAME",
-    "PREEMPTABLE",
-    "QUEUE_NAME",
-    "REVOCABLE_ZONE",
-    "TASK_PRIORITY",
-    "TASK_SPEC",
     "annotation_or_label",
     "parse_bool",
     "parse_float",
     "parse_int32",
     "parse_seconds",
 ]
-
-GROUP_NAME: Final = "scheduling.k8s.io/group-name"
-TASK_SPEC: Final = "volcano.sh/task-spec"
-TASK_PRIORITY: Final = "volcano.sh/task-priority"
-PREEMPTABLE: Final = "volcano.sh/preemptable"
-REVOCABLE_ZONE: Final = "volcano.sh/revocable-zone"
-QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 

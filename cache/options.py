@@ -5,11 +5,12 @@ from typing import Final
 
 from cache.node_selector import NodeSelector
 from cache.ring import Ownership
+from model.api import names
 from model.ids import QueueName
 
 __all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "BooksOptions"]
 
-DEFAULT_QUEUE: Final = QueueName("default")
+DEFAULT_QUEUE: Final = QueueName(names.DEFAULT_QUEUE)
 EVERY_NODE: Final = NodeSelector()
 WAIT: Final = "wait"
 """Pods without a group wait for the controller that makes one."""
@@ -25,7 +26,7 @@ ALWAYS_IGNORED_PROVISIONERS: Final = frozenset(
 class BooksOptions:
     """How the books read the cluster."""
 
-    scheduler_names: frozenset[str] = frozenset({"volcano"})
+    scheduler_names: frozenset[str] = frozenset({names.DEFAULT_SCHEDULER})
     """Pods that name one of these are placed by this scheduler; others only take room."""
     ignore_scheduler_name: bool = False
     """Take every pod for ours, whatever scheduler it names."""

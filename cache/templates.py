@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from cache.annotations import PREEMPTABLE, REVOCABLE_ZONE
 from model import wire
+from model.api.names import PREEMPTABLE, REVOCABLE_ZONE
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
 from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate

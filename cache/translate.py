@@ -9,12 +9,6 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from cache.annotations import (
-    GROUP_NAME,
-    PREEMPTABLE,
-    QUEUE_NAME,
-    REVOCABLE_ZONE,
-    TASK_PRIORITY,
-    TASK_SPEC,
     annotation_or_label,
     parse_bool,
     parse_float,
@@ -24,7 +18,17 @@ from cache.annotations import (
 from cache.options import DEFAULT_QUEUE
 from cache.templates import TemplateStore
 from model import wire
-from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
+from model.api.names import (
+    GROUP_NAME,
+    HIERARCHY,
+    HIERARCHY_WEIGHTS,
+    POD_QUEUE_NAME,
+    PREEMPTABLE,
+    REVOCABLE_ZONE,
+    SLA_WAITING_TIME,
+    TASK_PRIORITY,
+    TASK_SPEC,
+)
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import JobPhase
@@ -46,7 +50,7 @@ ANY_ZONE: Final = "*"
 DEFAULT_PRIORITY: Final = 1
 _LARGEST_LIMIT: Final = 2**60
 """Limits of queues and minimums of groups saturate here, in base units; it is far below what `UNLIMITED` stands for."""
-_SLA_WAITING_TIMES: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
+_SLA_WAITING_TIMES: Final = (SLA_WAITING_TIME, "sla-waiting-time")
 _OVERSUBSCRIBED: Final = {
     CPU: ("volcano.sh/oversubscription-cpu", 1),
     MEMORY: ("volcano.sh/oversubscription-memory", MILLI),
@@ -102,7 +106,7 @@ def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
         ),
         spec=wire.PodGroupSpec(
             min_member=1,
-            queue=pod.metadata.annotations.get(QUEUE_NAME, ""),
+            queue=pod.metadata.annotations.get(POD_QUEUE_NAME, ""),
             priority_class_name=pod.spec.priority_class_name,
         ),
         status=wire.PodGroupStatus(phase=phases.get(status, JobPhase.RUNNING)),

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from model import wire
+from model.api import names
 from model.ids import QueueName
 from model.resources import NO_AMOUNTS, Amounts
 
 __all__ = ["OPEN", "ROOT_QUEUE", "Queue", "rooted", "with_ancestors"]
 
 OPEN: Final = "Open"
-ROOT_QUEUE: Final = QueueName("root")
+ROOT_QUEUE: Final = QueueName(names.ROOT_QUEUE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

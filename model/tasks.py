@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from model import wire
+from model.api.names import QUEUE_ALLOCATION_GATE
 from model.ids import JobId, NodeName, TaskId
 from model.plain_members import with_plain_members
 from model.resources import Amounts
@@ -62,9 +63,6 @@ READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
 SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
 SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
 """Annotations of pods that say how nodes are scored; pods of one template have equal ones."""
-
-QUEUE_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
-"""The scheduling gate that goes when a pod's queue has room for it, and the annotation that asks for that."""
 
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -119,12 +117,12 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
     def waits_for_queue_only(self) -> bool:
         """Whether its one gate is that of its queue."""
         gates = self.pod.spec.scheduling_gates
-        return len(gates) == 1 and gates[0].name == QUEUE_GATE
+        return len(gates) == 1 and gates[0].name == QUEUE_ALLOCATION_GATE
 
     @property
     def lets_queue_decide(self) -> bool:
         """Whether it asks that its queue take that gate off, or take it that it has."""
-        return self.pod.metadata.annotations.get(QUEUE_GATE) == "true"
+        return self.pod.metadata.annotations.get(QUEUE_ALLOCATION_GATE) == "true"
 
     def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
         """Return this task in another state."""

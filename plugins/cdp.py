@@ -5,19 +5,18 @@ Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and e
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from framework import points
 from framework.points import Vote
 from framework.session import Session
 from model import wire
+from model.api.names import COOLDOWN_TIME
 from model.durations import parse_duration
 from model.tasks import Task
 from model.wire.times import unix_seconds
 
 __all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
-
-COOLDOWN: Final = "volcano.sh/cooldown-time"
 
 
 class Cdp:
@@ -49,7 +48,7 @@ def is_cooling_down(pod: wire.Pod, now: float) -> bool:
 def cooldown_seconds(pod: wire.Pod) -> Fraction | None:
     """Return the cooldown time of a pod, its label before its annotation; None where there is none that reads."""
     labels, annotations = pod.metadata.labels, pod.metadata.annotations
-    text = labels.get(COOLDOWN, annotations.get(COOLDOWN))
+    text = labels.get(COOLDOWN_TIME, annotations.get(COOLDOWN_TIME))
     try:
         return None if text is None else parse_duration(text)
     except ValueError:

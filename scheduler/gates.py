@@ -18,9 +18,10 @@ from kube.clock import SystemClock
 from kube.errors import ApiError
 from kube.resources import PODS
 from kube.retrying import retry
+from model.api.names import QUEUE_ALLOCATION_GATE
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from model.tasks import QUEUE_GATE, Task
+from model.tasks import Task
 
 __all__ = ["GateRemover", "gated_tasks", "remove_gate"]
 
@@ -45,7 +46,7 @@ async def remove_gate(client: Client, task: Task) -> None:
     Raises:
         ApiError: The server refused.
     """
-    gate = {"$patch": "delete", "name": QUEUE_GATE}
+    gate = {"$patch": "delete", "name": QUEUE_ALLOCATION_GATE}
     await retry(
         lambda: client.request_json(
             "PATCH",

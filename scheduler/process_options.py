@@ -6,6 +6,7 @@ Names and defaults are Volcano's.
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
+from model.api.names import SYSTEM_NAMESPACE
 from scheduler.features import Features
 from scheduler.flags import FlagKind, flag
 
@@ -48,7 +49,7 @@ class ProcessOptions:
     leader_elect_renew_deadline: float = flag(FlagKind.DURATION, 10.0, "Longest time to renew before giving up.")
     leader_elect_retry_period: float = flag(FlagKind.DURATION, 2.0, "Pause between tries.")
     leader_elect_resource_lock: str = flag(FlagKind.TEXT, "leases", "Kind of the lock.", choices=("leases",))
-    leader_elect_resource_namespace: str = flag(FlagKind.TEXT, "volcano-system", "Namespace of the lease.")
+    leader_elect_resource_namespace: str = flag(FlagKind.TEXT, SYSTEM_NAMESPACE, "Namespace of the lease.")
     leader_elect_resource_name: str = flag(
         FlagKind.TEXT, DEFAULT_LEASE, "Name of the lease; does not follow --scheduler-name."
     )

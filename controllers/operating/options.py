@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+
 __all__ = ["DEFAULT_WORKERS", "ControllerOptions"]
 
 DEFAULT_WORKERS = 3
@@ -12,9 +14,9 @@ DEFAULT_WORKERS = 3
 class ControllerOptions:
     """What the controllers' builders are given."""
 
-    scheduler_names: tuple[str, ...] = ("volcano",)
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Pods that name one of these are ours; the first is given to Jobs that name none."""
-    default_queue: str = "default"
+    default_queue: str = DEFAULT_QUEUE
     """Queue of what names none."""
     inherits_owner_annotations: bool = True
     """Pod groups take annotations of their pods' owners."""
@@ -26,7 +28,7 @@ class ControllerOptions:
     """Most queues from one below the root down to the deepest."""
     protects_root_queue: bool = True
     """The amounts of the root queue may not be changed."""
-    discovery_config_map: tuple[str, str] = ("volcano-system", "volcano-controller-configmap")
+    discovery_config_map: tuple[str, str] = (SYSTEM_NAMESPACE, "volcano-controller-configmap")
     """Namespace and name of the settings by which HyperNodes are discovered."""
     workers: Mapping[str, int] = field(default_factory=dict)
     """Keys at work at a time, by name of the reconciler."""

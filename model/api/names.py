@@ -28,16 +28,12 @@ DEFAULT_TASK: Final = "default"
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """On a pod: its pod group; the only key by which the scheduler groups pods."""
-OTHER_GROUP_NAME: Final = "scheduling.volcano.sh/group-name"
-"""On a pod: what some integrations write instead."""
 GROUP_MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 """On a workload: gang size of the pod group made for it."""
-GROUP_MIN_RESOURCES: Final = "scheduling.volcano.sh/group-min-resources"
-"""Reserved; nothing reads it."""
 POD_QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 """On a pod or namespace: queue of the pod group made for it."""
 QUEUE_ALLOCATION_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
-"""On a pod, `true`: hold it by a scheduling gate of the same name until its queue admits it."""
+"""On a pod, `true`: hold it by a scheduling gate of the same name until its queue has room for it."""
 
 # --- pods of jobs ----------------------------------------------------------------------------------------------------
 
@@ -110,8 +106,6 @@ CRON_JOB_SCHEDULED_TIMESTAMP: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """Annotation of a job: the time it was due, as in RFC 3339."""
 JOB_FORWARDING: Final = "volcano.sh/job-forwarding"
 """Annotation of a job or pod: it may be forwarded to another cluster."""
-FORWARD_CLUSTER: Final = "volcano.sh/forward-cluster"
-"""Annotation of a job or pod: the cluster it was forwarded to."""
 
 # --- hypernodes ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from framework.nodes import Needs
+from model.api.names import TASK_SPEC
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.resources import MEMORY, MILLI, PODS
@@ -14,13 +15,12 @@ from plugins.task_topology.relations import Relations
 
 __all__ = ["Bucket", "Buckets", "role_of", "weight_of"]
 
-ROLE: Final = "volcano.sh/task-spec"
 MIB: Final = 2**20
 
 
 def role_of(task: Task) -> str:
     """Return the role by which a task is sorted: its pod's annotation, or empty."""
-    return task.pod.metadata.annotations.get(ROLE, "")
+    return task.pod.metadata.annotations.get(TASK_SPEC, "")
 
 
 def weight_of(request: Mapping[str, int]) -> int:

@@ -6,13 +6,12 @@ from typing import Final
 
 from framework.jobs import SessionJob
 from framework.session import Session
+from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
 from model.ids import JobId
 from model.tasks import Task, TaskStatus
 
 __all__ = ["cut", "most_evictions"]
 
-MIN_AVAILABLE: Final = "volcano.sh/jdb-min-available"
-MAX_UNAVAILABLE: Final = "volcano.sh/jdb-max-unavailable"
 DEFAULT: Final = 1
 _AMOUNT: Final = re.compile(r"(\d{1,9})(%?)", re.ASCII)
 _PERCENT: Final = 100

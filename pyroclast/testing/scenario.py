@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from model.api.names import GROUP_NAME, TASK_SPEC
 from pyroclast.testing.configuring import PluginChoice
 from pyroclast.testing.objects import NAMESPACE, Quantity, amounts, made, merged
 from pyroclast.testing.outcome import Outcome
 from pyroclast.testing.running import run
 
 __all__ = ["Scenario"]
-
-_GROUP = "scheduling.k8s.io/group-name"
-_ROLE = "volcano.sh/task-spec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +210,12 @@ class Scenario:
         spec: Mapping[str, Any] | None = None,
     ) -> Self:
         """Add a pod: of a job or of none, on a node or pending; `spec` is laid over its specification."""
-        own_labels = {**({_ROLE: role} if role else {}), **(labels or {})}
-        own_annotations = {**(annotations or {}), **({_GROUP: job} if job else {}), **({_ROLE: role} if role else {})}
+        own_labels = {**({TASK_SPEC: role} if role else {}), **(labels or {})}
+        own_annotations = {
+            **(annotations or {}),
+            **({GROUP_NAME: job} if job else {}),
+            **({TASK_SPEC: role} if role else {}),
+        }
         base = {
             "schedulerName": scheduler,
             "nodeName": node,

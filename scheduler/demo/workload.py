@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from model.api.names import GROUP_NAME
+
 __all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang", "nodes_needed"]
 
 NAMESPACE: Final = "demo"
-
-GROUP_NAME: Final = "scheduling.k8s.io/group-name"
-"""Annotation by which a pod names its group."""
 
 IMPOSSIBLE: Final = "moonshot"
 

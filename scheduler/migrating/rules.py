@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from framework.lint import Finding, Severity, check
 from framework.registry import Registry
+from model.api.names import NUMA_TOPOLOGY_POLICY
 from model.errors import ConfigError
 from scheduler.options import parse_options
 from scheduler.settings import read_configuration
@@ -20,7 +21,7 @@ _SCHEDULER: Final = "vc-scheduler"
 _ADMISSION: Final = ("volcano-admission", "vc-webhook-manager")
 _CONFIGURATION: Final = "volcano-scheduler.conf"
 _LATER_RESOURCES: Final = ("volcano.sh/vgpu", "volcano.sh/gpu-memory", "volcano.sh/gpu-number", "huawei.com/Ascend")
-_LATER_ANNOTATIONS: Final = ("volcano.sh/numa-topology-policy",)
+_LATER_ANNOTATIONS: Final = (NUMA_TOPOLOGY_POLICY,)
 _GROUPS: Final = ".volcano.sh"
 _PART_OF: Final = "app.kubernetes.io/part-of"
 _KNOWN_DEFINITIONS: Final = frozenset(

@@ -6,16 +6,17 @@ from typing import Any, cast
 
 from kube.errors import ApiError
 from model import wire
+from model.api.names import QUEUE_ALLOCATION_GATE
 from model.ids import JobId
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from model.tasks import QUEUE_GATE, Task, TaskStatus
+from model.tasks import Task, TaskStatus
 from scheduler.gates import GateRemover, gated_tasks, remove_gate
 
 
 def task(name: str, *gates: str, opted_in: bool = True) -> Task:
     """Make a task with gates."""
-    annotations = {QUEUE_GATE: "true"} if opted_in else {}
+    annotations = {QUEUE_ALLOCATION_GATE: "true"} if opted_in else {}
     pod = wire.Pod(
         metadata=wire.ObjectMeta(name=name, namespace="ns", uid=name, annotations=annotations),
         spec=wire.PodSpec(scheduling_gates=tuple(wire.PodSchedulingGate(name=gate) for gate in gates)),
@@ -28,7 +29,7 @@ def task(name: str, *gates: str, opted_in: bool = True) -> Task:
 
 def test_gates_go_that_a_cycle_lifted() -> None:
     """Of the pods that it saw, in their order."""
-    tasks = {each.id: each for each in (task("a", QUEUE_GATE), task("b", QUEUE_GATE), task("c"))}
+    tasks = {each.id: each for each in (task("a", QUEUE_ALLOCATION_GATE), task("b", QUEUE_ALLOCATION_GATE), task("c"))}
     snapshot = cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): SimpleNamespace(tasks=tasks)}))
 
     for lifted in (("b", "gone"), ()):
@@ -44,12 +45,12 @@ async def test_removal_deletes_that_gate_alone() -> None:
         async def request_json(self, method: str, path: str, **options: Any) -> None:
             sent.update(method=method, path=path, **options)
 
-    await remove_gate(cast("Any", Client()), task("a", QUEUE_GATE))
+    await remove_gate(cast("Any", Client()), task("a", QUEUE_ALLOCATION_GATE))
 
     assert sent["path"] == "/api/v1/namespaces/ns/pods/a"
     assert sent["body"] == {
         "metadata": {"uid": "a"},
-        "spec": {"schedulingGates": [{"$patch": "delete", "name": QUEUE_GATE}]},
+        "spec": {"schedulingGates": [{"$patch": "delete", "name": QUEUE_ALLOCATION_GATE}]},
     }
 
 
@@ -64,7 +65,7 @@ async def test_failed_removal_may_be_offered_again() -> None:
     remover = GateRemover(refuse, workers=1)
     remover.start()
     for _ in range(2):
-        remover.offer([task("a", QUEUE_GATE)])
+        remover.offer([task("a", QUEUE_ALLOCATION_GATE)])
         await asyncio.wait_for(remover._waiting.join(), 1.0)
     await remover.stop()
 
@@ -74,7 +75,9 @@ async def test_failed_removal_may_be_offered_again() -> None:
 async def test_pod_that_waits_already_is_not_offered_twice() -> None:
     """Cycles are faster than removals; each pod waits once."""
     remover = GateRemover(remove_nothing, workers=1)
-    remover.offer([task("a", QUEUE_GATE), task("a", QUEUE_GATE), task("b", QUEUE_GATE)])
+    remover.offer(
+        [task("a", QUEUE_ALLOCATION_GATE), task("a", QUEUE_ALLOCATION_GATE), task("b", QUEUE_ALLOCATION_GATE)]
+    )
 
     assert remover._waiting.qsize() == 2
 
@@ -82,7 +85,7 @@ async def test_pod_that_waits_already_is_not_offered_twice() -> None:
 async def test_full_waiting_list_leaves_the_rest_to_the_next_cycle() -> None:
     """Two hundred removals may wait for a worker; offering more neither waits nor fails."""
     remover = GateRemover(remove_nothing, workers=1)
-    remover.offer([task(f"p{number}", QUEUE_GATE) for number in range(300)])
+    remover.offer([task(f"p{number}", QUEUE_ALLOCATION_GATE) for number in range(300)])
 
     assert remover._waiting.qsize() == 200
 
@@ -104,7 +107,7 @@ async def test_a_surprise_with_one_gate_does_not_keep_the_others() -> None:
 
     remover = GateRemover(remove, workers=1)
     remover.start()
-    remover.offer([task("bad", QUEUE_GATE), task("good", QUEUE_GATE)])
+    remover.offer([task("bad", QUEUE_ALLOCATION_GATE), task("good", QUEUE_ALLOCATION_GATE)])
     async with asyncio.timeout(5):
         await done.wait()
     await remover.stop()
