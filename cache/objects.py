@@ -12,67 +12,21 @@ from cache.books import Books
 from cache.lookups import LOOKUP_KINDS
 from cache.measurements import MEASURED, Measured, measurements
 from cache.options import BooksOptions
+from kube import resources
 from model import wire
 from model.errors import ObjectError
 
 __all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 
-_STRUCTS: Final[Mapping[str, type[wire.Wire]]] = {
-    "Namespace": wire.Namespace,
-    "ResourceQuota": wire.ResourceQuota,
-    "PodDisruptionBudget": wire.PodDisruptionBudget,
-    "PersistentVolumeClaim": wire.PersistentVolumeClaim,
-    "PersistentVolume": wire.PersistentVolume,
-    "StorageClass": wire.StorageClass,
-    "CSINode": wire.CSINode,
-    "CSIDriver": wire.CSIDriver,
-    "CSIStorageCapacity": wire.CSIStorageCapacity,
-    "VolumeAttachment": wire.VolumeAttachment,
-    "Service": wire.Service,
-    "ReplicationController": wire.ReplicationController,
-    "ReplicaSet": wire.ReplicaSet,
-    "StatefulSet": wire.StatefulSet,
-    "ResourceClaim": wire.ResourceClaim,
-    "ResourceSlice": wire.ResourceSlice,
-    "DeviceClass": wire.DeviceClass,
-    "HyperNode": wire.HyperNode,
-    "NodeShard": wire.NodeShard,
-    "Numatopology": wire.Numatopology,
-    "PriorityClass": wire.PriorityClass,
-    "Queue": wire.Queue,
-    "Node": wire.Node,
-    "PodGroup": wire.PodGroup,
-    "Pod": wire.Pod,
-}
-"""In the order in which they are best taken over: what others look up comes first."""
+KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
+"""Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
 
-KINDS: Final = tuple(_STRUCTS)
-"""Kinds that the books follow."""
-
-_GROUPS: Final = {
-    "PodGroup": "scheduling.volcano.sh",
-    "Queue": "scheduling.volcano.sh",
-    "HyperNode": "topology.volcano.sh",
-    "NodeShard": "shard.volcano.sh",
-    "Numatopology": "nodeinfo.volcano.sh",
-}
+_RESOURCES: Final = {each.kind: each for each in resources.ALL if each.kind in KINDS}
+_GROUPS: Final = {kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(".volcano.sh")}
 """API group of kinds whose name other projects use too."""
 
-_NAMESPACED: Final = frozenset({
-    "Pod",
-    "PodGroup",
-    "ResourceQuota",
-    "PodDisruptionBudget",
-    "PersistentVolumeClaim",
-    "CSIStorageCapacity",
-    "Service",
-    "ReplicationController",
-    "ReplicaSet",
-    "StatefulSet",
-    "ResourceClaim",
-})  # fmt: skip
 _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
-    **{kind: wire.Decoder(kind, struct) for kind, struct in _STRUCTS.items()},
+    **{kind: _RESOURCES[kind].decoder for kind in KINDS},
     MEASURED: wire.Decoder(MEASURED, Measured),
 }
 _ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
@@ -173,14 +127,12 @@ def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(metadata, Mapping):
         return each
     filled = dict(metadata)
-    if kind in _NAMESPACED and not filled.get("namespace"):
+    is_namespaced = kind in _RESOURCES and _RESOURCES[kind].is_namespaced
+    if is_namespaced and not filled.get("namespace"):
         filled["namespace"] = "default"
     if not filled.get("uid"):
         name = filled.get("name", "")
-        filled["uid"] = f"{filled['namespace']}-{name}" if kind in _NAMESPACED else f"{kind.lower()}-{name}"
+        filled["uid"] = f"{filled['namespace']}-{name}" if is_namespaced else f"{kind.lower()}-{name}"
     # Files come from several moments, so versions do not tell which of two objects of one name is the newer one.
     filled.pop("resourceVersion", None)
     return {**each, "metadata": filled}
-
-
-assert set(LOOKUP_KINDS) < set(KINDS)

@@ -17,8 +17,9 @@ import msgspec
 from kube.backoff import Backoff
 from kube.client import Client, MediaType
 from kube.clock import Clock, SystemClock
+from kube.discovery import Discovery
 from kube.errors import ApiError, means_another
-from kube.resources import PODS, Discovery
+from kube.resources import PODS
 from kube.retrying import retry
 from model.plan import Eviction
 from model.wire import time_text

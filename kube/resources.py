@@ -1,11 +1,8 @@
-"""The kinds we speak of: where they live, what they decode into, and whether a server has them."""
+"""The kinds we speak of: where they live, and what they decode into."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
 from model import wire
 from model.wire import Decoder
 
@@ -37,7 +34,6 @@ __all__ = [
     "STATEFUL_SETS",
     "STORAGE_CLASSES",
     "VOLUME_ATTACHMENTS",
-    "Discovery",
     "Resource",
 ]
 
@@ -195,38 +191,3 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     NODE_SHARDS,
     NUMATOPOLOGIES,
 )
-
-
-class Discovery:
-    """What a server has; answers are kept for a while, because kinds come and go with their definitions."""
-
-    def __init__(self, client: Client, *, clock: Clock | None = None, keep_seconds: float = 60.0) -> None:
-        """Ask through `client`; believe an answer for `keep_seconds`."""
-        self._client = client
-        self._clock = clock or SystemClock()
-        self._keep_seconds = keep_seconds
-        self._known: dict[str, tuple[float, frozenset[str]]] = {}
-
-    async def has(self, resource: Resource[Any], subresource: str = "") -> bool:
-        """Tell whether the server has a kind, or a subresource of it such as `status` or `eviction`.
-
-        Raises:
-            ApiError: The server could not say.
-        """
-        name = f"{resource.plural}/{subresource}" if subresource else resource.plural
-        return name in await self._names(resource.root)
-
-    async def _names(self, root: str) -> frozenset[str]:
-        asked_at, names = self._known.get(root, (float("-inf"), frozenset()))
-        now = self._clock.monotonic()
-        if now - asked_at < self._keep_seconds:
-            return names
-        try:
-            listed = await self._client.request_json("GET", root)
-            names = frozenset(entry["name"] for entry in (listed or {}).get("resources") or ())
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
-            names = frozenset()
-        self._known[root] = (now, names)
-        return names

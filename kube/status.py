@@ -16,9 +16,10 @@ import structlog
 from kube.backoff import Backoff
 from kube.client import Client, Lane, MediaType
 from kube.clock import Clock, SystemClock
+from kube.discovery import Discovery
 from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
-from kube.resources import POD_GROUPS, PODS, QUEUES, Discovery, Resource
+from kube.resources import POD_GROUPS, PODS, QUEUES, Resource
 from kube.traffic import Traffic
 from model.quantity import QuantityError, parse
 from model.wire import Condition, ObjectMeta, Pod, PodGroup, PodGroupStatus, Queue, ResourceList, time_text

@@ -19,8 +19,9 @@ from kube import resources
 from kube.binder import ApiBinder
 from kube.binding import OUTSIDERS
 from kube.client import Client
+from kube.discovery import Discovery
 from kube.events import EventRecorder
-from kube.resources import Discovery, Resource
+from kube.resources import Resource
 from kube.status import StatusWriter
 from kube.traffic import Traffic
 from model import wire

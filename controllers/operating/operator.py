@@ -22,10 +22,11 @@ from controllers.operating.work_queue import WorkQueue
 from controllers.operating.writing import Writer
 from kube.client import Client
 from kube.clock import Clock, SystemClock
+from kube.discovery import Discovery
 from kube.errors import ApiError
 from kube.events import EventRecorder, Regarding, regarding
 from kube.reflector import HasMetadata, Reflector
-from kube.resources import Discovery, Resource
+from kube.resources import Resource
 from model.errors import CacheError, ObjectError
 
 __all__ = ["Operator"]

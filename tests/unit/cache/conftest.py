@@ -14,9 +14,9 @@ from emulator.run import Emulator
 from kube.binder import ApiBinder
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
+from kube.discovery import Discovery
 from kube.events import EventRecorder
 from kube.evictor import Evictor
-from kube.resources import Discovery
 from kube.status import StatusWriter
 from model.errors import ObjectError
 from tests.unit.kube.world import FakeClock, World

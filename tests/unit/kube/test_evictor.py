@@ -6,8 +6,9 @@ from typing import Any, Literal, cast
 import pytest
 
 from kube.client import Client
+from kube.discovery import Discovery
 from kube.evictor import EvictionOutcome, Evictor
-from kube.resources import PODS, Discovery
+from kube.resources import PODS
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Eviction
 from tests.unit.kube.world import BusyClient, World

@@ -5,7 +5,8 @@ from typing import Any
 
 from kube.binder import ApiBinder
 from kube.client import Client
-from kube.resources import POD_GROUPS, PODS, Discovery
+from kube.discovery import Discovery
+from kube.resources import POD_GROUPS, PODS
 from kube.status import StatusWriter
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Plan

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kube import resources
-from kube.resources import Discovery
+from kube.discovery import Discovery
 from kube.status import StatusWriter
 from kube.traffic import Traffic
 from model.wire import Condition, Pod, PodGroup, PodGroupStatus, Queue
