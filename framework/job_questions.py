@@ -292,15 +292,23 @@ class JobQuestions(NodeQuestions):
         """Tell whether a job's places may be committed."""
         return all(self.ask_or(each, False, job) for each in self.functions(points.JOB_READY))
 
-    def missing(self, sub_job: SubJob, most: int) -> int:
-        """Count how many placements can be made before anybody need be asked whether a sub-job is ready, at least 1."""
-        is_part = sub_job.job.has_sub_group_policy
-        least = 1
-        for each in self.functions(points.SUB_JOB_READY if is_part else points.JOB_READY):
-            if each.missing is not None:
-                lacking = self.ask_or(each, 1, sub_job if is_part else sub_job.job, asking=each.missing)
-                least = max(least, lacking)
-        return min(least, most)
+    def missing(self, sub_job: SubJob) -> int:
+        """Count how many placements a part of a job needs before anybody need be asked whether it is ready, at least 1.
+
+        A job without policy is its only part.
+        """
+        if not sub_job.job.has_sub_group_policy:
+            return self.missing_of_job(sub_job.job)
+        return self._missing(points.SUB_JOB_READY, sub_job)
+
+    def missing_of_job(self, job: SessionJob) -> int:
+        """Count how many placements a job needs at least before it can be ready, at least 1."""
+        return self._missing(points.JOB_READY, job)
+
+    def _missing(self, point: Point[Any], subject: SessionJob | SubJob) -> int:
+        told = (self.ask_or(each, 1, subject, asking=each.missing) for each in self.functions(point) if each.missing)
+        most: int = max((1, *told))
+        return most
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:
         """Tell whether a part of a job is ready; a job without policy is its only part."""
@@ -370,14 +378,6 @@ class JobQuestions(NodeQuestions):
             scores = self.ask_or(each, {}, part, named)
             totals += [float(self.ask_or(each, 0.0, name, 0.0, asking=scores.get)) for name in named]
         return totals
-
-    def missing_of_job(self, job: SessionJob) -> int:
-        """Count how many placements a job needs at least before it can be ready, at least 1."""
-        least = 1
-        for each in self.functions(points.JOB_READY):
-            if each.missing is not None:
-                least = max(least, self.ask_or(each, 1, job, asking=each.missing))
-        return least
 
     # Victims ----------------------------------------------------------------------------------------------------------
 

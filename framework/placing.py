@@ -166,7 +166,7 @@ _MANY: Final = 1 << 30
 def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
     session = site.session
-    most = min(session.missing(site.worksheet.sub_job, _MANY), session.headroom(queue, task, _MANY))
+    most = min(session.missing(site.worksheet.sub_job), session.headroom(queue, task, _MANY))
     if most <= 1 or not session.has_room(task):
         return False
     candidates = session.candidates(task)

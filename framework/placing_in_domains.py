@@ -24,7 +24,6 @@ from model.refusals import Refusal
 __all__ = ["DomainSearch", "goes_by_domains"]
 
 NO_DOMAIN_FITS: Final = "NoDomainFits"
-MANY: Final = 1 << 30
 
 
 def goes_by_domains(session: Session, job: SessionJob) -> bool:
@@ -150,7 +149,7 @@ class DomainSearch:
         room: RoomInDomains | None = None
         for level in session.gradients_for_part(sheet.sub_job, number, ALLOCATE):
             room = room or RoomInDomains(session, sheet.left())
-            enough = room.hold(level, session.missing(sheet.sub_job, MANY))
+            enough = room.hold(level, session.missing(sheet.sub_job))
             score = self._place_sheet(sheet, enough) if enough else None
             if score is not None:
                 return score
