@@ -22,7 +22,7 @@ from model.refusals import Refusal
 from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
 from model.topology.tree import ROOT, Topology
 
-__all__ = ["ALLOCATE", "EVICT", "ROOT", "DomainNodes", "Domains", "hard_without_plugin"]
+__all__ = ["ALLOCATE", "EVICT", "ROOT", "DomainNodes", "Domains", "asks_for_hard_topology"]
 
 ALLOCATE: Final = "allocate"
 """Purpose of a search for domains with room."""
@@ -266,7 +266,7 @@ def topologies_of(job: SessionJob) -> Iterator[wire.NetworkTopology]:
             yield topology
 
 
-def hard_without_plugin(job: SessionJob) -> bool:
+def asks_for_hard_topology(job: SessionJob) -> bool:
     """Tell whether some topology of a job is hard, so that somebody must keep to it."""
     return any(
         each.mode != "soft" and (each.highest_tier_allowed is not None or bool(each.highest_tier_name))

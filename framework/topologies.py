@@ -1,6 +1,6 @@
 """Topologies: a required rule is kept or refused, by everybody who places tasks."""
 
-from framework.domains import hard_without_plugin
+from framework.domains import asks_for_hard_topology
 from framework.jobs import SessionJob
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
@@ -14,7 +14,7 @@ def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
     """Refuse a job with a hard topology that nobody would keep to, or that names a tier which there is not."""
     if session.serves_topology:
         return session.domains.unknown_tier(job)
-    if not hard_without_plugin(job):
+    if not asks_for_hard_topology(job):
         return None
     message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
     return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
