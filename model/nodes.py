@@ -109,6 +109,11 @@ class NodeFacts:
         self.memo[key] = derived
         return derived
 
+    @property
+    def column_by_name(self) -> Mapping[str, int]:
+        """Column of each node, by its name."""
+        return self.derive("column by name", lambda: {str(node.name): at for at, node in enumerate(self.nodes)})
+
     def label_codes(self, label: str) -> tuple[IntArray, Mapping[str, int]]:
         """Number the values of a label.
 

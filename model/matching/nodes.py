@@ -102,8 +102,8 @@ def _field_mask(facts: NodeFacts, requirement: wire.SelectorRequirement) -> Bool
     named = np.zeros(len(facts.nodes), dtype=np.bool_)
     if requirement.key != _NAME_FIELD or requirement.operator not in {IN, NOT_IN}:
         return named
-    columns = facts.derive("columns by name", lambda: {node.name: at for at, node in enumerate(facts.nodes)})
-    named[[columns[name] for name in requirement.values if name in columns]] = True  # type: ignore[index]  # names of nodes are strings
+    columns = facts.column_by_name
+    named[[columns[name] for name in requirement.values if name in columns]] = True
     return named if requirement.operator == IN else ~named
 
 

@@ -47,7 +47,7 @@ def node_members(hyper_node: wire.HyperNode, facts: NodeFacts, fault: Fault) -> 
 
 def _columns_of(selector: wire.MemberSelector, facts: NodeFacts, path: str, fault: Fault) -> tuple[int, ...]:
     if selector.exact_match is not None:
-        column = _column_by_name(facts).get(selector.exact_match.name)
+        column = facts.column_by_name.get(selector.exact_match.name)
         if column is not None:
             return (column,)
         fault(f"{path}.selector.exactMatch.name", f"no node is named {selector.exact_match.name!r}")
@@ -75,7 +75,3 @@ def _found(pattern: str, facts: NodeFacts, path: str, fault: Fault) -> tuple[int
         fault(path, f"{pattern!r} is no pattern: {error}")
         return ()
     return found
-
-
-def _column_by_name(facts: NodeFacts) -> dict[str, int]:
-    return facts.derive("column by name", lambda: {str(node.name): column for column, node in enumerate(facts.nodes)})
