@@ -5,11 +5,19 @@ import math
 import socket
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
 
 from kube.lease import Elector, LeaseOptions
 from scheduler.process_options import ProcessOptions
 
-__all__ = ["Alone", "LeadershipLostError", "lead", "lease_options"]
+__all__ = ["Alone", "LeadershipLostError", "lead", "lead_to_the_end", "lease_options"]
+
+LEASE_LOST: Final = 1
+"""Exit status of a process whose lease was lost."""
+
+_log = structlog.get_logger(__name__)
 
 
 class LeadershipLostError(Exception):
@@ -70,3 +78,19 @@ async def lead(elector: Elector, work: Callable[[], Awaitable[None]], *, stoppin
         for task in (running, asked, gone):
             task.cancel()
         await asyncio.gather(running, asked, gone, return_exceptions=True)
+
+
+async def lead_to_the_end(
+    elector: Elector | None, work: Callable[[], Awaitable[None]], *, stopping: asyncio.Event
+) -> int:
+    """Lead as `lead` does, or just work where nobody is elected; return the exit status of the process."""
+    try:
+        if elector is None:
+            await work()
+        else:
+            await lead(elector, work, stopping=stopping)
+    except LeadershipLostError:
+        _log.error("leadership_lost")
+        return LEASE_LOST
+    _log.info("stopped")
+    return 0

@@ -39,7 +39,7 @@ from scheduler.explain import explain_job
 from scheduler.figures import tell_figures, tell_placements
 from scheduler.gates import GateRemover, gated_tasks, remove_gate
 from scheduler.health import Endpoints, Inside
-from scheduler.leadership import Alone, LeadershipLostError, lead, lease_options
+from scheduler.leadership import Alone, lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.looking import looks
@@ -53,8 +53,6 @@ from scheduler.version import own_version
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]
-
-LEASE_LOST: Final = 1
 
 _PLANS_SECONDS: Final = 15.0
 """Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
@@ -155,16 +153,7 @@ class _Process:
         self._usage.follow(read_source(self._settings.current().profiles[0].metrics))  # standbys measure too
         self._cache.background.keep("measure-usage", self._usage.run)
         settle()  # what the lists brought stays for long: later collections need not look at it
-        try:
-            if self._elector is None:
-                await self._work()
-            else:
-                await lead(self._elector, self._work, stopping=self._stopping)
-        except LeadershipLostError:
-            _log.error("leadership_lost")
-            return LEASE_LOST
-        _log.info("stopped")
-        return 0
+        return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
     async def _sync(self) -> bool:
         """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""

@@ -29,7 +29,7 @@ from model.errors import ConfigError
 from scheduler.controllers.options import Options
 from scheduler.controllers.table import CONTROLLERS
 from scheduler.health import Endpoints, Inside
-from scheduler.leadership import LeadershipLostError, lead, lease_options
+from scheduler.leadership import lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
@@ -38,7 +38,6 @@ from scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]
 
-LEASE_LOST: Final = 1
 COMPONENT: Final = "vc-controller-manager"
 """Who reports events: the name that Volcano's users know."""
 
@@ -122,16 +121,7 @@ class _Process:
         if not await self._sync():
             return 0
         settle()  # what the lists brought stays for long: later collections need not look at it
-        try:
-            if self._elector is None:
-                await self._work()
-            else:
-                await lead(self._elector, self._work, stopping=self._stopping)
-        except LeadershipLostError:
-            _log.error("leadership_lost")
-            return LEASE_LOST
-        _log.info("stopped")
-        return 0
+        return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
     async def _sync(self) -> bool:
         """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""

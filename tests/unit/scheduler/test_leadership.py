@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from kube.lease import Elector
-from scheduler.leadership import LeadershipLostError, lead, lease_options
+from scheduler.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
 from scheduler.options import parse_options
 
 
@@ -121,3 +121,19 @@ def test_each_process_has_an_identity_of_its_own() -> None:
 async def never() -> None:
     """Work that never ends by itself."""
     await asyncio.Event().wait()
+
+
+async def test_the_exit_status_tells_that_the_lease_was_lost() -> None:
+    """1 when it was lost; 0 when the work came to its end, elected or alone."""
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+
+    loser, winner, stopping = FakeElector(), FakeElector(), asyncio.Event()
+    loser.won.set()
+    loser.taken.set()
+    winner.won.set()
+
+    assert await lead_to_the_end(cast("Elector", loser), never, stopping=stopping) == 1
+    assert await lead_to_the_end(cast("Elector", winner), work, stopping=stopping) == 0
+    assert await lead_to_the_end(None, work, stopping=stopping) == 0
