@@ -1,7 +1,7 @@
 """`pyroclast job`: list, view, run, suspend, resume and delete jobs."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -12,10 +12,11 @@ from model.api.batch import Job
 from model.api.bus import Action
 from model.api.names import JOB_TYPE
 from model.errors import ConfigError
+from scheduler.commands.people.acting import command, delete
 from scheduler.commands.people.ages import age
 from scheduler.commands.people.flags import names_of, say
 from scheduler.commands.people.job_parser import parser
-from scheduler.commands.people.printing import Column, Object, deleted, reference, table
+from scheduler.commands.people.printing import Column, Object, table
 from scheduler.commands.people.running import job_of_flags, jobs_of_file
 from scheduler.commands.people.showing import fetch, show_made, show_objects
 from scheduler.commands.people.speaking import Speaker, speak
@@ -112,34 +113,13 @@ def _namespace(job: Object, asked: str) -> str:
     return str(own)
 
 
-async def delete(given: argparse.Namespace, speaker: Speaker) -> None:
-    """Delete jobs, and with them their pods."""
-
-    async def remove(name: str) -> None:
-        await speaker.delete(JOBS, name)
-        say(deleted(JOBS, name))
-
-    await speaker.each(JOBS, names_of(given), remove)
-
-
-async def command(given: argparse.Namespace, speaker: Speaker) -> None:
-    """Ask the controllers to suspend or resume jobs."""
-
-    async def ask(name: str) -> None:
-        await speaker.command(JOBS, name, _COMMANDS[given.action])
-        say(f"{reference(JOBS, name)} {given.action} requested")
-
-    await speaker.each(JOBS, names_of(given), ask)
-
-
-_COMMANDS: Final = {"suspend": Action.ABORT_JOB, "resume": Action.RESUME_JOB}
-_ACTS: Final = {
+_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None]]]] = {
     "list": show,
     "view": view,
     "run": run,
-    "suspend": command,
-    "resume": command,
-    "delete": delete,
+    "suspend": partial(command, resource=JOBS, action=Action.ABORT_JOB),
+    "resume": partial(command, resource=JOBS, action=Action.RESUME_JOB),
+    "delete": partial(delete, resource=JOBS),
 }
 
 

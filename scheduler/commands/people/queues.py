@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,9 +12,10 @@ from controllers.kinds import POD_GROUPS, QUEUES
 from model.api.bus import Action
 from model.api.names import DEFAULT_QUEUE
 from model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
+from scheduler.commands.people.acting import command, delete
 from scheduler.commands.people.ages import age
-from scheduler.commands.people.flags import names_of, say
-from scheduler.commands.people.printing import Column, Object, deleted, reference, table
+from scheduler.commands.people.flags import names_of
+from scheduler.commands.people.printing import Column, Object, table
 from scheduler.commands.people.queue_parser import parser
 from scheduler.commands.people.showing import fetch, show_made, show_objects
 from scheduler.commands.people.speaking import Speaker, speak
@@ -120,34 +121,13 @@ async def create(given: argparse.Namespace, speaker: Speaker) -> None:
     await speaker.each(QUEUES, names_of(given), make)
 
 
-async def delete(given: argparse.Namespace, speaker: Speaker) -> None:
-    """Delete queues."""
-
-    async def remove(name: str) -> None:
-        await speaker.delete(QUEUES, name)
-        say(deleted(QUEUES, name))
-
-    await speaker.each(QUEUES, names_of(given), remove)
-
-
-async def command(given: argparse.Namespace, speaker: Speaker) -> None:
-    """Ask the controllers to open or close queues."""
-
-    async def ask(name: str) -> None:
-        await speaker.command(QUEUES, name, _COMMANDS[given.action])
-        say(f"{reference(QUEUES, name)} {given.action} requested")
-
-    await speaker.each(QUEUES, names_of(given), ask)
-
-
-_COMMANDS: Final = {"open": Action.OPEN_QUEUE, "close": Action.CLOSE_QUEUE}
-_ACTS: Final = {
+_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None]]]] = {
     "list": show,
     "get": show,
     "create": create,
-    "open": command,
-    "close": command,
-    "delete": delete,
+    "open": partial(command, resource=QUEUES, action=Action.OPEN_QUEUE),
+    "close": partial(command, resource=QUEUES, action=Action.CLOSE_QUEUE),
+    "delete": partial(delete, resource=QUEUES),
 }
 
 
