@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from typing import Any, Final, Self
 
@@ -24,6 +23,7 @@ from kube.configuration import Cluster
 from kube.connections import Answer, Connections
 from kube.errors import NoAnswerError, refusal
 from kube.metrics import REQUEST_SECONDS, REQUESTS
+from kube.version import own_version
 
 __all__ = ["Client", "Lane", "MediaType"]
 
@@ -86,7 +86,7 @@ class Client:
             timeout: Seconds for a request that names no timeout itself.
         """
         self.cluster = cluster
-        self.user_agent = f"pyroclast/{_own_version()} ({component})"
+        self.user_agent = f"pyroclast/{own_version()} ({component})"
         self.timeout = timeout
         self._host = URL(cluster.server).host or ""
         self._limits = {Lane.URGENT: 0, Lane.NORMAL: connections, Lane.BACKGROUND: background_connections}
@@ -322,10 +322,3 @@ def _total(seconds: float) -> aiohttp.ClientTimeout:
 def _is_plain(path: str) -> bool:
     """Tell whether a path can stand in a request line as it is."""
     return path.isascii() and path.isprintable() and not _NOT_PLAIN.intersection(path)
-
-
-def _own_version() -> str:
-    try:
-        return version("pyroclast")
-    except PackageNotFoundError:
-        return "unreleased"  # run from a checkout that was never installed

@@ -27,6 +27,7 @@ from cache.options import BooksOptions
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
+from kube.version import own_version
 from model.errors import ConfigError, ObjectError
 from model.ids import NodeName, TaskId
 from model.plan import Plan
@@ -35,7 +36,6 @@ from model.snapshot import Snapshot
 from model.usage import NodeUsage
 from scheduler.flags import flags_of
 from scheduler.options import Options
-from scheduler.version import own_version
 
 __all__ = [
     "Applied",

@@ -30,6 +30,7 @@ from kube.events import regarding
 from kube.lease import Elector
 from kube.resources import QUEUES
 from kube.reviews import Reviews
+from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from scheduler.cluster import ESSENTIAL, make_cache
@@ -49,7 +50,6 @@ from scheduler.plugin_files import PluginFiles
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.settings import Settings
-from scheduler.version import own_version
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]

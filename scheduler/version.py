@@ -1,17 +1,10 @@
 """Which version this is."""
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["own_version", "version_line"]
+from kube.version import own_version
 
-
-def own_version() -> str:
-    """Return the version of the installed distribution."""
-    try:
-        return version("pyroclast")
-    except PackageNotFoundError:
-        return "unreleased"  # run from a checkout that was never installed
+__all__ = ["version_line"]
 
 
 def version_line() -> str:

@@ -25,6 +25,7 @@ from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
 from kube.lease import Elector
 from kube.reviews import Reviews
+from kube.version import own_version
 from model.errors import ConfigError
 from scheduler.controllers.options import Options
 from scheduler.controllers.table import CONTROLLERS
@@ -33,7 +34,6 @@ from scheduler.leadership import lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
-from scheduler.version import own_version
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]

@@ -1,0 +1,13 @@
+"""Which version of ours speaks."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["own_version"]
+
+
+def own_version() -> str:
+    """Return the version of the installed distribution."""
+    try:
+        return version("pyroclast")
+    except PackageNotFoundError:
+        return "unreleased"  # run from a checkout that was never installed
