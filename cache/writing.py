@@ -8,11 +8,9 @@ from cache.hands import Hands
 from kube.events import Regarding
 from kube.resources import POD_GROUPS, PODS, QUEUES
 from model import report, wire
-from model.quantity import format_bytes, format_count, format_millis
-from model.requests import is_whole
-from model.resources import MEMORY, MILLI, Amounts
+from model.requests import resource_list
 
-__all__ = ["resource_list", "write"]
+__all__ = ["write"]
 
 _API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES)}
 
@@ -37,17 +35,6 @@ def write(said: report.CycleReport, books: Books, hands: Hands) -> None:
         if queue is not None:
             hands.statuses.queue(queue, resource_list(queue_status.allocated))
     _record(said.events, books, hands)
-
-
-def resource_list(amounts: Amounts) -> dict[str, str]:
-    """Write amounts as a Kubernetes resource list."""
-    return {name: _text(name, amount) for name, amount in amounts.items()}
-
-
-def _text(name: str, amount: int) -> str:
-    if not is_whole(name):
-        return format_millis(amount)
-    return format_bytes(amount // MILLI) if name == MEMORY else format_count(amount // MILLI)
 
 
 def _pod_condition(condition: report.PodCondition) -> wire.Condition:

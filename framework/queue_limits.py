@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from model.arrays import IntArray
-from model.quantity import format_bytes, format_millis
 from model.queues import Queue
+from model.requests import quantity_text
 from model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
 
 __all__ = ["amounts_beyond", "capability_limits", "in_words"]
@@ -32,7 +32,7 @@ def in_words(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int] |
 
 
 def _in_words(name: str, amount: int, scale: int) -> str:
-    return f"{name} {format_bytes(amount) if name == MEMORY else format_millis(amount * MILLI // scale)}"
+    return f"{name} {quantity_text(name, amount * MILLI // scale)}"
 
 
 def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:

@@ -17,7 +17,7 @@ from typing import Final
 
 from model import wire
 from model.errors import ObjectError
-from model.quantity import QuantityError, millis, parse, units
+from model.quantity import QuantityError, format_bytes, format_millis, millis, parse, units
 from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "is_resize_infeasible",
     "is_whole",
     "pod_request",
+    "quantity_text",
+    "resource_list",
     "saturated",
 ]
 
@@ -92,6 +94,18 @@ def amounts(resources: wire.ResourceList) -> dict[str, int]:
         QuantityError: An amount is no quantity.
     """
     return {name: _rounded(name, value) for name, value in resources.items() if is_counted(name)}
+
+
+def resource_list(thousandths: Amounts) -> dict[str, str]:
+    """Write amounts as a resource list, by name: the way back from `amounts`."""
+    return {name: quantity_text(name, thousandths[name]) for name in sorted(thousandths)}
+
+
+def quantity_text(name: str, thousandths: int) -> str:
+    """Write an amount of a resource as a quantity: bytes with binary suffixes, all else with decimal ones."""
+    if name == PODS or not is_whole(name) or thousandths % MILLI:
+        return format_millis(thousandths)
+    return format_bytes(thousandths // MILLI)
 
 
 def saturated(name: str, amount: int, largest: int = LARGEST_REQUEST) -> int:

@@ -7,7 +7,7 @@ from model.ids import TaskId
 from model.plan import Bind, Nomination, Plan
 from model.refusals import Refusal
 from model.report import JobShare
-from scheduler.simulate.amounts import quantities
+from model.requests import resource_list
 from scheduler.simulate.rounds import Round
 
 __all__ = ["amounts_in_words", "share_in_words", "told"]
@@ -77,7 +77,7 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
 
 def amounts_in_words(refusal: Refusal) -> dict[str, dict[str, str]]:
     """Return by resource what is wanted, and what there is."""
-    wanted, there = (quantities({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1))
+    wanted, there = (resource_list({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1))
     return {name: {"wanted": wanted[name], "available": there[name]} for name in sorted(refusal.amounts)}
 
 
@@ -95,4 +95,4 @@ def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str
 
 def share_in_words(share: JobShare) -> dict[str, Any]:
     """Return the dominant resource of a job, with what the job holds as quantities."""
-    return {"resource": share.resource, "share": share.share, "allocated": quantities(share.allocated)}
+    return {"resource": share.resource, "share": share.share, "allocated": resource_list(share.allocated)}

@@ -19,8 +19,8 @@ from model.errors import ObjectError
 from model.ids import JobId, QueueName, TaskId
 from model.plan import Bind, Plan, Preparation
 from model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
+from model.requests import resource_list
 from model.snapshot import Snapshot
-from scheduler.simulate.amounts import quantities
 
 __all__ = ["SimulatedCluster"]
 
@@ -165,7 +165,7 @@ class SimulatedCluster:
     def _write_queue(self, status: QueueStatus) -> None:
         queue = self._of("Queue").get(QueueName(status.queue))
         if queue is not None:
-            new_status = replace(queue.status, allocated=quantities(status.allocated))
+            new_status = replace(queue.status, allocated=resource_list(status.allocated))
             self._set("Queue", replace(queue, status=new_status))
 
     # What servers, kubelets and controllers do

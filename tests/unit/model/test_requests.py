@@ -6,7 +6,7 @@ import pytest
 
 from model import wire
 from model.errors import ObjectError
-from model.requests import LARGEST_REQUEST, amounts, is_best_effort, is_counted, pod_request
+from model.requests import LARGEST_REQUEST, amounts, is_best_effort, is_counted, pod_request, resource_list
 
 
 def container(name: str = "c", *, sidecar: bool = False, **requests: Any) -> wire.Container:
@@ -81,6 +81,20 @@ def test_amounts_are_thousandths_rounded_up() -> None:
         "pods": 110_000,
         "nvidia.com/gpu": 1000,
     }
+
+
+def test_amounts_are_written_as_they_are_read() -> None:
+    """Bytes with binary suffixes, all else with decimal ones, thousandths where there are some."""
+    written = {
+        "cpu": "1500m",
+        "ephemeral-storage": "10Gi",
+        "example.com/link": "2k",
+        "hugepages-2Mi": "4Mi",
+        "memory": "1Gi",
+        "pods": "110",
+    }
+
+    assert resource_list(amounts(written)) == written
 
 
 def test_containers_add_up_and_the_pod_counts_as_one() -> None:
