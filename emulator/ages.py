@@ -23,7 +23,7 @@ def moment(value: Any) -> float | None:
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
-def age_text(value: Any, now: Any = None) -> str:
+def age_text(value: Any, now: Any) -> str:
     """Time since an RFC 3339 text.
 
     Args:

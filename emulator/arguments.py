@@ -11,16 +11,16 @@ __all__ = ["MOST_PORTS", "pair", "quantity", "seconds", "whole"]
 MOST_PORTS: Final = 2**16 - 1
 
 
-def whole(*, least: int = 0, most: int | None = None) -> Callable[[str], int]:
-    """Return a type for whole numbers from `least` to `most`."""
+def whole(*, most: int | None = None) -> Callable[[str], int]:
+    """Return a type for whole numbers from 0 to `most`."""
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number") from None
-        if number < least:
-            raise argparse.ArgumentTypeError(f"got {text}, expected at least {least}")
+        if number < 0:
+            raise argparse.ArgumentTypeError(f"got {text}, expected at least 0")
         if most is not None and number > most:
             raise argparse.ArgumentTypeError(f"got {text}, expected less than {most + 1}")
         return number

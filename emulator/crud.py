@@ -192,13 +192,13 @@ def ephemeral(tree: Object) -> Record:
     return Record(f"{namespace}/{name}", namespace, name, metadata["uid"], revision, encode(tree), facets_of(tree), ())
 
 
-def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Object, operation: str = "Update") -> None:
+def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Object) -> None:
     """Write into managedFields who changed what; nobody is named where nothing is anybody's."""
     managed = track(
         before,
         tree,
         manager=call.manager,
-        operation=operation,
+        operation="Update",
         now=cluster.clock.now(),
         subresource=call.subresource,
         kind=call.resource.kind,

@@ -33,21 +33,21 @@ _Counts = Callable[[Layout, bool, bool], bool]
 
 def owned_fields(obj: Any, layout: Layout) -> frozenset[FieldPath]:
     """What applying an object owns: its leaves, list items and free keys."""
-    return _fields(obj, layout, (), lambda inner, is_item, empty: empty or is_item or not inner.declared)
+    return _fields(obj, layout, lambda inner, is_item, empty: empty or is_item or not inner.declared)
 
 
-def added_fields(obj: Any, layout: Layout, path: FieldPath = ()) -> frozenset[FieldPath]:
+def added_fields(obj: Any, layout: Layout) -> frozenset[FieldPath]:
     """What writing an object where nothing was owns: all but what such an object has from the start."""
-    return _fields(obj, layout, path, _counts_when_added)
+    return _fields(obj, layout, _counts_when_added)
 
 
 def _counts_when_added(layout: Layout, is_item: bool, empty: bool) -> bool:  # noqa: ARG001  # the shape of every rule
     return is_item or not layout.always_there
 
 
-def _fields(obj: Any, layout: Layout, path: FieldPath, counts: _Counts) -> frozenset[FieldPath]:
+def _fields(obj: Any, layout: Layout, counts: _Counts) -> frozenset[FieldPath]:
     found: set[FieldPath] = set()
-    _gather(obj, layout, path, counts, found)
+    _gather(obj, layout, (), counts, found)
     found.discard(())
     return frozenset(found)
 

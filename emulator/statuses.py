@@ -156,10 +156,9 @@ def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 
 
-def too_many_requests(message: str, retry_after: int = 0, causes: Iterable[dict[str, str]] = ()) -> ApiError:
+def too_many_requests(message: str, causes: Iterable[dict[str, str]]) -> ApiError:
     """429."""
-    causes = list(causes)
-    return ApiError(429, "TooManyRequests", message, {"causes": causes} if causes else None, retry_after=retry_after)
+    return ApiError(429, "TooManyRequests", message, {"causes": list(causes)})
 
 
 def success(details: dict[str, Any] | None = None, code: int = 0) -> dict[str, Any]:

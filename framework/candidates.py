@@ -317,13 +317,13 @@ class Candidates:
         self.refresh(task)
         return not (self.allowed & self.fits_future).any()
 
-    def nodes_for(self, task: Task, domain: BoolArray | None = None) -> BoolArray:
+    def nodes_for(self, task: Task) -> BoolArray:
         """Tell which nodes could take a task, room apart, shape (N,)."""
         self.refresh(task)
         permitted = self.allowed.copy()
-        for mask in (domain, self.asked_anew(task)):
-            if mask is not None:
-                permitted &= mask
+        mask = self.asked_anew(task)
+        if mask is not None:
+            permitted &= mask
         return self._permit_pairs(task, permitted)
 
     @property
@@ -403,7 +403,7 @@ class Candidates:
         beyond = self._session.beyond(task)
         return beyond is None or beyond.grouped is not None
 
-    def has_free_room(self, domain: BoolArray | None = None) -> bool:
+    def has_free_room(self, domain: BoolArray | None) -> bool:
         """Whether any node of a domain has free room for a task of this template, as of the last refresh."""
         ranked = self._ranked if domain is None or not self._ranked.size else self._ranked[domain]
         return bool((ranked != _NEVER).any())

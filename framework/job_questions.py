@@ -471,7 +471,7 @@ class JobQuestions(NodeQuestions):
         *,
         between_queues: bool,
         subject: Any,
-        gang: Sequence[Task] = (),
+        gang: Sequence[Task],
         first_tier: bool = False,
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)

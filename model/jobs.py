@@ -109,19 +109,17 @@ class JobTable:
     phase_running: BoolArray
     """Phase is `Running`, shape (J,)."""
 
-    def by_queue(self, amounts: IntArray, queues: int, where: BoolArray | None = None) -> IntArray:
+    def by_queue(self, amounts: IntArray, queues: int) -> IntArray:
         """Add up columns by queue.
 
         Args:
             amounts: Any array of this table, shape (R, J).
             queues: Number of queues.
-            where: Which jobs count, shape (J,); all where None.
 
         Returns:
             Sums, shape (R, queues), exact.
         """
-        mask = self.queue != NO_QUEUE if where is None else where & (self.queue != NO_QUEUE)
-        columns = np.flatnonzero(mask & amounts.any(axis=0))
+        columns = np.flatnonzero((self.queue != NO_QUEUE) & amounts.any(axis=0))
         sums = np.zeros((amounts.shape[0], queues), dtype=np.int64)
         if columns.size:
             # sixteen bits sort by counting, which is many times faster; there are never so many queues

@@ -1,7 +1,7 @@
 """The daemon's cache and hands, made as the flags say."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -108,7 +108,7 @@ def books_options(options: Options) -> BooksOptions:
     )
 
 
-def followed(options: Options, kinds: Iterable[Resource[Any]] = FOLLOWED) -> tuple[Resource[Any], ...]:
+def followed(options: Options) -> tuple[Resource[Any], ...]:
     """Return the kinds to follow: all but those that a flag or a feature gate switches off."""
     enabled = options.features.enabled
     switched_off = {
@@ -121,7 +121,7 @@ def followed(options: Options, kinds: Iterable[Resource[Any]] = FOLLOWED) -> tup
         resources.POD_DISRUPTION_BUDGETS.kind: not enabled("PodDisruptionBudgetsSupport"),
         resources.NUMATOPOLOGIES.kind: not enabled("ResourceTopology"),
     }
-    return tuple(kind for kind in kinds if not switched_off.get(kind.kind, False))
+    return tuple(kind for kind in FOLLOWED if not switched_off.get(kind.kind, False))
 
 
 class Faults:

@@ -23,9 +23,9 @@ _CONCURRENCY: Final = 16
 _PATIENCE: Final = 60.0
 
 
-async def register_nodes(client: Client, template: NodeTemplate, count: int, *, clock: Clock | None = None) -> None:
+async def register_nodes(client: Client, template: NodeTemplate, count: int) -> None:
     """Create nodes 0 to `count` - 1; those that exist stay as they are."""
-    now = (clock or Clock()).now()
+    now = Clock().now()
     slots = asyncio.Semaphore(_CONCURRENCY)
 
     async def register(number: int) -> None:

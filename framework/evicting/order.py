@@ -81,9 +81,7 @@ class LongOrder:
             self._jobs = [job for each in table.select(counts > 0) if (job := session.job(each.id)) is not None]
         return self._jobs
 
-    def iterate(
-        self, beneficiary: SessionJob, jobs: Iterable[SessionJob], domain: BoolArray | None = None
-    ) -> Iterator[Task]:
+    def iterate(self, beneficiary: SessionJob, jobs: Iterable[SessionJob], domain: BoolArray | None) -> Iterator[Task]:
         """Yield the preemptable tasks of jobs in the statuses, on nodes of a domain, first to go first.
 
         Nothing may have changed between two steps, but for what has been undone.

@@ -12,7 +12,6 @@ The serving certificate is renewed after two thirds of its life, when names are 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority
 
@@ -43,10 +42,7 @@ class Material:
     """Certificates of all authorities to be trusted, the one that signs first."""
 
 
-_DEFAULT_LIVES: Final = Lives()
-
-
-def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives = _DEFAULT_LIVES) -> Material:
+def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives) -> Material:
     """Return what should be there instead; an equal value where nothing is due.
 
     Args:
