@@ -65,7 +65,7 @@ class VolumeLookup:
             claim = None if name is None else self.claims.get(f"{pod.metadata.namespace}/{name}")
             if claim is None:
                 continue
-            if volume.ephemeral is not None and not _is_owned(claim, pod):
+            if volume.ephemeral is not None and not claim.metadata.is_controlled_by(pod.metadata):
                 message = f"claim {claim.metadata.name} of the ephemeral volume belongs to another owner"
                 raise ObjectError("Pod", pod.metadata.key, f"spec.volumes[{volume.name}]", message)
             driver = self._driver(claim)
@@ -87,11 +87,6 @@ def _claim_name(pod: wire.Pod, volume: wire.Volume) -> str | None:
     if volume.persistent_volume_claim is not None:
         return volume.persistent_volume_claim.claim_name
     return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else None
-
-
-def _is_owned(claim: wire.PersistentVolumeClaim, pod: wire.Pod) -> bool:
-    controller = claim.metadata.controller
-    return controller is not None and controller.uid == pod.metadata.uid
 
 
 def _count(driver: wire.CSINodeDriver) -> int:

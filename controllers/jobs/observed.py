@@ -112,8 +112,7 @@ def members_of(job: Job, pods: Iterable[Pod]) -> dict[str, Pod]:
     return {
         pod.metadata.name: pod
         for pod in pods
-        if pod.metadata.controller is not None
-        and pod.metadata.controller.uid == job.metadata.uid
+        if pod.metadata.is_controlled_by(job.metadata)
         and pod.metadata.annotations.get(names.JOB_NAME) == job.metadata.name
         and pod.metadata.annotations.get(names.TASK_SPEC)
         and member_version(pod) is not None

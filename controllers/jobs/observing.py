@@ -142,8 +142,7 @@ class Observer:
         if group is not None:
             return group
         legacy = self._stores.pod_groups.get(namespace, job.metadata.name)
-        owner = legacy.metadata.controller if legacy is not None else None
-        return legacy if owner is not None and owner.uid == job.metadata.uid else None
+        return legacy if legacy is not None and legacy.metadata.is_controlled_by(job.metadata) else None
 
     def _priorities(self, spec: JobSpec) -> dict[str, int]:
         wanted = {member(task.template, "spec", "priorityClassName") for task in spec.tasks}

@@ -89,6 +89,11 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
         """The owner that manages this object, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
+    def is_controlled_by(self, other: "ObjectMeta") -> bool:
+        """Tell whether another object manages this one: itself, not one of its name."""
+        controller = self.controller
+        return controller is not None and controller.uid == other.uid
+
 
 class SelectorRequirement(Wire, frozen=True, kw_only=True):
     """One expression of a label selector or of a node selector term."""

@@ -83,14 +83,9 @@ def claim_fault(named: NamedClaim, pod: wire.Pod, objects: ClusterObjects) -> st
         return f'persistentvolumeclaim "{named.name}" bound to non-existent persistentvolume "{volume}"'
     if claim.metadata.deletion_timestamp:
         return f'persistentvolumeclaim "{named.name}" is being deleted'
-    if named.is_ephemeral and not _belongs_to(claim, pod):
+    if named.is_ephemeral and not claim.metadata.is_controlled_by(pod.metadata):
         return f'PVC "{claim.metadata.key}" was not created for pod "{pod.metadata.key}" (pod is not owner)'
     return ""
-
-
-def _belongs_to(claim: wire.PersistentVolumeClaim, pod: wire.Pod) -> bool:
-    owner = claim.metadata.controller
-    return owner is not None and owner.uid == pod.metadata.uid
 
 
 def claim_state(claim: wire.PersistentVolumeClaim, objects: ClusterObjects) -> ClaimState:
