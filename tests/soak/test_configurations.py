@@ -15,7 +15,8 @@ from framework.configuration import Configuration
 from framework.lint import Severity, check
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
-from tests.soak.ground import standing
+from tests.laws.living.repeating import told
+from tests.soak.ground import Ground, standing
 from tests.soak.laws import Laws
 from tests.soak.workload import Workload
 
@@ -23,7 +24,11 @@ FILES = sorted((Path(__file__).parent / "configurations").glob("*.yaml"))
 IS_LONG = os.environ.get("PYROCLAST_SOAK") == "1"
 CYCLES = int(os.environ.get("PYROCLAST_SOAK_CYCLES", "200" if IS_LONG else "20"))
 CALM_CYCLES = 20
-"""At the end nobody comes, so that promises are kept."""
+"""Towards the end nobody comes, so that promises are kept."""
+QUIET_CYCLES = 12
+"""Cycles without a decision that make a rest, when nothing ends either: more than a cool-down or a period takes."""
+MOST_STILL_CYCLES = 80
+"""Within which these must be reached."""
 SHORT = ("03", "05", "13", "29")
 SEED = int(os.environ.get("PYROCLAST_SOAK_SEED", "20"))
 LATER = "release does not have yet"
@@ -79,11 +84,25 @@ async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
             await workload.step(cycle, is_calm=cycle >= CYCLES)
             laws.look(cycle, await ground.cycle())
             await laws.look_at_books(cycle)
+        await come_to_rest(ground, workload, laws)
         laws.look_at_the_end()
     tell(file, laws, workload, time.monotonic() - began)
 
     assert laws.broken == []
     assert laws.figures.binds > 0
+
+
+async def come_to_rest(ground: Ground, workload: Workload, laws: Laws) -> None:
+    """Run on while nobody comes and nothing ends: what was decided is undone by nothing that follows."""
+    quiet, begin = 0, CYCLES + CALM_CYCLES
+    for cycle in range(begin, begin + MOST_STILL_CYCLES):
+        await workload.step(cycle, is_calm=True, is_still=True)
+        report = await ground.cycle()
+        laws.look(cycle, report)
+        quiet = 0 if report.plans else quiet + 1
+        if quiet == QUIET_CYCLES:
+            return
+    laws.broken.append(f"no rest in {MOST_STILL_CYCLES} cycles: {told(report)}")
 
 
 def tell(file: Path, laws: Laws, workload: Workload, seconds: float) -> None:

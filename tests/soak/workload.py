@@ -133,10 +133,17 @@ class Workload:
                 QUOTAS_PATH, {"metadata": {"name": "quota"}, "spec": {"hard": QUOTA}, "status": status}
             )
 
-    async def step(self, cycle: int, *, is_calm: bool = False) -> None:
-        """Let one cycle's worth of things happen; where it is calm nobody comes and no node is lost."""
+    async def step(self, cycle: int, *, is_calm: bool = False, is_still: bool = False) -> None:
+        """Let one cycle's worth of things happen.
+
+        Args:
+            cycle: Which.
+            is_calm: Nobody comes and no node is lost.
+            is_still: No pod ends of itself.
+        """
         await self._return_nodes(cycle)
-        await self._end_pods(cycle)
+        if not is_still:
+            await self._end_pods(cycle)
         await self._make_missing_pods()
         if "resourcequota" in self.plugins:
             await self._count_quota()
