@@ -23,7 +23,6 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 REGION = "topology.kubernetes.io/region"
 GPU = "nvidia.com/gpu"
-EPOCH_HOUR = 8
 
 
 def queues(count: int = 4) -> Iterator[Object]:

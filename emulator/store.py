@@ -356,10 +356,6 @@ class Store:
         for watcher in tuple(collection.watchers) if collection is not None else ():
             watcher.end()
 
-    def collections(self) -> list[tuple[str, str, Collection]]:
-        """All collections with group and plural."""
-        return [(group, plural, one) for (group, plural), one in self._collections.items()]
-
     def compact(self) -> None:
         """Forget the history of every collection."""
         self.compacted_revision = self.revision

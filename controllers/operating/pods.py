@@ -30,7 +30,6 @@ class Terminated(Wire, frozen=True, kw_only=True):
     signal: int = 0
     reason: str = ""
     message: str = ""
-    started_at: str = ""
     finished_at: str = ""
 
 

@@ -131,8 +131,6 @@ class Kubelets:
         """By node name."""
         self.ready = asyncio.Event()
         """Nodes and pods were read, and every kubelet is at work."""
-        self.writes = 0
-        """Requests that succeeded so far."""
         self._client = client
         self._options = options or KubeletOptions()
         self._clock = clock or Clock()
@@ -297,8 +295,6 @@ class Kubelets:
                 life.timer = asyncio.get_running_loop().call_later(wait, self._enqueue, uid, job)
             elif not error.is_temporary and error.status not in {404, 409}:
                 _log.warning("kubelet_refused", pod=life.pod.metadata.key, error=str(error))
-        else:
-            self.writes += 1
 
     async def _write_running(self, life: _Life) -> None:
         if life.stage != Stage.STARTING:

@@ -12,7 +12,6 @@ __all__ = ["lint_action_arguments", "lint_arguments"]
 MUTES: Final[Mapping[str, str]] = {
     "binpack": "binpack.weight",
     "network-topology-aware": "weight",
-    "numa-aware": "weight",
     "task-topology": "task-topology.weight",
 }
 """The weight that, at 0, silences a plugin whose only business is scores."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from framework.configuration import PluginOption
 
-__all__ = ["ALWAYS_ASKED", "EVICTABLE", "HIERARCHICAL", "SERVED", "can_serve", "serves"]
+__all__ = ["ALWAYS_ASKED", "EVICTABLE", "HIERARCHICAL", "NAMES_NO_VICTIMS", "SERVED", "can_serve", "serves"]
 
 SERVED: Final[Mapping[str, frozenset[str]]] = {
     plugin: frozenset(flags.split())
@@ -18,7 +18,6 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "enableQueueOrder enablePreemptable",
         "cdp": "enablePreemptable enableReclaimable",
         "conformance": "enablePreemptable enableReclaimable",
-        "deviceshare": "enablePredicate enableNodeOrder",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
         "gang": "enablePreemptable enableReclaimable enableJobOrder enabledSubJobOrder enableJobReady "
         "enabledSubJobReady enableJobPipelined enabledSubJobPipelined enableJobStarving",
@@ -51,7 +50,6 @@ EVICTABLE: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "
 
 HIERARCHICAL: Final = frozenset({"capacity", "drf", "nodegroup"})
 """Plugins that heed `enableHierarchy`."""
-
 
 NAMES_NO_VICTIMS: Final = frozenset({"capacity", "predicates", "proportion"})
 """Plugins that `enablePreemptable` lets take part in the simulation of evictions alone."""

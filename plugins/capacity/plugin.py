@@ -100,7 +100,6 @@ class Holding:
         """Rows that a request is held to: the number of pods is not."""
         self._pods_row = session.resources.rows[PODS]
         self._nothing = [0] * len(session.resources)
-        self._in_tree = in_tree
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total)
         self._limits = limits(session.resources, session.queues, self.tree)
