@@ -8,9 +8,9 @@ the kubelet's.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from emulator.quantities import amount
+from model import wire
 
 __all__ = ["Refusal", "Room", "pod_requests"]
 
@@ -34,7 +34,7 @@ class Room:
     Invariant: `used` is the sum of the requests of `pods`.
     """
 
-    node: Any
+    node: wire.Node
     """The node object."""
     pods: dict[str, Amounts] = field(default_factory=dict)
     """Requests by UID of the pods that were admitted and have not ended."""
@@ -42,7 +42,7 @@ class Room:
     ports: dict[str, frozenset[tuple[str, int, str]]] = field(default_factory=dict)
     """Host ports by UID of the pods that hold any."""
 
-    def refuse(self, pod: Any) -> Refusal | None:
+    def refuse(self, pod: wire.Pod) -> Refusal | None:
         """Say why a pod cannot stay; None when it can."""
         if not _matches_node(pod, self.node):
             return Refusal(reason="NodeAffinity", message="Predicate NodeAffinity failed: node(s) didn't match")
@@ -53,7 +53,7 @@ class Room:
             return Refusal(reason="NodePorts", message="Predicate NodePorts failed: a host port is taken")
         return self._refuse_amounts(pod_requests(pod))
 
-    def take(self, pod: Any) -> None:
+    def take(self, pod: wire.Pod) -> None:
         """Give a pod its room; harmless when it has it already."""
         uid = pod.metadata.uid
         if uid in self.pods:
@@ -84,7 +84,7 @@ class Room:
         return None
 
 
-def pod_requests(pod: Any) -> Amounts:
+def pod_requests(pod: wire.Pod) -> Amounts:
     """What a pod takes of its node: containers, or the largest step of its initialisation, and overhead."""
     total: Amounts = {"pods": 1}
     for container in pod.spec.containers:
@@ -110,11 +110,11 @@ def pod_requests(pod: Any) -> Amounts:
     return total
 
 
-def _requests(resources: Mapping[str, Any]) -> Amounts:
+def _requests(resources: wire.ResourceList) -> Amounts:
     return {name: _value(quantity) for name, quantity in resources.items()}
 
 
-def _value(quantity: Any) -> Amount:
+def _value(quantity: wire.Quantity) -> Amount:
     value = amount(str(quantity)) or Fraction(0)
     return value.numerator if value.denominator == 1 else value
 
@@ -128,7 +128,7 @@ def _add(total: Amounts, more: Amounts) -> None:
         total[name] = total.get(name, 0) + value
 
 
-def _host_ports(pod: Any) -> frozenset[tuple[str, int, str]]:
+def _host_ports(pod: wire.Pod) -> frozenset[tuple[str, int, str]]:
     return frozenset(
         (port.protocol, port.host_port, port.host_ip or "0.0.0.0")  # noqa: S104  the API's word for every address
         for container in pod.spec.containers
@@ -142,7 +142,7 @@ def _collide(one: tuple[str, int, str], other: tuple[str, int, str]) -> bool:
     return one[:2] == other[:2] and (everywhere in {one[2], other[2]} or one[2] == other[2])
 
 
-def _tolerates(pod: Any, node: Any) -> bool:
+def _tolerates(pod: wire.Pod, node: wire.Node) -> bool:
     return all(
         any(_bears(toleration, taint) for toleration in pod.spec.tolerations)
         for taint in node.spec.taints
@@ -150,7 +150,7 @@ def _tolerates(pod: Any, node: Any) -> bool:
     )
 
 
-def _bears(toleration: Any, taint: Any) -> bool:
+def _bears(toleration: wire.Toleration, taint: wire.Taint) -> bool:
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -158,7 +158,7 @@ def _bears(toleration: Any, taint: Any) -> bool:
     return bool(toleration.operator == "Exists" or (toleration.key and toleration.value == taint.value))
 
 
-def _matches_node(pod: Any, node: Any) -> bool:
+def _matches_node(pod: wire.Pod, node: wire.Node) -> bool:
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False
@@ -174,11 +174,11 @@ def _matches_node(pod: Any, node: Any) -> bool:
     )
 
 
-def _all_hold(requirements: Iterable[Any], values: Mapping[str, str]) -> bool:
+def _all_hold(requirements: Iterable[wire.SelectorRequirement], values: Mapping[str, str]) -> bool:
     return all(_holds(requirement, values.get(requirement.key)) for requirement in requirements)
 
 
-def _holds(requirement: Any, value: str | None) -> bool:
+def _holds(requirement: wire.SelectorRequirement, value: str | None) -> bool:
     match requirement.operator:
         case "In":
             return value in requirement.values

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import structlog
@@ -13,6 +13,7 @@ from emulator.hollow.template import ready_condition
 from kube.client import Client, Lane, MediaType
 from kube.errors import ApiError
 from kube.resources import LEASES, NODES
+from model import wire
 
 __all__ = ["Heartbeats"]
 
@@ -63,7 +64,7 @@ class Heartbeats:
         except ApiError as error:
             _log.debug("heartbeat_missed", node=name, error=str(error))  # the next one is due soon
 
-    async def _renew(self, name: str, node: Any) -> None:
+    async def _renew(self, name: str, node: wire.Node) -> None:
         now = self._clock.now().replace("Z", ".000000Z")
         spec = {"holderIdentity": name, "leaseDurationSeconds": _LEASE_SECONDS, "renewTime": now}
         try:

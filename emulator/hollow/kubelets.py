@@ -12,7 +12,7 @@ import asyncio
 import enum
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from kube.client import Client, MediaType
 from kube.errors import ApiError
 from kube.reflector import Reflector
 from kube.resources import NODES, PODS
+from model import wire
 
 __all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets"]
 
@@ -69,7 +70,7 @@ class Stage(enum.IntEnum):
 
 @dataclass(slots=True, kw_only=True)
 class _Life:
-    pod: Any
+    pod: wire.Pod
     stage: Stage
     timer: asyncio.TimerHandle | None = None
     backoff: Backoff | None = None
@@ -82,13 +83,13 @@ class _Nodes:
     def __init__(self, kubelets: "Kubelets") -> None:
         self._kubelets = kubelets
 
-    def added(self, new: Any) -> None:
+    def added(self, new: wire.Node) -> None:
         self._kubelets.node_seen(new)
 
-    def updated(self, old: Any, new: Any) -> None:  # noqa: ARG002  the shape of a handler
+    def updated(self, old: wire.Node, new: wire.Node) -> None:  # noqa: ARG002  the shape of a handler
         self._kubelets.node_seen(new)
 
-    def deleted(self, old: Any) -> None:
+    def deleted(self, old: wire.Node) -> None:
         self._kubelets.rooms.pop(old.metadata.name, None)
 
 
@@ -98,13 +99,13 @@ class _Pods:
     def __init__(self, kubelets: "Kubelets") -> None:
         self._kubelets = kubelets
 
-    def added(self, new: Any) -> None:
+    def added(self, new: wire.Pod) -> None:
         self._kubelets.pod_seen(new)
 
-    def updated(self, old: Any, new: Any) -> None:  # noqa: ARG002  the shape of a handler
+    def updated(self, old: wire.Pod, new: wire.Pod) -> None:  # noqa: ARG002  the shape of a handler
         self._kubelets.pod_seen(new)
 
-    def deleted(self, old: Any) -> None:
+    def deleted(self, old: wire.Pod) -> None:
         self._kubelets.pod_gone(old)
 
 
@@ -135,7 +136,7 @@ class Kubelets:
         self._options = options or KubeletOptions()
         self._clock = clock or Clock()
         self._lives: dict[str, _Life] = {}
-        self._jobs: deque[tuple[str, Callable[[_Life], Any]]] = deque()
+        self._jobs: deque[tuple[str, Callable[[_Life], Awaitable[None]]]] = deque()
         self._wake = asyncio.Event()
         self._addresses = 0
         # The server sends bound pods alone: unbound ones are no kubelet's business.
@@ -158,7 +159,7 @@ class Kubelets:
                 if life.timer is not None:
                     life.timer.cancel()
 
-    def node_seen(self, node: Any) -> None:
+    def node_seen(self, node: wire.Node) -> None:
         """A node appeared or changed."""
         name = node.metadata.name
         room = self.rooms.get(name)
@@ -171,7 +172,7 @@ class Kubelets:
                 if pod.spec.node_name == name:
                     self.pod_seen(pod)
 
-    def pod_seen(self, pod: Any) -> None:
+    def pod_seen(self, pod: wire.Pod) -> None:
         """A bound pod appeared or changed."""
         room = self.rooms.get(pod.spec.node_name)
         if room is None:
@@ -188,7 +189,7 @@ class Kubelets:
         elif life is None and self.ready.is_set():
             self._admit(pod, room)
 
-    def pod_gone(self, pod: Any) -> None:
+    def pod_gone(self, pod: wire.Pod) -> None:
         """A pod's object is gone, and with it the pod."""
         life = self._lives.pop(pod.metadata.uid, None)
         if life is not None and life.timer is not None:
@@ -203,7 +204,7 @@ class Kubelets:
         for pod in list(self._pods.objects.values()):
             self.pod_seen(pod)
 
-    def _admit(self, pod: Any, room: Room) -> None:
+    def _admit(self, pod: wire.Pod, room: Room) -> None:
         refusal = room.refuse(pod)
         if refusal is not None:
             _log.debug("pod_refused", pod=pod.metadata.key, node=pod.spec.node_name, reason=refusal.reason)
@@ -215,7 +216,7 @@ class Kubelets:
         self._advance(pod, Stage.STARTING)
         self._after(self._options.start_seconds, pod, self._write_running)
 
-    def _live(self, pod: Any, room: Room) -> None:
+    def _live(self, pod: wire.Pod, room: Room) -> None:
         """It runs: it holds its room, whatever else, and ends when its time has come."""
         room.take(pod)
         if not self._advance(pod, Stage.RUNNING):
@@ -226,11 +227,11 @@ class Kubelets:
             # Times have whole seconds: what started within the last two counts as started now.
             self._after(duration if age < 2 else max(0.0, duration - age), pod, self._write_ended)
 
-    def _end(self, pod: Any, room: Room) -> None:
+    def _end(self, pod: wire.Pod, room: Room) -> None:
         room.release(pod.metadata.uid)
         self._advance(pod, Stage.ENDED)
 
-    def _leave(self, pod: Any, room: Room) -> None:
+    def _leave(self, pod: wire.Pod, room: Room) -> None:
         """It is being deleted: it ends within its grace, and then its object goes."""
         uid = pod.metadata.uid
         life = self._lives.get(uid)
@@ -247,7 +248,7 @@ class Kubelets:
         else:
             self._after(0.0, pod, self._delete)
 
-    def _advance(self, pod: Any, stage: Stage) -> bool:
+    def _advance(self, pod: wire.Pod, stage: Stage) -> bool:
         """Move a life on; tell whether that is news."""
         uid = pod.metadata.uid
         life = self._lives.get(uid)
@@ -262,14 +263,14 @@ class Kubelets:
             life.timer = None
         return True
 
-    def _after(self, seconds: float, pod: Any, job: Callable[[_Life], Any]) -> None:
+    def _after(self, seconds: float, pod: wire.Pod, job: Callable[[_Life], Awaitable[None]]) -> None:
         uid = pod.metadata.uid
         if seconds <= 0:
             self._enqueue(uid, job)
             return
         self._lives[uid].timer = asyncio.get_running_loop().call_later(seconds, self._enqueue, uid, job)
 
-    def _enqueue(self, uid: str, job: Callable[[_Life], Any]) -> None:
+    def _enqueue(self, uid: str, job: Callable[[_Life], Awaitable[None]]) -> None:
         self._jobs.append((uid, job))
         self._wake.set()
 
@@ -284,7 +285,7 @@ class Kubelets:
             if life is not None:
                 await self._do(uid, life, job)
 
-    async def _do(self, uid: str, life: _Life, job: Callable[[_Life], Any]) -> None:
+    async def _do(self, uid: str, life: _Life, job: Callable[[_Life], Awaitable[None]]) -> None:
         stage = life.stage
         try:
             await job(life)

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from model import wire
+
 __all__ = ["ended", "refused", "running"]
 
 _ALIVE = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
 
-def running(pod: Any, now: str, *, host_ip: str, pod_ip: str) -> dict[str, Any]:
+def running(pod: wire.Pod, now: str, *, host_ip: str, pod_ip: str) -> dict[str, Any]:
     """All containers run."""
     return {
         "phase": "Running",
@@ -24,7 +26,7 @@ def running(pod: Any, now: str, *, host_ip: str, pod_ip: str) -> dict[str, Any]:
     }
 
 
-def ended(pod: Any, now: str, *, exit_code: int) -> dict[str, Any]:
+def ended(pod: wire.Pod, now: str, *, exit_code: int) -> dict[str, Any]:
     """All containers have ended, well or not."""
     has_failed = exit_code != 0
     reason = "Error" if has_failed else "Completed"
@@ -57,7 +59,7 @@ def refused(reason: str, message: str, now: str) -> dict[str, Any]:
     }
 
 
-def _container(container: Any, *, is_ready: bool, state: dict[str, Any]) -> dict[str, Any]:
+def _container(container: wire.Container, *, is_ready: bool, state: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": container.name,
         "image": container.image,
