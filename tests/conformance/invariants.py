@@ -70,9 +70,13 @@ class _Cluster:
 
     def _small_gangs(self, touched: set[str]) -> Iterator[str]:
         for group in sorted({self._group(pod) for pod in touched} - {""}):
-            members = [pod for pod in (*self.places, *self.succeeded) if self._group(pod) == group]
+            members = [pod for pod in (*self.places, *self.succeeded) if self._group(pod) == group and self._stays(pod)]
             if members and len(members) < self.min_members.get(group, 0):
                 yield f"gang {group} is left with {len(members)} of {self.min_members[group]}"
+
+    def _stays(self, pod: str) -> bool:
+        """A pod that somebody deleted takes room still, and is no member of its gang any more."""
+        return not self.pods[pod]["metadata"].get("deletionTimestamp")
 
     def _group(self, pod: str) -> str:
         metadata = self.pods[pod]["metadata"]
