@@ -110,7 +110,8 @@ class Laws:
 
     def _refused_by_kubelets(self, pods: list[Object]) -> Iterator[str]:
         for pod in pods:
-            if pod["status"].get("phase") == "Failed":
+            is_leaving = bool(pod["metadata"].get("deletionTimestamp"))  # and ends by SIGTERM before it goes
+            if pod["status"].get("phase") == "Failed" and not is_leaving:
                 yield f"{pod['metadata']['name']} was refused by its node: {pod['status'].get('message')}"
 
     def _half_bound(self, plans: list[Plan]) -> Iterator[str]:
