@@ -412,7 +412,9 @@ class JobQuestions(NodeQuestions):
         for task in candidates:
             owner = None if task.job is None else self.snapshot.jobs.get(task.job)
             if owner is not None:
-                refusal = self.promises.refusal(task, job, owner, self.queues, between_queues=between_queues)
+                refusal = self.promises.refusal(
+                    task, job, owner, self.snapshot.jobs, self.queues, between_queues=between_queues
+                )
                 if refusal is not None:
                     refused[task.id] = refusal
         return ([task for task in candidates if task.id not in refused] if refused else candidates), refused

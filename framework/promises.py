@@ -39,7 +39,7 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     loose: tuple[TaskId, ...] = ()
     """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
     losers: Mapping[str, str] = {}
-    """Who lost pods for it, `queue/<name>` or `job/<namespace>/<name>`, and on which terms: see `terms`."""
+    """Who lost pods for it, by name (see `loser_of`), and on which terms (see `terms`)."""
     victims: Mapping[TaskId, JobId] = {}
     """The pods that were to leave for it, with their jobs: where all of them stayed nobody lost anything."""
 
@@ -78,7 +78,14 @@ class Promises:
         return f"job/{job}" in self._losers
 
     def refusal(
-        self, victim: Task, beneficiary: Job, owner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool
+        self,
+        victim: Task,
+        beneficiary: Job,
+        owner: Job,
+        jobs: Mapping[JobId, Job],
+        queues: Mapping[QueueName, Queue],
+        *,
+        between_queues: bool,
     ) -> Refusal | None:
         """Refuse to evict a task whose room the beneficiary's queue or job lost to it, while the terms are the same.
 
@@ -86,13 +93,15 @@ class Promises:
             victim: Who would go.
             beneficiary: The job that would gain.
             owner: The victim's job.
+            jobs: All jobs.
             queues: All queues.
             between_queues: Whether the rule is that between queues; else that between jobs of one queue.
         """
         won = self.that_won(victim.id, victim.node)
         if not won:
             return None
-        loser, now = terms(beneficiary, owner, queues, between_queues=between_queues)
+        loser = loser_of(beneficiary, between_queues=between_queues)
+        now = terms(loser, owner, jobs, queues)
         cycles = [promise.cycle for promise in won if promise.losers.get(loser) == now]
         if not cycles:
             return None
@@ -116,22 +125,23 @@ class Promises:
                 yield msgspec.structs.replace(promise, places=places)
 
 
-def terms(loser: Job, winner: Job, queues: Mapping[QueueName, Queue], *, between_queues: bool) -> tuple[str, str]:
-    """Return who loses, and the terms on which: what must change before it may have the room back.
+def loser_of(job: Job, *, between_queues: bool) -> str:
+    """Return who loses where a job's pods go: `queue/<name>` between queues, else `job/<namespace>/<name>`."""
+    return f"queue/{job.queue}" if between_queues else f"job/{job.id}"
 
-    Between queues that is what they and their ancestors are set to get, between jobs their priorities.
+
+def terms(loser: str, winner: Job, jobs: Mapping[JobId, Job], queues: Mapping[QueueName, Queue]) -> str | None:
+    """Return the terms on which a loser, by name, loses: what must change before it may have the room back.
+
+    Between queues that is what they and their ancestors are set to get, between jobs their priorities. None where the
+    loser is gone.
     """
-    if between_queues:
-        return f"queue/{loser.queue}", _between_queues(loser.queue, winner.queue, queues)
-    return f"job/{loser.id}", _between_jobs(loser, winner)
-
-
-def _between_queues(loser: QueueName, winner: QueueName, queues: Mapping[QueueName, Queue]) -> str:
-    return f"{_claims(loser, queues)} {_claims(winner, queues)}"
-
-
-def _between_jobs(loser: Job, winner: Job) -> str:
-    return f"{loser.priority} {winner.priority}"
+    kind, _, name = loser.partition("/")
+    if kind == "queue":
+        queue = QueueName(name)
+        return f"{_claims(queue, queues)} {_claims(winner.queue, queues)}" if queue in queues else None
+    job = jobs.get(JobId(name))
+    return None if job is None else f"{job.priority} {winner.priority}"
 
 
 def _claims(name: QueueName, queues: Mapping[QueueName, Queue]) -> str:
@@ -156,40 +166,31 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
         winner = None if plan.job is None else jobs.get(plan.job)
         if winner is None or not plan.nominations:
             continue
-        losers: dict[str, str] = {}
+        losers: set[str] = set()
         for eviction in plan.evictions:
             owner = None if eviction.job is None else jobs.get(eviction.job)
             if owner is None:
                 continue
             for before in session.promises.that_won(eviction.task, eviction.node):
-                losers.update(_taken_over(session, before, owner, winner))
+                losers.update(_kept_from_it(session, before, owner))
             if owner.id != winner.id:
-                losers.update([terms(owner, winner, session.queues, between_queues=owner.queue != winner.queue)])
+                losers.add(loser_of(owner, between_queues=owner.queue != winner.queue))
         yield Promise(
             job=winner.id,
             action=plan.action,
             cycle=session.cycle,
             made=session.now,
             places={each.task: each.node for each in plan.nominations},
-            losers=losers,
+            losers={loser: anew for loser in sorted(losers) if (anew := terms(loser, winner, jobs, session.queues))},
             victims={each.task: each.job for each in plan.evictions if each.job is not None},
         )
 
 
-def _taken_over(session: "Session", before: Promise, owner: Job, winner: Job) -> Iterator[tuple[str, str]]:
-    """Return whom a victim's promise still keeps from its room, on terms with the next winner of it."""
+def _kept_from_it(session: "Session", before: Promise, owner: Job) -> Iterator[str]:
+    """Return whom a victim's promise still keeps from its room: the terms are what they were."""
     for loser, agreed in before.losers.items():
-        if _terms_of(session, loser, owner) == agreed and (anew := _terms_of(session, loser, winner)) is not None:
-            yield loser, anew
-
-
-def _terms_of(session: "Session", loser: str, winner: Job) -> str | None:
-    """Return the terms of today between a loser, by its name in a promise, and a winner; None where one is gone."""
-    kind, _, name = loser.partition("/")
-    if kind == "queue":
-        return _between_queues(QueueName(name), winner.queue, session.queues) if name in session.queues else None
-    job = session.snapshot.jobs.get(JobId(name))
-    return None if job is None else _between_jobs(job, winner)
+        if terms(loser, owner, session.snapshot.jobs, session.queues) == agreed:
+            yield loser
 
 
 def read_from_pods(session: "Session") -> Iterator[Promise]:

@@ -153,11 +153,6 @@ class Statement:
             self.undo()
         self.operations = []
 
-    @property
-    def has_evictions(self) -> bool:
-        """Whether anything is evicted."""
-        return any(operation.change.verb is Verb.EVICT for operation in self.operations)
-
     def placed(self) -> dict[TaskId, Task]:
         """Return the tasks placed by it, in their new state."""
         return {

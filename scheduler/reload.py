@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from framework.configuration import Configuration, Parsed
+from framework.configuration import Parsed
 from framework.configuration.notes import UnusableError
 from model.errors import ConfigError
 from scheduler.unreadable import why
@@ -40,8 +40,6 @@ class Reload:
     """What its author should hear, of a bad file too."""
     recovered: bool = False
     """Whether the file was bad before and is good now."""
-    metrics_changed: bool = False
-    """Whether node usage comes from elsewhere now."""
 
 
 class ConfigFile:
@@ -97,12 +95,7 @@ class ConfigFile:
         return Reload(parsed=None, faults=error.faults, warnings=warnings)
 
     def _accept(self, seen: str, parsed: Parsed) -> Reload:
-        reload = Reload(
-            parsed=parsed,
-            warnings=parsed.warnings,
-            recovered=bool(self._faults),
-            metrics_changed=_metrics(parsed) != _metrics(self._current),
-        )
+        reload = Reload(parsed=parsed, warnings=parsed.warnings, recovered=bool(self._faults))
         self._seen = self._good = seen
         self._faults, self._current = (), parsed
         return reload
@@ -121,8 +114,3 @@ def _content(path: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: {why(error)}") from None
-
-
-def _metrics(parsed: Parsed | None) -> list[dict[str, str]]:
-    configuration: Configuration | None = parsed.configuration if parsed is not None else None
-    return [dict(profile.metrics) for profile in configuration.profiles] if configuration is not None else []

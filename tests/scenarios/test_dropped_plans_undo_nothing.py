@@ -6,7 +6,7 @@ import pytest
 
 from framework.cycle import run_cycle
 from framework.memory import Memory
-from framework.promises import Promise, terms
+from framework.promises import Promise, loser_of, terms
 from model.ids import JobId, NodeName
 from model.report import CycleReport
 from model.snapshot import Snapshot
@@ -56,13 +56,16 @@ def decide(snapshot: Snapshot, way: Any, now: float, memory: Memory) -> tuple[Cy
 def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> Promise:
     """Return the promise by which the winner has its room, won from a job or its queue."""
     winner, losing = snapshot.jobs[JobId("default/winner")], snapshot.jobs[JobId(f"default/{loser}")]
+    name = loser_of(losing, between_queues=between_queues)
+    agreed = terms(name, winner, snapshot.jobs, snapshot.queues)
+    assert agreed is not None
     return Promise(
         job=winner.id,
         action="reclaim" if between_queues else "preempt",
         cycle=CYCLE_OF_WINNING,
         made=0.0,
         places=dict.fromkeys(winner.tasks, NodeName("n1")),
-        losers=dict([terms(losing, winner, snapshot.queues, between_queues=between_queues)]),
+        losers={name: agreed},
     )
 
 

@@ -183,7 +183,6 @@ def test_undoing_an_eviction_brings_the_task_back_as_it_was() -> None:
     with session.statement() as statement:
         statement.evict(job_of(session, "old"), old, "preempt")
         assert list(session.nodes.columns().future_idle[0]) == [4000, 4000]
-        assert statement.has_evictions
 
     assert tasks_of(session, "old") == [old]
     assert list(session.nodes.columns().future_idle[0]) == [3000, 4000]

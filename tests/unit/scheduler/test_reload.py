@@ -245,18 +245,6 @@ def test_a_link_that_leads_in_circles_is_a_fault(file: ConfigFile, path: Path) -
     assert "cannot be read" in reload.faults[0]
 
 
-def test_a_change_of_the_metrics_section_is_told(file: ConfigFile, path: Path) -> None:
-    """Whoever fetches node usage starts anew; other changes leave him alone."""
-    path.write_text(GOOD + "metrics: {type: prometheus}\n")
-    changed = file.poll()
-    path.write_text(OTHER + "metrics: {type: prometheus}\n")
-    same = file.poll()
-
-    assert changed is not None
-    assert same is not None
-    assert (changed.metrics_changed, same.metrics_changed) == (True, False)
-
-
 def test_warnings_of_a_good_file_are_passed_on(path: Path) -> None:
     """Once, with the change."""
     path.write_text(GOOD + "metric: {}\n")
