@@ -11,9 +11,9 @@ from typing import ClassVar, Final
 from framework import points
 from framework.points import Move
 from framework.session import Session
-from model import wire
 from model.arrays import IntArray
 from model.ids import TaskId
+from model.quality import BEST_EFFORT, GUARANTEED, quality_of
 from model.resources import CPU, MEMORY
 from model.tasks import Task
 from model.usage import FRESH_SECONDS
@@ -93,19 +93,6 @@ def leaving_order(task: Task) -> tuple[bool, int, int, str, str]:
 
 
 def quality_of_service(task: Task) -> int:
-    """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed."""
-    written = task.pod.status.qos_class or _quality_by(task.pod.spec)
-    return {"BestEffort": 0, "Guaranteed": 2}.get(written, 1)
-
-
-def _quality_by(spec: wire.PodSpec) -> str:
-    """Return what a server would write, for pods of files that do not say it."""
-    amounts = [each.resources for each in (*spec.init_containers, *spec.containers)]
-    if not any(each.requests.get(name) or each.limits.get(name) for each in amounts for name in (CPU, MEMORY)):
-        return "BestEffort"
-    is_guaranteed = all(
-        each.limits.get(name) and each.requests.get(name, each.limits[name]) == each.limits[name]
-        for each in amounts
-        for name in (CPU, MEMORY)
-    )
-    return "Guaranteed" if is_guaranteed else "Burstable"
+    """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed; of pods in files, which do not say, by their spec."""
+    written = task.pod.status.qos_class or quality_of(task.pod.spec)
+    return {BEST_EFFORT: 0, GUARANTEED: 2}.get(written, 1)
