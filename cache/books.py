@@ -19,6 +19,7 @@ from cache.heartbeats import is_heartbeat
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
 from cache.node_book import NodeBook, takes_room
+from cache.numa import NumaKeeper
 from cache.options import SINGLE, BooksOptions
 from cache.outsiders import NO_GROUP, broken_pod, outsiders
 from cache.plan_faults import bind_faults, eviction_faults
@@ -101,6 +102,7 @@ class Books:
         self._resource_limit = _RESOURCE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
+        self._numa = NumaKeeper(self._fault)
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
@@ -178,6 +180,7 @@ class Books:
             tasks_with_claims=self._claiming(),
             broken_gangs=self._still_broken(),
             usage=self._usage,
+            numa=self._numa.of(objects.numatopologies),
         )
         return self._snapshot
 

@@ -7,6 +7,7 @@ from model import wire
 from model.ids import JobId, NodeName, QueueName
 from model.jobs import Job, JobTable
 from model.nodes import NodeTable
+from model.numa import NumaNode
 from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import ResourceSpace
@@ -81,3 +82,5 @@ class Snapshot:
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""
     usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
+    numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)
+    """The inside of nodes that have a Numatopology; None where it cannot be read."""
