@@ -78,10 +78,10 @@ class _Tally:
             verdicts = self._session.ask_verdicts(each, self._task, columns)
             if verdicts is None:
                 return
-            open_columns = self.open
+            open_columns, reasons = self.open, self._session.reasons_of(each, self._task)
             for verdict in np.unique(verdicts[verdicts > 0]).tolist():
-                failed = verdict > len(each.reasons)
-                reason = Reason(f"plugin {each.plugin} failed") if failed else each.reasons[verdict - 1]
+                failed = verdict > len(reasons)
+                reason = Reason(f"plugin {each.plugin} failed") if failed else reasons[verdict - 1]
                 still = np.isin(self.open, open_columns[verdicts == verdict])
                 self.refuse(still, reason, each.plugin)
 

@@ -57,8 +57,15 @@ class NodeQuestions(Registering):
                 raise ValueError(f"verdicts of shape {verdicts.shape} for {len(columns)} columns")  # noqa: TRY301  # the plugin's failure
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
             self.note_failure(each.plugin, error)
-            return np.full(len(columns), len(each.reasons) + 1, dtype=np.uint8)
+            return np.full(len(columns), len(self.reasons_of(each, task)) + 1, dtype=np.uint8)
         return verdicts
+
+    def reasons_of(self, each: Registered[Any], task: Task) -> Sequence[Reason]:
+        """Return what the verdicts of a predicate over arrays mean for a task, the first one first."""
+        if each.reasons_of is None:
+            return each.reasons
+        reasons: Sequence[Reason] = self.ask_or(each, (), task, asking=each.reasons_of)
+        return reasons
 
     def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
         """Ask a score over arrays; a failing one adds nothing."""

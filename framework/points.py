@@ -171,6 +171,8 @@ class Registered(Generic[F]):
     together: Callable[..., Any] | None = None
     """Of victim points: answers instead where a gang goes whole, told of all of it; else each member is judged as if it
     went first."""
+    reasons_of: Callable[[Task], Sequence[Reason]] | None = None
+    """Of predicates over arrays whose reasons name parts of a task: gives them, in place of `reasons`."""
 
 
 # Orders ---------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class Registering:
         function: Callable[..., Any],
         *,
         locality: Locality | None = None,
-        reasons: Sequence[Reason] = (),
+        reasons: Sequence[Reason] | Callable[[Task], Sequence[Reason]] = (),
         normalise: Callable[[FloatArray], FloatArray] | None = None,
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
@@ -75,7 +75,8 @@ class Registering:
             function: Answers; its shape is the point's. A later registration of the same plugin and part replaces the
                 earlier.
             locality: For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on.
-            reasons: For predicates over arrays: the n-th verdict (from 1) means the n-th reason.
+            reasons: For predicates over arrays: the n-th verdict (from 1) means the n-th reason. A function gives them
+                where they name parts of a task; they must be the same for all tasks of a template.
             normalise: For scores over arrays: rescales raw scores over the candidates.
             cares: For locality `GLOBAL`: whether a task is any concern of the function.
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
@@ -100,7 +101,7 @@ class Registering:
             name,
             function,
             locality,
-            tuple(reasons),
+            () if callable(reasons) else tuple(reasons),
             normalise,
             cares,
             headroom,
@@ -110,6 +111,7 @@ class Registering:
             within_job,
             in_turn,
             together,
+            reasons if callable(reasons) else None,
         )
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
