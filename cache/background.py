@@ -18,7 +18,7 @@ import structlog
 from kube.backoff import Backoff
 from kube.clock import Clock, SystemClock
 
-__all__ = ["Background"]
+__all__ = ["Background", "Work"]
 
 _LASTING_SECONDS: Final = 60.0
 """Work that ran as long was well again: its next surprise is a first one."""

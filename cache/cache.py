@@ -15,11 +15,12 @@ from typing import Any, Final
 import structlog
 
 from cache.audit import differences
-from cache.background import Background
+from cache.background import Background, Work
 from cache.books import Books
 from cache.carrying import carry_out
 from cache.dump import Dump, take_dump
 from cache.following import FOLLOWED, Arrivals, Feeder
+from cache.gone_nodes import GoneNodes
 from cache.hands import Hands
 from cache.options import BooksOptions
 from cache.queues import make_first_queues
@@ -30,7 +31,7 @@ from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
 from kube.reflector import Reflector
-from kube.resources import PODS, Resource
+from kube.resources import NODES, PODS, Resource
 from model import wire
 from model.errors import ObjectError, PyroclastError
 from model.ids import TaskId
@@ -106,9 +107,23 @@ class SchedulerCache:
 
     def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
         feeder = Feeder(resource.kind, self.books)
+        if resource is NODES:
+            return [feeder, self._gone_nodes()]
         if resource is not PODS or on_waiting_pod is None:
             return [feeder]
         return [feeder, Arrivals(self.synced, on_waiting_pod)]
+
+    def _gone_nodes(self) -> GoneNodes:
+        return GoneNodes(
+            self._client,
+            self.books.stored("Numatopology").get,
+            may_write=self._may_write,
+            begin=self._once,
+        )
+
+    def _once(self, name: str, work: Work) -> None:
+        """Begin work beside; what does it is made after those who ask for it."""
+        self.background.once(name, work)
 
     async def start(self, *, patience_seconds: float = 0.0) -> bool:
         """Begin to follow, and wait until the first lists are in the books.
