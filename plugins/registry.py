@@ -12,6 +12,7 @@ from plugins.gang import Gang
 from plugins.network_topology_aware.plugin import NetworkTopologyAware
 from plugins.nodegroup import NodeGroup
 from plugins.nodeorder import NodeOrder
+from plugins.numa_aware.plugin import NumaAware
 from plugins.overcommit import Overcommit
 from plugins.pdb import Pdb
 from plugins.predicates.plugin import Predicates
@@ -37,6 +38,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     NetworkTopologyAware,
     NodeGroup,
     NodeOrder,
+    NumaAware,
     Overcommit,
     Pdb,
     Predicates,

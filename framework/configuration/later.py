@@ -10,7 +10,6 @@ __all__ = ["hint_for"]
 PLUGINS: Final = frozenset({
     "deviceshare",
     "extender",
-    "numa-aware",
 })  # fmt: skip
 
 

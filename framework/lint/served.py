@@ -24,6 +24,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "network-topology-aware": "enableNodeOrder enabledHyperNodeOrder enabledHyperNodeGradient",
         "nodegroup": "enableNodeOrder enablePredicate",
         "nodeorder": "enableNodeOrder",
+        "numa-aware": "enableNodeOrder enablePredicate",
         "overcommit": "enableJobEnqueued",
         "pdb": "enabledVictim enableReclaimable enablePreemptable",
         "predicates": "enablePredicate enableNodeOrder enablePreemptable enabledAllocatable",

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from framework.lint import Finding, Severity, check
 from framework.registry import Registry
-from model.api.names import NUMA_TOPOLOGY_POLICY
 from model.errors import ConfigError
 from scheduler.options import parse_options
 from scheduler.settings import read_configuration
@@ -21,7 +20,6 @@ _SCHEDULER: Final = "vc-scheduler"
 _ADMISSION: Final = ("volcano-admission", "vc-webhook-manager")
 _CONFIGURATION: Final = "volcano-scheduler.conf"
 _LATER_RESOURCES: Final = ("volcano.sh/vgpu", "volcano.sh/gpu-memory", "volcano.sh/gpu-number", "huawei.com/Ascend")
-_LATER_ANNOTATIONS: Final = (NUMA_TOPOLOGY_POLICY,)
 _GROUPS: Final = ".volcano.sh"
 _PART_OF: Final = "app.kubernetes.io/part-of"
 _KNOWN_DEFINITIONS: Final = frozenset(
@@ -205,29 +203,18 @@ def _queue(each: Object) -> Iterator[Note]:
 
 
 def _pod(each: Object) -> Iterator[Note]:
-    yield from _later(each, _at(each, "metadata") or {}, _at(each, "spec") or {}, "spec")
+    yield from _later(each, _at(each, "spec") or {}, "spec")
 
 
 def _job(each: Object) -> Iterator[Note]:
     for number, task in enumerate(_at(each, "spec", "tasks") or ()):
         path = f"spec.tasks[{number}]"
         template = task.get("template") or {}
-        yield from _later(each, template.get("metadata") or {}, template.get("spec") or {}, f"{path}.template.spec")
-        if task.get("topologyPolicy") not in {None, "", "none"}:
-            yield Note(
-                weight=Weight.DIFFERS,
-                about=_name(each),
-                path=f"{path}.topologyPolicy",
-                message="NUMA policies are not decided by this release",
-            )
+        yield from _later(each, template.get("spec") or {}, f"{path}.template.spec")
 
 
-def _later(each: Object, metadata: Object, spec: Object, path: str) -> Iterator[Note]:
+def _later(each: Object, spec: Object, path: str) -> Iterator[Note]:
     """Yield what a pod asks for that this release does not decide."""
-    for key in metadata.get("annotations") or {}:
-        if key in _LATER_ANNOTATIONS:
-            message = f"{key}: not decided by this release"
-            yield Note(weight=Weight.DIFFERS, about=_name(each), path="metadata.annotations", message=message)
     for number, container in enumerate(spec.get("containers") or ()):
         resources = container.get("resources") or {}
         for name in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyroclast.testing import Scenario
 from scheduler.simulate.case import moment_after
+from tests.differential.cluster import amount
 from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
 from tests.differential.generated import case
@@ -506,6 +507,61 @@ def _member(kind: str, name: str) -> Object:
     return {"type": kind, "selector": {"exactMatch": {"name": name}}}
 
 
+def with_topologies(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Machines of one to three NUMA nodes, exporters that list some pods, all or none, and pods with limits."""
+    policies = ("single-numa-node", "single-numa-node", "restricted", "best-effort", "none", "")
+    by_group: dict[str, str] = {}
+
+    def pod(each: Any) -> Object:
+        group = each["metadata"]["annotations"].get("scheduling.k8s.io/group-name", "")
+        policy = by_group.setdefault(group, chance.choice(("", "", *policies)))
+        containers = [
+            {**container, "resources": {**resources, "limits": resources["requests"]}}
+            for container in each["spec"]["containers"]
+            for resources in [container["resources"]]
+        ]
+        each = {**each, "spec": {**each["spec"], "containers": containers}} if chance.random() < 0.8 else each
+        return noted(each, "annotations", {"volcano.sh/numa-topology-policy": policy}) if policy else dict(each)
+
+    objects = edited(objects, "Pod", pod)
+    pods: dict[str, list[str]] = {}
+    for each in objects:
+        if each["kind"] == "Pod":
+            pods.setdefault(each["spec"]["nodeName"], []).append(each["metadata"]["name"])
+    topologies = [
+        _topology(each, pods.get(each["metadata"]["name"], []), chance.choice(policies), chance)
+        for each in objects
+        if each["kind"] == "Node" and chance.random() < 0.9
+    ]
+    return (*objects, *topologies), {"weight": chance.choice([1, 1, 5, 0])}
+
+
+def _topology(node: Object, pods: list[str], policy: str, chance: Random) -> Object:
+    cpus = max(amount("cpu", str(node["status"]["allocatable"]["cpu"])) // 1000 + chance.choice([-1, 0, 0, 2]), 1)
+    numa, cores_of = chance.choice([1, 2, 2, 3]), chance.choice([1, 2])
+    free = [cpu for cpu in range(cpus) if chance.random() < chance.choice([0.7, 0.9, 1.0])]
+    listed = chance.choice([[], [], pods, [name for name in pods if chance.random() < 0.5]])
+    return {
+        "kind": "Numatopology",
+        "metadata": {"name": node["metadata"]["name"]},
+        "spec": {
+            "policies": {
+                "CPUManagerPolicy": chance.choice(["static", "static", "static", "static", "none"]),
+                "TopologyManagerPolicy": policy,
+            },
+            "numares": {"cpu": {"allocatable": ",".join(map(str, free)), "capacity": cpus}}
+            if chance.random() < 0.95
+            else {},
+            "cpuDetail": {
+                str(cpu): {"numa": cpu * numa // cpus, "socket": cpu * numa // cpus // 2, "core": cpu // cores_of}
+                for cpu in range(cpus)
+            },
+            "resReserved": {"cpu": chance.choice(["0", "0", "500m", "1"])},
+            "podAllocations": [{"namespace": NAMESPACE, "name": name} for name in listed],
+        },
+    }
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -518,6 +574,7 @@ VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
+    "numa-aware": Variation((roomy, roomy, full), with_topologies),
     "pdb": Variation((full, full, rescheduling), with_budgets),
     "rescheduling": Variation((shuffling,), with_marks),
     "resource-strategy-fit": Variation((roomy, full), with_devices),

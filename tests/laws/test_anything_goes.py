@@ -121,6 +121,54 @@ ODD: tuple[dict[str, Any], ...] = (
         },
         "status": {"phase": "Pending", "nominatedNodeName": "odd"},
     },
+    *(
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"odd-{node or 'nowhere'}",
+                "namespace": "default",
+                "uid": f"aligned-{node}",
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "annotations": {
+                    "scheduling.k8s.io/group-name": "odd",
+                    "volcano.sh/numa-topology-policy": "restricted",
+                },
+            },
+            "spec": {
+                "schedulerName": "volcano",
+                "nodeName": node,
+                "containers": [
+                    {
+                        "name": "c",
+                        "resources": {
+                            "requests": {"cpu": "1", "memory": "1Mi"},
+                            "limits": {"cpu": "1", "memory": "1Mi"},
+                        },
+                    }
+                ],
+            },
+            "status": {"phase": "Running" if node else "Pending", "qosClass": "Guaranteed"},
+        }
+        for node in ("", "odd")
+    ),
+    {
+        "kind": "Numatopology",
+        "metadata": {"name": "odd"},
+        "spec": {
+            "policies": {"CPUManagerPolicy": "static", "TopologyManagerPolicy": "restricted"},
+            "numares": {"cpu": {"allocatable": "0,2-3", "capacity": 4}},
+            "cpuDetail": {str(cpu): {"numa": cpu % 2, "socket": 0, "core": cpu} for cpu in range(4)},
+            "resReserved": {"cpu": "500m"},
+            "podAllocations": [
+                {
+                    "uid": "u",
+                    "namespace": "default",
+                    "name": "p",
+                    "containerAllocations": [{"name": "c", "allocations": {"cpu": "1"}}],
+                }
+            ],
+        },
+    },
     {
         "kind": "HyperNode",
         "metadata": {"name": "odd"},

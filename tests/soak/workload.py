@@ -1,7 +1,7 @@
 """A random workload: jobs come and end, nodes go and come back, and a controller makes lost pods anew.
 
 What there is beside plain gangs follows from the plugins of a configuration: a tree of queues, groups of nodes, racks
-behind switches, zones that may be revoked, budgets, quotas.
+behind switches, zones that may be revoked, budgets, quotas, kubelets that align CPUs.
 """
 
 import json
@@ -16,6 +16,7 @@ from kube.client import MediaType
 from kube.errors import ApiError
 from model.ids import NodeName
 from model.usage import NodeUsage
+from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object
 
 __all__ = ["GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "QUOTA", "Workload"]
@@ -24,6 +25,7 @@ NAMESPACE: Final = "soak"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Annotation by which a pod names its group."""
 GPU: Final = "nvidia.com/gpu"
+NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
 QUOTAS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
@@ -35,6 +37,7 @@ NODE_GPU: Final = 4
 """Of the first half of the nodes."""
 LOAD: Final = 1.4
 """Requests of all jobs, as a part of the cluster's CPU, above which no job comes."""
+_CONFLICT: Final = 409
 PARENTS: Final = {"red": "left", "green": "left", "blue": "right", "left": "root", "right": "root"}
 """Of a tree of queues."""
 HYPERNODES: Final = {
@@ -52,6 +55,8 @@ ZONES: Final = ("rz1", "rz2")
 """Of the last nodes, which can be taken back."""
 QUOTA: Final = {"cpu": "40", "memory": "60Gi", "pods": "30"}
 """Of the one namespace: less than the cluster has."""
+NUMA_POLICIES: Final = ("single-numa-node", "restricted", "best-effort", "none")
+"""Of the kubelets, in turns."""
 MEASURING: Final = 12
 """Cycles between two measurements of what nodes use."""
 
@@ -75,6 +80,8 @@ class Job:
     group_annotations: Object
     grace_seconds: int
     has_budget: bool
+    has_limits: bool = False
+    """Whether its pods are Guaranteed, where they ask for CPU."""
     ends_by_pod: dict[str, int] = field(default_factory=dict)
     """Cycle in which a running pod will have ended."""
     succeeded: int = 0
@@ -196,6 +203,18 @@ class Workload:
                 "status": {"capacity": amounts, "allocatable": amounts, "conditions": [ready]},
             },
         )
+        if "numa-aware" in self.plugins:
+            await self._describe(number)
+
+    async def _describe(self, number: int) -> None:
+        """As an exporter on a node does, but for what its pods hold; what was there before may be there still."""
+        policy = NUMA_POLICIES[number % len(NUMA_POLICIES)]
+        topology = numatopology(f"node-{number}", policy=policy)
+        try:
+            await self._ground.post("/apis/nodeinfo.volcano.sh/v1alpha1/numatopologies", dict(topology))
+        except ApiError as error:
+            if error.status != _CONFLICT:
+                raise
 
     async def _lose_node(self, cycle: int) -> None:
         number = self._chance.randrange(NODES)
@@ -321,6 +340,9 @@ class Workload:
             job.extra["volcano.sh/cooldown-time"] = "10s"
         if "sla" in self.plugins and chance.random() < 0.3:
             job.group_annotations["volcano.sh/sla-waiting-time"] = "20s"
+        if "numa-aware" in self.plugins and chance.random() < 0.5:
+            job.has_limits = True
+            job.extra |= chance.choice(({}, {NUMA_POLICY: chance.choice(NUMA_POLICIES)}))
         if "task-topology" in self.plugins and job.tasks > 1 and chance.random() < 0.6:
             kind = chance.choice(("affinity", "anti-affinity"))
             job.group_annotations[f"volcano.sh/task-topology-{kind}"] = "first,rest"
@@ -408,9 +430,13 @@ def _pod(job: Job, number: int) -> Object:
             "priorityClassName": job.priority,
             "priority": PRIORITIES[job.priority],
             "terminationGracePeriodSeconds": job.grace_seconds,
-            "containers": [{"name": "main", "image": "none", "resources": {"requests": job.requests}}],
+            "containers": [{"name": "main", "image": "none", "resources": _resources(job)}],
         },
     }
+
+
+def _resources(job: Job) -> Object:
+    return {"requests": job.requests, **({"limits": job.requests} if job.has_limits else {})}
 
 
 def _queue(

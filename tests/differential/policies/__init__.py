@@ -3,6 +3,7 @@
 from tests.differential.policies.cdp import Cdp
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
+from tests.differential.policies.numa_aware import NumaAware
 from tests.differential.policies.pdb import Pdb
 from tests.differential.policies.rescheduling import Rescheduling
 from tests.differential.policies.resource_strategy_fit import ResourceStrategyFit
@@ -18,6 +19,7 @@ POLICIES: dict[str, type[Policy]] = {
         Cdp,
         NetworkTopologyAware,
         NodeGroup,
+        NumaAware,
         Pdb,
         Rescheduling,
         ResourceQuota,

@@ -497,9 +497,9 @@ def test_a_plugin_of_volcano_that_comes_later_is_skipped_as_such() -> None:
 
 
 def test_a_misspelt_plugin_that_comes_later_is_suggested() -> None:
-    """Its name in Volcano's plugin guide differs from the one it is registered under."""
-    text = "actions: enqueue\ntiers: [{plugins: [{name: numaaware}]}]\n"
+    """As one that is here would be."""
+    text = "actions: enqueue\ntiers: [{plugins: [{name: device-share}]}]\n"
 
     (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
 
-    assert warning.endswith("unknown plugin 'numaaware', it is skipped (did you mean 'numa-aware'?)")
+    assert warning.endswith("unknown plugin 'device-share', it is skipped (did you mean 'deviceshare'?)")

@@ -1,0 +1,75 @@
+"""NUMA-aware: Guaranteed pods go where the kubelet can give them CPUs as its topology policy demands.
+
+Points: predicate, node order; a ledger.  Arguments: `NumaAwareArgs`.  Rules and example: docs/plugins/numa-aware.md.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray
+from plugins.numa_aware.books import CpuBooks
+from plugins.numa_aware.verdicts import Fit, Policies
+from plugins.numa_aware.wishes import Wishes
+
+__all__ = ["NumaAware", "NumaAwareArgs", "few_first"]
+
+MAX_SCORE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumaAwareArgs:
+    """Arguments of numa-aware, spelled as in the configuration file."""
+
+    weight: int = 1
+    """Say of this plugin in the order of nodes; 0 mutes it there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumaAware:
+    """Keep pods off nodes whose kubelet would turn them away."""
+
+    name: ClassVar[str] = "numa-aware"
+    watches_clock: ClassVar[bool] = False
+    args: NumaAwareArgs = NumaAwareArgs()
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        wishes = Wishes()
+        books = CpuBooks(session, self.name, wishes)
+        policies, fit = Policies(books, wishes), Fit(books, wishes)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            policies.verdicts,
+            locality=Locality.FACTS,
+            reasons=policies.reasons,
+            part="policy",
+        )
+        session.register(
+            points.PREDICATE, self.name, fit.verdicts, locality=Locality.NODE, reasons=fit.reasons, part="cpus"
+        )
+        if not books.readings:
+            return
+        session.register_ledger(self.name, books)
+        if self.args.weight:
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                fit.numa_counts,
+                locality=Locality.NODE,
+                normalise=lambda counts: few_first(counts) * self.args.weight,
+            )
+
+
+def few_first(counts: FloatArray) -> FloatArray:
+    """Score candidates by how few NUMA nodes they would need, from 0 for the most to 100 for none; whole numbers."""
+    most = counts.max(initial=0.0)
+    if not most:
+        return np.full(counts.shape, float(MAX_SCORE))
+    scores: FloatArray = MAX_SCORE - np.floor(MAX_SCORE * counts / most)
+    return scores
