@@ -16,13 +16,9 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 STAGES = re.split(r"^FROM .*$", DOCKERFILE, flags=re.MULTILINE)[1:]
 SECONDS = 600.0
 
-pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("PYROCLAST_TEST_IMAGE") != "1",
-        reason="takes a minute and a package index: PYROCLAST_TEST_IMAGE=1",
-    ),
-    pytest.mark.xdist_group("image"),  # installed once, not once a worker
-]
+pytestmark = pytest.mark.skipif(
+    os.environ.get("PYROCLAST_TEST_IMAGE") != "1", reason="takes a minute and a package index: PYROCLAST_TEST_IMAGE=1"
+)
 
 
 def instructions(stage: str) -> list[tuple[str, str]]:

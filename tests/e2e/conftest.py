@@ -16,15 +16,6 @@ from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 from tests.e2e.emulatorprocess import running_emulator, tell_faults
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, where several run: they share nodes, and a daemon takes a second."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.parent == here:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
 @pytest.fixture(scope="session")
 def assets() -> Path:
     """The folder of the real control plane's binaries; without them, no test that asks for it goes on."""
