@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
+from urllib.parse import quote
 
 from model import wire
 from model.wire import Decoder
@@ -73,8 +74,8 @@ class Resource(Generic[T]):
         return f"{self.root}/namespaces/{namespace}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
 
     def path(self, namespace: str, name: str, subresource: str = "") -> str:
-        """Path of one object or of a subresource of it."""
-        path = f"{self.collection(namespace)}/{name}"
+        """Path of one object or of a subresource of it; a name that users wrote is quoted, so it leads nowhere else."""
+        path = f"{self.collection(namespace)}/{quote(name, safe='')}"
         return f"{path}/{subresource}" if subresource else path
 
 

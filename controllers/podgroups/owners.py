@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 from controllers.operating.pods import Pod
 from kube.client import Client
@@ -65,8 +66,10 @@ async def read_owners(client: Client, pod: Pod) -> Owners:
 async def _read(client: Client, reference: OwnerReference, plural: str, namespace: str) -> dict[str, Any] | None:
     """Return an owner, or None when it is gone and perhaps another has its name."""
     try:
+        # whoever makes a pod writes the name, and the server takes any
+        name = quote(reference.name, safe="")
         owner: dict[str, Any] = await client.request_json(
-            "GET", f"/apis/{reference.api_version}/namespaces/{namespace}/{plural}/{reference.name}"
+            "GET", f"/apis/{reference.api_version}/namespaces/{namespace}/{plural}/{name}"
         )
     except ApiError as error:
         if error.is_not_found:

@@ -89,6 +89,7 @@ async def test_courtesy_has_an_end() -> None:
     [
         (resources.PODS.path("ns", "p", "binding"), "/api/v1/namespaces/ns/pods/p/binding"),
         (resources.NODES.path("", "n"), "/api/v1/nodes/n"),
+        (resources.PODS.path("ns", "../../a b?c"), "/api/v1/namespaces/ns/pods/..%2F..%2Fa%20b%3Fc"),
         (resources.POD_GROUPS.collection("ns"), "/apis/scheduling.volcano.sh/v1beta1/namespaces/ns/podgroups"),
         (resources.QUEUES.collection(), "/apis/scheduling.volcano.sh/v1beta1/queues"),
     ],

@@ -296,6 +296,20 @@ async def test_pods_whose_owner_is_gone_get_no_group(ground: Ground) -> None:
     assert len(await ground.names(GROUPS)) == 1
 
 
+@pytest.mark.parametrize("suffix", ["/status", "?limit=1", "#", " ", "/../../configmaps", "\r\nX: y"])
+async def test_a_name_of_an_owner_is_a_name_and_no_path(ground: Ground, suffix: str) -> None:
+    """Whoever makes a pod may write any; there is no such owner, and the pods of others do not wait."""
+    workload = await make_workload(ground, "replicasets", "ReplicaSet")
+    strange = {**workload, "metadata": {**workload["metadata"], "name": workload["metadata"]["name"] + suffix}}
+    async with ground.working(operator := controllers(ground)):
+        await make_pod(ground, "p", strange)
+        await make_pod(ground, "other")
+        await until_grouped(ground, "other")
+        await operator.queues["podgroup"].idle()
+
+    assert len(await ground.names(GROUPS)) == 1
+
+
 async def test_a_server_in_trouble_only_delays(ground: Ground) -> None:
     """What fails is done again until it is done."""
     ground.emulator.faults.add(effect="error", resource="podgroups", verb="create", code=500, count=3)
