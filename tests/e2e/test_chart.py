@@ -592,6 +592,7 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("", "pods", "delete"): "a server without the Eviction API",
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
+        ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
         ("", "events", "patch"): "an event that is told again",
         ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },
