@@ -32,15 +32,15 @@ class Policies:
     def __init__(self, books: CpuBooks, wishes: Wishes) -> None:
         self._books = books
         self._wishes = wishes
-        named = sorted({node.policy for node in books.readings.values() if node is not None})
-        self._codes = {policy: min(code, MOST_NAMED) for code, policy in enumerate(named, len(self.REASONS) + 1)}
+        self._named = sorted({node.policy for node in books.readings.values() if node is not None})
+        """Policies of nodes."""
 
     def reasons(self, task: Task) -> Sequence[Reason]:
         """Say what verdicts mean for a task; the last ones name the policy of the node."""
         wish = self._wishes.of(task)
         policy = "" if wish is None else wish.policy
-        by_code = {code: other for other, code in self._codes.items()}
-        differing = (f"task topology policy[{policy}] is different with node[{other}]" for other in by_code.values())
+        named = self._named[:MOST_NAMED]
+        differing = (f"task topology policy[{policy}] is different with node[{other}]" for other in named)
         return (*self.REASONS, *(Reason(text, resolvable=False) for text in differing))
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
@@ -55,7 +55,9 @@ class Policies:
             return self.UNREADABLE if inside is Unknown.UNREADABLE else self.ABSENT
         if not inside.is_static:
             return self.NOT_STATIC
-        return 0 if inside.policy == wish.policy else self._codes[inside.policy]
+        if inside.policy == wish.policy:
+            return 0
+        return len(self.REASONS) + 1 + min(self._named.index(inside.policy), MOST_NAMED - 1)
 
 
 class Fit:

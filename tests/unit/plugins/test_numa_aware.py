@@ -166,6 +166,15 @@ def test_more_containers_than_reasons_can_name_are_no_failure() -> None:
     assert session.failures == {}
 
 
+def test_more_policies_than_reasons_can_name_are_no_failure() -> None:
+    """Whoever writes Numatopologies may write any word; the last name that there is stands for those beyond."""
+    cluster = NODE.job("j", **SINGLE).add(numatopology("n1", policy="zzz"))
+    others = [numatopology(f"m{number}", policy=f"p{number:03}") for number in range(300)]
+    session = opened(cluster.add(*others))
+
+    assert why(session) == {"task topology policy[single-numa-node] is different with node[p099]": 1}
+
+
 def test_reasons_tell_nodes_apart() -> None:
     """Each node under the first rule that refuses it; only a want of CPUs can pass, and only when pods end."""
     cluster = NODE.node("n2", cpu=8).node("n3", cpu=8).node("n4", cpu=8).job("j", **SINGLE)
