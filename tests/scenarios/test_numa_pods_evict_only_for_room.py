@@ -31,11 +31,12 @@ def test_nobody_goes_whose_end_frees_no_cpus_in_time() -> None:
     batch, listed = NODE.running("batch", on=["n1", "n1"], **low), ["default-batch-0", "default-batch-1"]
     lenient = batch.add(numatopology("n1", policy="best-effort", free="6-7", listed=listed))
     restricted = batch.add(numatopology("n1", policy="restricted", free="6-7", listed=listed))
+    full = batch.add(numatopology("n1", policy="restricted", free="", listed=listed))
 
     assert urgent(lenient, **guaranteed(4)).evictions == ["batch-1"]
-    outcome = urgent(restricted, **guaranteed(4))
-    assert outcome.evictions == []
-    assert outcome.bindings == {}
+    for outcome in (urgent(restricted, **guaranteed(4)), urgent(full, **guaranteed(4, policy="restricted"))):
+        assert outcome.evictions == []
+        assert outcome.bindings == {}
 
 
 def test_nobody_goes_on_a_node_of_another_policy() -> None:
