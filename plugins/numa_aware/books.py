@@ -150,14 +150,14 @@ def free_beside(node: NumaNode, tasks: Mapping[TaskId, Task], wishes: Wishes) ->
     """Return the CPUs of a node that are free beside the tasks on it: what is not listed yet is foreseen.
 
     Tasks are taken in the order of their age, as the scheduler places equals, and get what the kubelet's policy gives
-    them; one that it does not align has its number of CPUs all the same, for it is there.
+    them; one that it would turn away has its number of CPUs all the same, for it is there.
     """
     free = node.free or 0
     wishing = ((task, wishes.of(task)) for task in tasks.values())
     unlisted = [(task, wish.cpus) for task, wish in wishing if wish is not None and _will_take(node, task)]
     for _, cpus in sorted(unlisted, key=lambda entry: (entry[0].created, task_order_key(entry[0]))):
         answer = aligned(node.layout, node.policy, node.reserved, free, cpus)
-        free &= ~(answer.cpus or _anywhere(node, free, sum(cpus)))
+        free &= ~(answer.cpus if answer.refused is None else _anywhere(node, free, sum(cpus)))
     return free
 
 

@@ -5,12 +5,13 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from model.cpusets import as_text, cpu_set
 from plugins.numa_aware.books import CpuBooks, Inside
 from pyroclast import Session
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_topologies
 from tests.laws.clusters import PLUGINS, act_at_random, clusters, picture
-from tests.numatopologies import numatopology
+from tests.numatopologies import guaranteed, numatopology
 
 LAWS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -55,3 +56,33 @@ def test_no_cpu_is_given_twice(scenario: Scenario, seed: int, steps: int) -> Non
         assert sum(here) == before.free & ~after.free
         assert sum(cpus.bit_count() for cpus in here) == (before.free & ~after.free).bit_count()
         assert not after.free & ~before.free
+
+
+@LAWS
+@given(
+    st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 2)), min_size=1),
+    st.sampled_from(["single-numa-node", "restricted", "best-effort", "other", "none"]),
+    st.lists(st.integers(1, 3), min_size=1, max_size=2),
+    st.integers(0, 6),
+    st.data(),
+)
+def test_a_fresh_count_equals_the_books(
+    detail: dict[int, tuple[int, int, int]], policy: str, cpus: list[int], count: int, data: st.DataObject
+) -> None:
+    """Equal pods that a session placed have in the next one the CPUs that they were given, though nobody lists them."""
+    free = as_text(cpu_set(data.draw(st.sets(st.sampled_from(sorted(detail))))))
+    topology = numatopology("n", policy=policy, free=free, detail=detail, reserved="1", listed=["someone"])
+    cluster = Scenario().node("n", cpu=64, memory="64Gi").add(topology)
+    session = open_session(cluster.job("j", tasks=6, **guaranteed(*cpus)), plugins=("numa-aware",))
+    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuBooks)]
+    (job,) = session.jobs()
+    tasks = sorted(job.tasks.values(), key=lambda task: task.created)[:count]
+    with session.statement() as statement:
+        placed = [task for task in tasks if statement.allocate(job, [task], [0]) is None]
+        statement.hold()
+
+    running = cluster.running("j", on=["n"] * len(placed), **guaranteed(*cpus))
+    (fresh,) = [
+        ledger for _, ledger in open_session(running, plugins=("numa-aware",)).ledgers if isinstance(ledger, CpuBooks)
+    ]
+    assert fresh.picture()[0] == books.picture()[0]

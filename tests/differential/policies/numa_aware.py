@@ -31,9 +31,9 @@ class Machine:
         return self.is_static and self.policy not in ("", "none") and self.free is not None
 
     def take(self, free: set[int], wanted: Sequence[int]) -> None:
-        """Take what containers get out of the free CPUs; where they are not aligned, as many of any."""
-        cpus, _ = numa.aligned(self.detail, self.policy, self.reserved, free, wanted)
-        if not cpus:
+        """Take what containers get out of the free CPUs; where they would be turned away, as many of any."""
+        cpus, refused = numa.aligned(self.detail, self.policy, self.reserved, free, wanted)
+        if refused is not None:
             left = free - (numa.taken(self.detail, self.detail, self.reserved) or set())
             cpus = numa.taken(self.detail, left, min(sum(wanted), len(left))) or cpus
         free -= cpus
