@@ -258,6 +258,7 @@ class Candidates:
         self.refresh(task)
         if not self._ranked.size:
             return None
+        self._session.unscored.pop(task.id, None)
         beyond = self._session.beyond(task)
         if not self.has_free_room(domain):
             best = None
@@ -372,9 +373,10 @@ class Candidates:
         if not pairs:
             return feasible
         feasible = feasible.copy()
-        for column in np.flatnonzero(feasible).tolist():
-            node = self._session.nodes.view(column)
-            feasible[column] = all(self._session.ask_pair(each, task, node) is None for each in pairs)
+        for each in pairs:
+            columns = np.flatnonzero(feasible).tolist()
+            reasons = self._session.ask_pairs(each, task, columns)
+            feasible[columns] = [reason is None for reason in reasons]
         return feasible
 
     def _best_of(self, task: Task, feasible: BoolArray) -> Choice | None:
@@ -385,10 +387,11 @@ class Candidates:
                 if columns.size == 1:
                     return Choice(int(columns[0]), is_idle=is_idle)
                 if columns.size:
-                    return Choice(self._pick(task, columns), is_idle=is_idle)
+                    column = self._pick(task, columns)
+                    return None if column is None else Choice(column, is_idle=is_idle)
         return None
 
-    def _pick(self, task: Task, columns: IntArray) -> int:
+    def _pick(self, task: Task, columns: IntArray) -> int | None:
         return ScoredNodes(self._session, self, task, columns, self._normalised).best()
 
     # Runs -------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from framework.ledgers import Verb
 from framework.statement import Operation
 from model.plan import Bind, Eviction, Nomination, Plan
@@ -55,6 +57,7 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 node=task.node,
                 annotations=session.annotations_for(task, column),
                 preparations=session.preparations_for(task, column),
+                delegate=session.delegate_for(task, column) or UNSET,
             )
 
 

@@ -16,6 +16,7 @@ from framework.configuration import Configuration, PluginOption, Profile
 from framework.holding import hold_promised_room
 from framework.jobs import SessionJob
 from framework.memory import Memory, Settled
+from framework.outside import Outside
 from framework.promises import made_by_plans
 from framework.reasons import reasons_of
 from framework.registry import Registry
@@ -60,7 +61,7 @@ def run_cycle(
     seed: int = 0,
     now: float,
     memory: Memory | None = None,
-    outside: Mapping[str, Any] | None = None,
+    outside: Mapping[str, Outside] | None = None,
     observer: Observer | None = None,
     settled: Settled | None = None,
 ) -> tuple[CycleReport, Memory]:
@@ -73,7 +74,7 @@ def run_cycle(
         seed: Of everything that is chosen by chance.
         now: The moment, seconds since 1970.
         memory: What the last cycle left; a new one where None.
-        outside: Recorded answers from outside (extenders), by plugin instance.
+        outside: Who answers what plugins ask beyond the snapshot (extenders), by plugin instance.
         observer: Receives plans as they are committed, and phase marks.
         settled: A cache of jobs that need no second look; changes no decision.
 

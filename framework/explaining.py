@@ -86,8 +86,8 @@ class _Tally:
                 self.refuse(still, reason, each.plugin)
 
     def _ask_pairs(self, each: Registered[Any]) -> None:
-        for column in self.open.tolist():
-            reason = self._session.ask_pair(each, self._task, self._session.nodes.view(column))
+        columns = self.open.tolist()
+        for column, reason in zip(columns, self._session.ask_pairs(each, self._task, columns), strict=True):
             if reason is not None:
                 self.refuse(self.open == column, reason, each.plugin)
 

@@ -15,6 +15,7 @@ from framework.points import Locality, Registered
 from framework.registering import Registering
 from framework.votes import first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
+from model.ids import TaskId
 from model.refusals import Reason, Refusal
 from model.snapshot import Snapshot
 from model.tasks import Task
@@ -41,6 +42,8 @@ class NodeQuestions(Registering):
         self._room: tuple[int, IntArray | None] = (-1, None)
         """Room free now or later on each node, and the length of the log at that moment."""
         self._fits_empty: dict[int, bool] = {}
+        self.unscored: dict[TaskId, Refusal] = {}
+        """Tasks of which somebody would not have a node chosen, by their id, and why."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
         """By template: why no node took its tasks, and the length of the log at that moment."""
 
@@ -113,13 +116,20 @@ class NodeQuestions(Registering):
             answer = each.function(task, node)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
             return Reason(self.note_failure(each.plugin, error).message)
-        if answer is None or answer is True:
-            return None
-        if isinstance(answer, Refusal):
-            return Reason(answer.message or answer.reason, answer.resolvable)
-        if isinstance(answer, Reason):
-            return answer
-        return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")
+        return _reason_of(each, answer)
+
+    def ask_pairs(self, each: Registered[Any], task: Task, columns: Sequence[int]) -> list[Reason | None]:
+        """Ask a predicate about several nodes, in one go where it can be; for each None where it permits."""
+        nodes = [self.nodes.view(column) for column in columns]
+        if each.many is None or len(nodes) <= 1:
+            return [self.ask_pair(each, task, node) for node in nodes]
+        try:
+            answers = list(each.many(task, nodes))
+            if len(answers) != len(nodes):
+                raise ValueError(f"{len(answers)} answers about {len(nodes)} nodes")  # noqa: TRY301  # the plugin's failure
+        except Exception as error:  # noqa: BLE001  # as above
+            return [Reason(self.note_failure(each.plugin, error).message)] * len(nodes)
+        return [_reason_of(each, answer) for answer in answers]
 
     def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
         """Ask for the score of one node; a failing function gives 0."""
@@ -193,7 +203,9 @@ class NodeQuestions(Registering):
         return known
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
-        """Say why no node takes a task: nodes counted by the first rule that refuses them."""
+        """Say why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
+        if task.id in self.unscored:
+            return self.unscored[task.id]
         if domain is not None or self.node_functions.verdicts[None] or self.beyond(task) is not None:
             return explain(self, task, domain)
         # what depends on the node alone is the same for every task of the template until something is placed
@@ -202,3 +214,14 @@ class NodeQuestions(Registering):
             refusal = explain(self, task, None)
             self._explained[task.template.number] = (len(self.nodes.log), refusal)
         return refusal
+
+
+def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:
+    """Read what a predicate answered about one node; None where it permits."""
+    if answer is None or answer is True:
+        return None
+    if isinstance(answer, Refusal):
+        return Reason(answer.message or answer.reason, answer.resolvable)
+    if isinstance(answer, Reason):
+        return answer
+    return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")

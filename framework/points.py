@@ -168,6 +168,8 @@ class Registered(Generic[F]):
     """Of `TASK_ORDER`: whether keys mean something among tasks of one job alone."""
     in_turn: bool = False
     """Of victim points: whether an answer about a candidate depends on those before it alone."""
+    many: Callable[[Task, Sequence[Any]], Sequence[Any]] | None = None
+    """Of `PREDICATE` over a task and a node: the same about several nodes in one go, an answer for each."""
     together: Callable[..., Any] | None = None
     """Of victim points: answers instead where a gang goes whole, told of all of it; else each member is judged as if it
     went first."""
@@ -211,8 +213,11 @@ NODE_ORDER: Final = Point[Callable[[Task, "NodeColumns"], FloatArray | None] | C
     "sum",
     "over arrays: scores, shape (columns,), None adds nothing; over a task and a node: one score",
 )
-BATCH_NODE_ORDER: Final = Point[Callable[[Task, Sequence["NodeView"]], Mapping[NodeName, float]]](
-    "batch_node_order", "enableNodeOrder", "sum", "for all candidates of a task at once: scores by node"
+BATCH_NODE_ORDER: Final = Point[Callable[[Task, Sequence["NodeView"]], Mapping[NodeName, float] | Refusal]](
+    "batch_node_order",
+    "enableNodeOrder",
+    "sum",
+    "for all candidates of a task at once: scores by node; a refusal leaves the task without a node",
 )
 NODE_MAP: Final = Point[Callable[[Task, "NodeView"], float]](
     "node_map", "enableNodeOrder", "sum", "first half of a normalised score: raw, floored to an integer"

@@ -45,6 +45,7 @@ class Registering:
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
         self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
+        self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
         self._failures: dict[str, Refusal] = {}
 
     def register(
@@ -63,6 +64,7 @@ class Registering:
         within_job: bool = False,
         in_turn: bool = False,
         together: Callable[..., Any] | None = None,
+        many: Callable[[Task, Sequence[Any]], Sequence[Any]] | None = None,
         grouped: Callable[[Task], GroupedScores] | None = None,
         part: str = "",
     ) -> None:
@@ -93,6 +95,8 @@ class Registering:
             together: For points that choose victims, where it counts how many go: answers instead of `function` where a
                 gang goes whole, with the same arguments and all of that gang; others judge each member as if it went
                 first.
+            many: For `PREDICATE` over a task and a node: the same question about several nodes in one go, where asking
+                costs more than answering; an answer for each of them, in their order.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
         """
@@ -110,6 +114,7 @@ class Registering:
             alike,
             within_job,
             in_turn,
+            many,
             together,
             reasons if callable(reasons) else None,
         )
@@ -125,6 +130,10 @@ class Registering:
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
         """Let a plugin add annotations to the binding of a task to the node of a column."""
         self._annotators.append((self._registrant(plugin), annotate))
+
+    def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
+        """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
+        self._delegates.append((self._registrant(plugin), takes))
 
     def _registrant(self, plugin: str) -> str:
         """Return under which name a plugin registers: what others share is nobody's and keeps the name it was given."""
@@ -146,6 +155,10 @@ class Registering:
             if told:
                 steps = (*steps, *told)
         return steps
+
+    def delegate_for(self, task: Task, column: int) -> str:
+        """Return who binds a task in the scheduler's place, the first that takes it, or ""; raises `BindingRefused`."""
+        return next((each[0] for each in self._delegates if self._ask_for_binding(each, task, column)), "")
 
     def _ask_for_binding(self, registered: tuple[str, Callable[[Task, int], Any]], task: Task, column: int) -> Any:
         plugin, ask = registered
@@ -176,6 +189,7 @@ class Registering:
         _forget(self.ledgers, instance)
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
+        _forget(self._delegates, instance)
         _forget(self._close_hooks, instance)
 
     def note_failure(self, plugin: str, error: Exception) -> Refusal:

@@ -16,6 +16,7 @@ from framework.nodes import NodeView
 from framework.points import Registered
 from model.arrays import FloatArray, IntArray
 from model.ids import NodeName
+from model.refusals import Refusal
 from model.tasks import Task
 
 if TYPE_CHECKING:
@@ -47,8 +48,13 @@ class ScoredNodes:
         self._add_global()
         self._add_pairs()
 
-    def best(self) -> int:
-        """Return the column to take: a plugin's choice, else the highest score, else the lowest name."""
+    def best(self) -> int | None:
+        """Return the column to take: a plugin's choice, else the highest score, else the lowest name.
+
+        None where a plugin that scores all candidates refuses, which the session notes in `unscored`.
+        """
+        if self._task.id in self._session.unscored:
+            return None
         choosers = self._session.functions(points.BEST_NODE)
         if choosers:
             chosen = self._ask_choosers(choosers)
@@ -79,8 +85,13 @@ class ScoredNodes:
         views = [session.nodes.view(column) for column in self._columns.tolist()]
         for each in session.node_functions.pair_scores:
             self.scores += np.array([session.ask_pair_score(each, self._task, view) for view in views])
+        session.unscored.pop(self._task.id, None)
         for each in batches:
-            self.scores += self._numbers(each, session.ask_or(each, {}, self._task, views), views)
+            answer = session.ask_or(each, {}, self._task, views)
+            if isinstance(answer, Refusal):
+                session.unscored.setdefault(self._task.id, answer)
+            else:
+                self.scores += self._numbers(each, answer, views)
         reducers = {each.plugin: each for each in session.functions(points.NODE_REDUCE)}
         for each in maps:
             if each.plugin in reducers:

@@ -8,7 +8,6 @@ cycle's own data, what changes it, and what it has to say.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from framework.committing import begin_binding, plan_of
@@ -18,6 +17,7 @@ from framework.jobs import SessionJob
 from framework.ledgers import Verb
 from framework.memory import Settled
 from framework.nodes import Needs
+from framework.outside import Outside
 from framework.registering import BindingRefused
 from framework.statement import Operation, Statement
 from model.arrays import IntArray
@@ -44,7 +44,7 @@ class Session(JobQuestions):
         generation: int,
         now: float,
         seed: int,
-        outside: Mapping[str, Any],
+        outside: Mapping[str, Outside],
         committed: Callable[[Plan], None],
         settled: Settled,
     ) -> None:
@@ -59,7 +59,7 @@ class Session(JobQuestions):
         self.uid = str(uuid5(NAMESPACE_OID, f"{seed}/{cycle}/{now}"))
         """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
         self.outside = outside
-        """Recorded answers from outside (extenders)."""
+        """Who answers what plugins ask beyond the snapshot, by instance; empty where nobody does."""
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         """What all nodes offer together, base units, shape (R,)."""
         self.plans: list[Plan] = []

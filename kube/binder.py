@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from kube.backoff import Backoff
-from kube.binding import BindOutcome, PlanOutcome, Preparer, refused
+from kube.binding import BindOutcome, Delegate, DelegateError, PlanOutcome, Preparer, refused
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError, NoAnswerError
@@ -24,6 +24,7 @@ from kube.resources import PODS
 from kube.retrying import Turns
 from kube.traffic import Traffic
 from kube.volumes import BIND_VOLUME, VolumePreparer
+from model import wire
 from model.errors import PyroclastError
 from model.plan import Bind, Plan, Preparation
 
@@ -51,6 +52,7 @@ class ApiBinder:
         client: Client,
         *,
         preparers: Mapping[str, Preparer] | None = None,
+        delegate: Delegate | None = None,
         is_leader: Callable[[], bool] = lambda: True,
         traffic: Traffic | None = None,
         concurrency: int = 32,
@@ -63,6 +65,7 @@ class ApiBinder:
         Args:
             client: Speaks to the server.
             preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer` unless given here.
+            delegate: Binds the pods that a plan leaves to somebody else.
             is_leader: Whether we may still act; asked before each batch and each attempt.
             traffic: Told of binds under way, so that others wait.
             concurrency: Most binds at a time, over all plans; half as many more are tried again.
@@ -72,6 +75,7 @@ class ApiBinder:
         """
         self.preparers: dict[str, Preparer] = {BIND_VOLUME: VolumePreparer(client, clock=clock), **(preparers or {})}
         self._client = client
+        self._delegate = delegate
         self._is_leader = is_leader
         self._traffic = traffic or Traffic()
         self._clock = clock or SystemClock()
@@ -135,6 +139,8 @@ class ApiBinder:
     async def _bind_once(self, bind: Bind) -> BindOutcome:
         if not self._is_leader():
             return refused(bind, "NotLeader", "leadership was lost")
+        if bind.delegate and (outcome := await self._bind_by_delegate(bind)) is not None:
+            return outcome
         try:
             # Preparations and waits are no traffic: they may take minutes, and others need not wait for them.
             with self._traffic.bind():
@@ -147,15 +153,30 @@ class ApiBinder:
             raise
         return BindOutcome(bind=bind, is_bound=True)
 
+    async def _bind_by_delegate(self, bind: Bind) -> BindOutcome | None:
+        """Have a pod bound by somebody else; None where he leaves it to us."""
+        if self._delegate is None:
+            return refused(bind, "DelegateFailed", f"nobody here binds for {bind.delegate}")
+        try:
+            return BindOutcome(bind=bind, is_bound=True) if await self._delegate.bind(bind) else None
+        except DelegateError as error:
+            pod = await self._read(bind)
+            if pod.metadata.uid == bind.task and pod.spec.node_name == bind.node:
+                return BindOutcome(bind=bind, is_bound=True)
+            return refused(bind, "DelegateFailed", str(error))
+
+    async def _read(self, bind: Bind) -> wire.Pod:
+        return PODS.decoder.decode(
+            await self._client.request("GET", PODS.path(bind.namespace, bind.name), timeout=_TIMEOUT)
+        )
+
     async def _look(self, bind: Bind, error: ApiError) -> BindOutcome:
         """Read the pod: it alone knows whether the bind happened.
 
         Raises:
             ApiError: It did not, and may be tried again if the error is temporary.
         """
-        pod = PODS.decoder.decode(
-            await self._client.request("GET", PODS.path(bind.namespace, bind.name), timeout=_TIMEOUT)
-        )
+        pod = await self._read(bind)
         if pod.metadata.uid != bind.task:
             return refused(bind, "Gone", "another pod of the same name took its place")
         if pod.spec.node_name == bind.node:

@@ -11,13 +11,15 @@ from typing import Final, Protocol
 
 import structlog
 
-from model.errors import ConfigError
+from model.errors import ConfigError, PyroclastError
 from model.plan import Bind, Plan, Preparation
 
 __all__ = [
     "OUTSIDERS",
     "BindOutcome",
     "Binder",
+    "Delegate",
+    "DelegateError",
     "Outsiders",
     "PlanOutcome",
     "Preparer",
@@ -36,7 +38,8 @@ class BindOutcome:
     bind: Bind
     is_bound: bool
     reason: str = ""
-    """Why not: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, `BinderFailed`, or the server's word."""
+    """Why not: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, `BinderFailed`, `DelegateFailed`, or the
+    server's word."""
     message: str = ""
 
 
@@ -69,6 +72,22 @@ class Preparer(Protocol):
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
         """Undo it, also where it was done in part."""
+        ...
+
+
+class DelegateError(PyroclastError):
+    """Who should bind a pod in our place did not say that he has: look at the pod."""
+
+
+class Delegate(Protocol):
+    """Binds single pods in our place, where the plan says so; preparations are ours all the same."""
+
+    async def bind(self, bind: Bind) -> bool:
+        """Bind a pod, or return False and leave it to us; being asked twice about the same bind must be harmless.
+
+        Raises:
+            DelegateError: It is not bound, or nobody knows.
+        """
         ...
 
 

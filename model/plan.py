@@ -38,6 +38,8 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Sent with the Binding; the API server merges them into the pod."""
     preparations: tuple[Preparation, ...] = ()
     """In order; undone in reverse."""
+    delegate: str | msgspec.UnsetType = msgspec.UNSET
+    """Who binds it in our place, by plugin instance; unset where we do, so that most records are as they ever were."""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

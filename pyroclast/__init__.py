@@ -8,6 +8,7 @@ from framework import points
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Change, Ledger, Verb
 from framework.nodes import NodeColumns, NodeView
+from framework.outside import Answer, Outside, Question
 from framework.points import Locality, Vote
 from framework.registry import Action, Plugin, register_action, register_plugin
 from framework.session import Session
@@ -28,6 +29,7 @@ from model.tasks import Task, TaskStatus, TaskTemplate
 __all__ = [
     "Action",
     "Amounts",
+    "Answer",
     "ArgumentError",
     "Bind",
     "BindOutcome",
@@ -49,12 +51,14 @@ __all__ = [
     "NodeName",
     "NodeView",
     "Nomination",
+    "Outside",
     "Plan",
     "PlanOutcome",
     "Plugin",
     "Preparation",
     "Preparer",
     "PyroclastError",
+    "Question",
     "Queue",
     "QueueName",
     "Reason",

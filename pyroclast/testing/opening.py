@@ -5,6 +5,7 @@ from typing import Any
 
 from framework.cycle import Silent, open_plugins
 from framework.memory import Settled
+from framework.outside import Outside
 from framework.session import Session
 from model.plan import Plan
 from pyroclast.testing.cluster import cluster_of
@@ -23,7 +24,7 @@ def open_session(
     actions: Sequence[str] = ("enqueue", "allocate", "backfill"),
     seed: int = 0,
     now: float | None = None,
-    outside: Mapping[str, Any] | None = None,
+    outside: Mapping[str, Outside] | None = None,
     committed: Callable[[Plan], None] = lambda _: None,
 ) -> Session:
     """Open a session on a scenario's cluster, its plugins registered, no action run.
@@ -35,7 +36,7 @@ def open_session(
         actions: What the configuration says the cycle does; some plugins ask.
         seed: Of everything that is chosen by chance.
         now: The moment, seconds since 1970; where None, long after all objects were made.
-        outside: Recorded answers from outside, by plugin instance.
+        outside: Who answers what plugins ask beyond the cluster, by plugin instance.
         committed: Receives plans.
 
     Raises:

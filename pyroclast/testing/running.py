@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from framework.outside import Outside
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.outcome import Outcome
@@ -26,6 +27,7 @@ def run(
     shard_mode: str,
     shard: str,
     arrivals: Mapping[int, Sequence[Mapping[str, Any]]],
+    outside: Mapping[str, Outside],
 ) -> Outcome:
     """Run cycles; the arguments are those of `Scenario.run`."""
     parsed, registry = configured(actions, plugins, arguments)
@@ -41,5 +43,6 @@ def run(
         stopwatch=Stopwatch(),
         warn=warnings.append,
         arrivals=arrivals,
+        outside=outside,
     )
     return Outcome(rounds=tuple(rounds), warnings=tuple(warnings))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from framework.outside import Outside
 from model.api.names import GROUP_NAME, TASK_SPEC
 from pyroclast.testing.configuring import PluginChoice
 from pyroclast.testing.objects import NAMESPACE, Quantity, amounts, made, merged
@@ -257,6 +258,7 @@ class Scenario:
         arguments: Mapping[str, Mapping[str, Any]] | None = None,
         recreate_evicted: bool = False,
         later: Mapping[int, "Scenario"] | None = None,
+        outside: Mapping[str, Outside] | None = None,
     ) -> Outcome:
         """Decide.
 
@@ -271,6 +273,7 @@ class Scenario:
             arguments: Arguments by plugin and by action.
             recreate_evicted: Whether evicted pods are made anew, pending.
             later: By number of a cycle, this scenario with what is made before that cycle.
+            outside: Who answers what plugins ask beyond the cluster, by plugin instance.
 
         Raises:
             ConfigError: A plugin or an action is unknown, or an argument cannot be used.
@@ -287,6 +290,7 @@ class Scenario:
             shard_mode=self.shard_mode,
             shard=self.shard,
             arrivals={cycle: grown.objects[len(self.objects) :] for cycle, grown in (later or {}).items()},
+            outside=outside or {},
         )
 
     def _metadata(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
 from framework.memory import Memory
+from framework.outside import Outside
 from framework.registry import Registry
 from model.ids import TaskId
 from model.plan import Plan
@@ -72,6 +73,7 @@ def run_rounds(
     stopwatch: Stopwatch,
     warn: Callable[[str], None],
     arrivals: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
+    outside: Mapping[str, Outside] | None = None,
 ) -> list[Round]:
     """Run cycles; between two of them all that was decided happens, and the clock moves by a period.
 
@@ -86,6 +88,7 @@ def run_rounds(
         stopwatch: Takes the time of all cycles together.
         warn: Is told of plans that the books refused, and of plugins that failed.
         arrivals: Objects that come between cycles, by number of the cycle that sees them first, from 1.
+        outside: Who answers what plugins ask beyond the cluster, by plugin instance.
     """
     memory: Memory | None = None
     done: list[Round] = []
@@ -95,7 +98,14 @@ def run_rounds(
         snapshot, pod_names = cluster.snapshot(), cluster.pod_names()
         watch = _Watch(cluster=cluster, now=moment, stopwatch=stopwatch, warn=warn)
         report, memory = run_cycle(
-            snapshot, configuration, registry=registry, seed=seed, now=moment, memory=memory, observer=watch
+            snapshot,
+            configuration,
+            registry=registry,
+            seed=seed,
+            now=moment,
+            memory=memory,
+            outside=outside,
+            observer=watch,
         )
         for failure in report.failures.values():
             warn(failure.message)

@@ -310,3 +310,66 @@ def test_node_views_are_plain_to_read() -> None:
         3000,
     )
     assert job_of(session).id == "default/a"
+
+
+# Many at once ---------------------------------------------------------------------------------------------------------
+
+
+def many(answers: Any) -> Saying:
+    """Return a plugin that is asked about many nodes in one go; about single ones it must not be."""
+    return saying(points.PREDICATE, always_failing, many=answers)
+
+
+def always_failing(_: Task, __: NodeView) -> Any:
+    """Fail."""
+    raise AssertionError("asked about a single node")
+
+
+def test_predicate_of_many_pairs() -> None:
+    """One call answers about all candidates, each as a single one would be answered about."""
+    asked: list[list[str]] = []
+
+    def answers(_: Task, nodes: Sequence[NodeView]) -> list[Any]:
+        asked.append([str(node.name) for node in nodes])
+        return ["wrong colour", Reason("too far"), None][: len(nodes)]
+
+    session = session_of(THREE, (many(answers),))
+    (task,) = tasks_of(session)
+
+    assert session.explain(task).counts == {"wrong colour": 1, "too far": 1}
+    assert placed(many(answers)) == "n3"
+    assert asked == [["n1", "n2", "n3"]] * 2
+
+
+def test_predicate_of_many_pairs_is_asked_about_what_others_leave() -> None:
+    """The second plugin hears of two nodes."""
+    asked: list[list[str]] = []
+
+    def answers(_: Task, nodes: Sequence[NodeView]) -> list[Any]:
+        asked.append([str(node.name) for node in nodes])
+        return [False, True]
+
+    first = saying(points.PREDICATE, lambda _, node: node.name != "n1", name="first")
+
+    assert placed(first, many(answers)) == "n3"
+    assert asked == [["n2", "n3"]]
+
+
+@pytest.mark.parametrize("answer", [[], [None], [None] * 4, 7, None])
+def test_predicate_of_many_pairs_with_another_number_of_answers(answer: Any) -> None:
+    """It is a failure, which refuses all."""
+    result = outcome(many(lambda *_: answer))
+
+    assert result.bindings == {}
+    assert result.failed_plugins == ["test"]
+
+
+def test_batch_node_order_that_refuses() -> None:
+    """The task has no node, and is told; the others have theirs."""
+    refusal = Refusal(plugin="test", reason="NotScored", message="no model of this pod")
+    plugin = saying(points.BATCH_NODE_ORDER, lambda task, _: refusal if task.name == "a-0" else {"n2": 1.0})
+    result = THREE.job("b").run("allocate", plugins=("gang", plugin))
+
+    assert result.bindings == {"b-0": "n2"}
+    assert "no model of this pod" in result.why("a")
+    assert result.failed_plugins == []
