@@ -8,6 +8,7 @@ from plugins.capacity import Capacity
 from plugins.cdp import Cdp
 from plugins.conformance import Conformance
 from plugins.drf import Drf
+from plugins.extender import Extender
 from plugins.gang import Gang
 from plugins.network_topology_aware.plugin import NetworkTopologyAware
 from plugins.nodegroup import NodeGroup
@@ -34,6 +35,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Cdp,
     Conformance,
     Drf,
+    Extender,
     Gang,
     NetworkTopologyAware,
     NodeGroup,

@@ -160,6 +160,15 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_usage_failures_total": Shape(
         "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."
     ),
+    "pyroclast_extender_requests_total": Shape(
+        "counter", ("plugin", "verb", "result"), "Questions to extenders that were `answered` or `failed`."
+    ),
+    "pyroclast_extender_request_seconds": Shape(
+        "histogram",
+        ("plugin", "verb"),
+        "Time from a question to an extender to the end of its answer.",
+        _PHASE_SECONDS,
+    ),
     "pyroclast_background_failures_total": Shape(
         "counter", ("work",), "Surprises that ended background work, which is begun again after a pause."
     ),

@@ -17,7 +17,7 @@ from cache.options import BooksOptions
 from cache.ring import Ownership
 from kube import resources
 from kube.binder import ApiBinder
-from kube.binding import OUTSIDERS
+from kube.binding import OUTSIDERS, Delegate
 from kube.client import Client
 from kube.discovery import Discovery
 from kube.events import EventRecorder
@@ -51,15 +51,26 @@ def make_cache(
     *,
     is_leader: Callable[[], bool],
     recorder: Recorder | None = None,
+    delegate: Delegate | None = None,
 ) -> tuple[SchedulerCache, Hands]:
-    """Make the cache of one API server, and the hands that act for it; a recorder notes what its books are told."""
+    """Make the cache of one API server, and the hands that act for it.
+
+    Args:
+        client: Speaks to the API server.
+        options: What the flags say.
+        metrics: Where everything is counted.
+        rate: Counts binds.
+        is_leader: Whether this process may change the cluster.
+        recorder: Notes what the books are told.
+        delegate: Binds the pods that a plan leaves to somebody else.
+    """
     traffic, discovery = Traffic(), Discovery(client)
 
     def created(task: TaskId) -> float | None:
         known = cache.books.task(task)
         return None if known is None else known.created
 
-    own = ApiBinder(client, preparers=OUTSIDERS.preparers, is_leader=is_leader, traffic=traffic)
+    own = ApiBinder(client, preparers=OUTSIDERS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic)
     hands = Hands(
         binder=CountingBinder(OUTSIDERS.around(own), metrics, rate, created=created),
         evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),

@@ -25,6 +25,7 @@ import structlog
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
+from framework.outside import CycleCut
 from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport
@@ -179,6 +180,9 @@ class Daemon:
         with structlog.contextvars.bound_contextvars(cycle=cycle):
             try:
                 report = await self._cycle()
+            except CycleCut:
+                _log.info("cycle_cut")
+                return None
             except Exception:  # noqa: BLE001 - see below
                 # The one place where a cycle's exceptions end: whatever went wrong, the next cycle sees a new snapshot.
                 _log.exception("cycle_failed")

@@ -12,7 +12,7 @@ in the middle of a line.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +27,7 @@ from cache.options import BooksOptions
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
+from framework.outside import Outside
 from kube.version import own_version
 from model.errors import ConfigError, ObjectError
 from model.ids import NodeName, TaskId
@@ -34,6 +35,7 @@ from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.usage import NodeUsage
+from scheduler.extenders.recorded import Exchange, recording
 from scheduler.flags import flags_of
 from scheduler.options import Options
 
@@ -138,7 +140,8 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="d
     now: float
     memory: Memory
     """What it was given."""
-    outside: Mapping[str, Any] = {}
+    outside: Mapping[str, Sequence[Exchange]] = {}
+    """What plugins that asked beyond the snapshot were answered, by instance, in the order of their questions."""
     report: msgspec.Raw
     """What it said; null when it failed."""
     left: Memory | None
@@ -181,7 +184,14 @@ class Decide(Protocol):
     """A cycle, with registry and seed bound."""
 
     def __call__(
-        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+        self,
+        snapshot: Snapshot,
+        configuration: Configuration,
+        *,
+        now: float,
+        memory: Memory,
+        observer: Observer,
+        outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
         """Decide once."""
         ...
@@ -256,14 +266,21 @@ class Recorder:
         """Return the same cycle, recorded."""
 
         def decide_and_record(
-            snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+            snapshot: Snapshot,
+            configuration: Configuration,
+            *,
+            now: float,
+            memory: Memory,
+            observer: Observer,
+            outside: Mapping[str, Outside] | None = None,
         ) -> tuple[CycleReport, Memory]:
+            noted = recording(outside or {})
             if configuration.generation != self._configuration:
                 self._configuration = configuration.generation
                 self.write(Configured(generation=configuration.generation, text=settings.text))
             report, left = None, None
             try:
-                report, left = decide(snapshot, configuration, now=now, memory=memory, observer=observer)
+                report, left = decide(snapshot, configuration, now=now, memory=memory, observer=observer, outside=noted)
             finally:
                 self.write(
                     Cycle(
@@ -271,6 +288,7 @@ class Recorder:
                         configuration=configuration.generation,
                         now=now,
                         memory=memory,
+                        outside={name: each.exchanges for name, each in noted.items() if each.exchanges},
                         report=msgspec.Raw(encode(report)),
                         left=left,
                     ),

@@ -11,11 +11,13 @@ from cache.objects import decoder_of
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
 from framework.memory import Settled
+from framework.outside import CycleCut
 from framework.registry import Registry
 from model.errors import PyroclastError
 from model.snapshot import Snapshot
 from scheduler.cluster import books_options
 from scheduler.environment import Environment
+from scheduler.extenders.recorded import Recorded
 from scheduler.features import read_gates
 from scheduler.options import Options
 from scheduler.recording import (
@@ -149,6 +151,8 @@ class Replay:
             raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
         self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
         report, left = None, None
+        instances = (option.instance for option in self._configuration.profiles[0].plugins)
+        outside = {instance: Recorded(entry.outside.get(instance, ())) for instance in instances}
         try:
             report, left = run_cycle(
                 snapshot,
@@ -157,16 +161,18 @@ class Replay:
                 seed=self._options.seed,
                 now=entry.now,
                 memory=entry.memory,
-                outside=entry.outside,
+                outside=outside,
                 settled=self._settled,
             )
-        except Exception:  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
+        except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
             self._settled = Settled()
         decided = encode(report)
         return Replayed(
             cycle=entry.memory.cycle + 1,
             recorded=bytes(entry.report),
             decided=decided,
-            is_same=decided == bytes(entry.report) and left == entry.left,
+            is_same=decided == bytes(entry.report)
+            and left == entry.left
+            and all(each.is_spent for each in outside.values()),
             was_quiet=entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now),
         )

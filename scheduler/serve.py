@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from cache.usage.watch import UsageWatch
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
 from framework.memory import Memory, Settled
+from framework.outside import Outside
 from kube.client import Client
 from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
@@ -37,6 +38,9 @@ from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
 from scheduler.daemon import Daemon, Seen
 from scheduler.explain import explain_job
+from scheduler.extenders.binding import ExtenderBinding
+from scheduler.extenders.client import Client as ExtenderClient
+from scheduler.extenders.waiting import Waiting
 from scheduler.figures import tell_figures, tell_placements
 from scheduler.gates import GateRemover, gated_tasks, remove_gate
 from scheduler.health import Endpoints, Inside
@@ -101,6 +105,9 @@ class _Process:
         self._leadership = leadership = self._elector or Alone()
         self._settled = Settled()
         self._recorder = Recorder(Path(options.record), options) if options.record else None
+        self._extenders = ExtenderClient()
+        self._waiting = Waiting(self._extenders, self._loop, self._asked)
+        self._delegate = ExtenderBinding(self._extenders, self._asked)
         self._cache, self._hands = make_cache(
             client,
             options,
@@ -108,6 +115,7 @@ class _Process:
             self._rate,
             is_leader=lambda: leadership.is_leader,
             recorder=self._recorder,
+            delegate=self._delegate,
         )
         self._settings = Settings(
             options.scheduler_conf,
@@ -125,11 +133,13 @@ class _Process:
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
+        watched = None if self._recorder is None else self._recorder.watching(self._decide, self._settings)
+        self._decide_recorded = watched or self._decide
         self._daemon = Daemon(
             cluster=self._cache,
             leadership=self._leadership,
             configuration=self._configuration,
-            decide=self._decide if self._recorder is None else self._recorder.watching(self._decide, self._settings),
+            decide=self._ask_and_decide,
             metrics=self._metrics,
             period=options.schedule_period,
             after_cycle=self._after_cycle,
@@ -147,6 +157,7 @@ class _Process:
         if self._recorder is not None:
             stack.callback(self._recorder.close)
         stack.push_async_callback(self._cache.stop)
+        stack.push_async_callback(self._extenders.close)
         self._cache.background.keep("watch-figures", self._watch_figures)
         if not await self._sync():
             return 0
@@ -198,6 +209,7 @@ class _Process:
         finally:
             self._metrics.put("pyroclast_leader", 0)
             self._daemon.stop()
+            self._waiting.stop()
             if self._gates is not None:
                 await self._gates.stop()
 
@@ -223,8 +235,9 @@ class _Process:
             _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
 
     def _configuration(self) -> Configuration:
-        """Return the configuration of the next cycle; another source of usage in it is asked from now on."""
+        """Return the configuration of the next cycle; other sources of usage and extenders are asked from now on."""
         configuration = self._settings.current()
+        self._delegate.follow(configuration)
         self._loop.call_soon_threadsafe(self._usage.follow, read_source(configuration.profiles[0].metrics))
         return configuration
 
@@ -235,8 +248,34 @@ class _Process:
             about = regarding(QUEUES, queue.metadata)
             self._hands.events.record(about, "Warning", "ConfigurationRefused", "; ".join(faults))
 
-    def _decide(
+    def _ask_and_decide(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        return self._decide_recorded(
+            snapshot,
+            configuration,
+            now=now,
+            memory=memory,
+            observer=observer,
+            outside=self._waiting.outside(configuration),
+        )
+
+    def _asked(self, instance: str, verb: str, is_answered: bool, seconds: float) -> None:
+        """Count an exchange with an extender."""
+        self._metrics.add(
+            "pyroclast_extender_requests_total", 1, instance, verb, "answered" if is_answered else "failed"
+        )
+        self._metrics.observe("pyroclast_extender_request_seconds", seconds, instance, verb)
+
+    def _decide(
+        self,
+        snapshot: Snapshot,
+        configuration: Configuration,
+        *,
+        now: float,
+        memory: Memory,
+        observer: Observer,
+        outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
         try:
             return run_cycle(
@@ -246,6 +285,7 @@ class _Process:
                 seed=self._options.seed,
                 now=now,
                 memory=memory,
+                outside=outside,
                 observer=observer,
                 settled=self._settled,
             )
@@ -321,6 +361,7 @@ class _Process:
         _log.info("stopping")
         self._stopping.set()
         self._daemon.stop()
+        self._waiting.stop()
 
     async def _dump(self) -> None:
         file = Path(self._options.cache_dump_dir) / f"snapshot-{int(time.time())}.json"

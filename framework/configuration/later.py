@@ -9,7 +9,6 @@ __all__ = ["hint_for"]
 
 PLUGINS: Final = frozenset({
     "deviceshare",
-    "extender",
 })  # fmt: skip
 
 

@@ -19,6 +19,8 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "cdp": "enablePreemptable enableReclaimable",
         "conformance": "enablePreemptable enableReclaimable",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
+        "extender": "enablePredicate enableNodeOrder enablePreemptable enableReclaimable enabledOverused "
+        "enableJobEnqueued enableJobReady enabledVictim",
         "gang": "enablePreemptable enableReclaimable enableJobOrder enabledSubJobOrder enableJobReady "
         "enabledSubJobReady enableJobPipelined enabledSubJobPipelined enableJobStarving",
         "network-topology-aware": "enableNodeOrder enabledHyperNodeOrder enabledHyperNodeGradient",
@@ -43,7 +45,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
 }
 """Flags that gate a point the plugin serves; `enablePreemptable` also stands for the simulation of evictions."""
 
-ALWAYS_ASKED: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "priority"})
+ALWAYS_ASKED: Final = frozenset({"capacity", "cdp", "conformance", "extender", "gang", "pdb", "priority"})
 """Plugins that serve a point without a flag as well."""
 
 EVICTABLE: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "priority"})

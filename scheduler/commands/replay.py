@@ -43,6 +43,8 @@ def main(arguments: Sequence[str]) -> int:
 def difference(replayed: Replayed) -> str:
     """Show where the two reports part."""
     one, other = replayed.recorded, replayed.decided
+    if one == other:
+        return f"cycle {replayed.cycle} came to the same report, but asked other questions or left another memory"
     at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(min(one, other)))
     around = slice(max(0, at - CONTEXT), at + CONTEXT)
     return "\n".join(

@@ -1,11 +1,12 @@
 """Batches: one case a line, one answer a line, in order; a bad case is answered with its fault and stops nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from framework.configuration import Parsed, parse
+from framework.configuration import Configuration, Parsed, parse
+from framework.outside import Outside
 from framework.registry import Registry
 from model.errors import ConfigError, PyroclastError
 from scheduler.simulate.answer import told
@@ -15,7 +16,7 @@ from scheduler.simulate.fields import CaseError
 from scheduler.simulate.rounds import Round, run_rounds, seconds_by_phase
 from scheduler.stopwatch import Stopwatch
 
-__all__ = ["Simulation", "answer_lines", "simulate"]
+__all__ = ["Answering", "Simulation", "answer_lines", "simulate"]
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,13 +28,18 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """What was wrong with the configuration or with objects, and left out."""
 
 
-def simulate(case: Case, registry: Registry, default_config: str) -> Simulation:
+Answering = Callable[[Configuration], Mapping[str, Outside]]
+"""Gives who answers the plugins of a configuration."""
+
+
+def simulate(case: Case, registry: Registry, default_config: str, answering: Answering = lambda _: {}) -> Simulation:
     """Run a case.
 
     Args:
         case: What to decide.
         registry: Plugins and actions that its configuration may name.
         default_config: Text of the configuration of cases that bring none.
+        answering: Gives who answers what plugins ask beyond the cluster; without it nobody does.
 
     Raises:
         ConfigError: Its configuration cannot be used.
@@ -54,6 +60,7 @@ def simulate(case: Case, registry: Registry, default_config: str) -> Simulation:
         recreate_evicted=case.recreate_evicted,
         stopwatch=stopwatch,
         warn=warnings.append,
+        outside=answering(parsed.configuration),
     )
     return Simulation(rounds=rounds, seconds=seconds_by_phase(stopwatch), warnings=tuple(dict.fromkeys(warnings)))
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from framework.registry import Registry
 from model.errors import ConfigError, PyroclastError
 from scheduler.argument_types import positive
 from scheduler.data import default_configuration
+from scheduler.extenders.beside import asked, nobody
 from scheduler.registry import load_registry
 from scheduler.simulate.answer import told
 from scheduler.simulate.as_admitted import as_admitted
@@ -59,7 +60,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_files(given: Any, registry: Registry, config: str) -> int:
-    done = simulate(_case(given, config), registry, config)
+    with asked() if given.ask_extenders else nullcontext(nobody) as answering:
+        done = simulate(_case(given, config), registry, config, answering)
     for warning in done.warnings:
         print(f"warning: {warning}", file=sys.stderr)  # noqa: T201 - as above
     print(_json(done) if given.output == "json" else table(done.rounds))  # noqa: T201 - as above
@@ -138,5 +140,6 @@ def _parser() -> argparse.ArgumentParser:
         default=WAIT,
         help="whether pods without a PodGroup wait for one, or are gangs of one",
     )
+    add("--ask-extenders", action="store_true", help="ask the extenders of the configuration; else they are left out")
     add("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the configuration may name")
     return parser

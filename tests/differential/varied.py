@@ -12,6 +12,7 @@ from scheduler.simulate.case import moment_after
 from tests.differential.cluster import amount
 from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
+from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
 from tests.differential.generated import case
 
 SHUFFLING = ("allocate", "shuffle")
@@ -562,6 +563,34 @@ def _topology(node: Object, pods: list[str], policy: str, chance: Random) -> Obj
     }
 
 
+def with_marked_objects(
+    objects: tuple[Object, ...], _now: float, chance: Random
+) -> tuple[tuple[Object, ...], Arguments]:
+    """Marks by which an extender of tests answers, and some of its verbs."""
+    verbs = [
+        "prioritize",
+        "preemptable",
+        "reclaimable",
+        "jobEnqueueable",
+        chance.choice(["predicate", "batchPredicate"]),
+    ]
+    arguments: Arguments = {"extender.urlPrefix": "http://extender.test"}
+    arguments |= {f"extender.{verb}Verb": verb for verb in verbs if chance.random() < 0.8}
+
+    def node(each: Any) -> Object:
+        marks = {DRAINED: chance.choice(["true", "false", "false"]), RANK: chance.choice("0123")}
+        return noted(each, "labels", marks)
+
+    def pod(each: Any) -> Object:
+        marks = {key: "true" for key in (TOOLS, KEPT) if chance.random() < 0.3}
+        return noted(each, "annotations", marks)
+
+    def group(each: Any) -> Object:
+        return noted(each, "annotations", {VOTE: chance.choice(["-1", "0", "0", "1"])})
+
+    return edited(edited(edited(objects, "Node", node), "Pod", pod), "PodGroup", group), arguments
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -572,6 +601,7 @@ class Variation:
 
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
+    "extender": Variation((roomy, gated, full), with_marked_objects),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
     "numa-aware": Variation((roomy, roomy, full), with_topologies),

@@ -1,6 +1,7 @@
 """Plugins of the plain scheduler, each in a file of its own, by name."""
 
 from tests.differential.policies.cdp import Cdp
+from tests.differential.policies.extender import Extender
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
 from tests.differential.policies.numa_aware import NumaAware
@@ -17,6 +18,7 @@ POLICIES: dict[str, type[Policy]] = {
     each.name: each
     for each in (
         Cdp,
+        Extender,
         NetworkTopologyAware,
         NodeGroup,
         NumaAware,

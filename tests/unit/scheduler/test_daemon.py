@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.memory import Memory
+from framework.outside import CycleCut
 from model.ids import NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
 from model.refusals import Refusal
@@ -378,3 +379,19 @@ async def test_after_each_cycle_the_daemon_tells_what_was_seen(daemon: Daemon) -
 
     assert [each.report.cycle for each in told] == [1]
     assert daemon.seen is told[0]
+
+
+async def test_a_cycle_that_is_cut_is_no_failure(daemon: Daemon, cluster: FakeCluster, decisions: Decisions) -> None:
+    """The process ends: nothing is written, nothing is counted as failed, and nothing is logged as a fault."""
+
+    def cut() -> None:
+        raise CycleCut
+
+    decisions.during = cut
+    with capture_logs() as logs:
+        assert await daemon.run_once() is None
+
+    assert cluster.written == []
+    assert daemon.metrics.value("pyroclast_cycles_total", "failed") is None
+    assert [(each["event"], each["log_level"]) for each in logs] == [("cycle_cut", "info")]
+    assert daemon.stuck() is None

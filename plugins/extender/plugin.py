@@ -1,0 +1,101 @@
+"""Extender: an HTTP service is asked where plugins are asked.
+
+Points: all that verbs are set for; a ledger; a delegate for binds.  Arguments: `ExtenderArgs`.  Wire form, errors and
+example: docs/plugins/extender.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from framework import points
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.refusals import Refusal
+from model.tasks import Task
+from plugins.extender.arguments import ExtenderArgs
+from plugins.extender.asking import Asking, ExtenderError
+from plugins.extender.bodies import Bodies
+from plugins.extender.events import Events
+from plugins.extender.jobs import JobVerbs
+from plugins.extender.nodes import NodeVerbs
+from plugins.extender.victims import VictimVerbs
+
+__all__ = ["Extender"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extender:
+    """Ask a service outside."""
+
+    name: ClassVar[str] = "extender"
+    watches_clock: ClassVar[bool] = True
+    """A service may change its mind while the cluster stays as it is."""
+    args: ExtenderArgs
+
+    def on_session_open(self, session: Session) -> None:
+        """Register what verbs are set for."""
+        instance = session.option.instance
+        outside = session.outside.get(instance)
+        if outside is None:
+            session.note_failure(
+                instance, ExtenderError(f"nobody is asked here, so {self.args.url_prefix} is left out")
+            )
+            return
+        asking = Asking(session, instance, self.args, outside)
+        bodies = Bodies(session)
+        if self.args.on_session_close_verb:
+            session.on_close(self.name, lambda: _close(asking, self.args.on_session_close_verb))
+        if self.args.on_session_open_verb:
+            failure = asking.notify(self.args.on_session_open_verb, bodies.cluster())
+            if failure and not self.args.ignorable:
+                self._refuse_all(session, Refusal(plugin=instance, reason="ExtenderFailed", message=failure))
+                return
+        self._register_nodes(session, NodeVerbs(asking, bodies, self.args, instance))
+        self._register_jobs(session, JobVerbs(asking, bodies, self.args, instance))
+        self._register_victims(session, VictimVerbs(asking, bodies, self.args))
+        if self.args.allocate_func_verb or self.args.deallocate_func_verb:
+            session.register_ledger(self.name, Events(asking, bodies, self.args, instance))
+        if self.args.bind_verb:
+            session.register_delegate(self.name, lambda task, _: self.args.is_concerned(task))
+
+    def _refuse_all(self, session: Session, refusal: Refusal) -> None:
+        """Let this cycle do nothing for anybody: who may not be ignored has not heard of the cluster."""
+
+        def refuse(_: SessionJob) -> Refusal:
+            return refusal
+
+        def nobody(_: Sequence[Task]) -> Sequence[Task]:
+            return ()
+
+        session.register(points.JOB_VALID, self.name, refuse)
+        session.register(points.JOB_ENQUEUEABLE, self.name, refuse)
+        session.register(points.MOVABLE, self.name, nobody)
+
+    def _register_nodes(self, session: Session, nodes: NodeVerbs) -> None:
+        if self.args.batch_predicate_verb:
+            session.register(points.PREDICATE, self.name, nodes.permits, many=nodes.permits_many)
+        elif self.args.predicate_verb:
+            session.register(points.PREDICATE, self.name, nodes.permits)
+        if self.args.prioritize_verb:
+            session.register(points.BATCH_NODE_ORDER, self.name, nodes.scores)
+
+    def _register_jobs(self, session: Session, jobs: JobVerbs) -> None:
+        if self.args.queue_overused_verb:
+            session.register(points.OVERUSED, self.name, jobs.overused)
+        if self.args.job_enqueueable_verb:
+            session.register(points.JOB_ENQUEUEABLE, self.name, jobs.may_enqueue)
+        if self.args.job_enqueued_verb:
+            session.register(points.JOB_ENQUEUED, self.name, jobs.enqueued)
+        if self.args.job_ready_verb:
+            session.register(points.JOB_READY, self.name, jobs.is_ready)
+
+    def _register_victims(self, session: Session, victims: VictimVerbs) -> None:
+        if self.args.preemptable_verb:
+            session.register(points.PREEMPTABLE, self.name, victims.choosing(self.args.preemptable_verb))
+        if self.args.reclaimable_verb:
+            session.register(points.RECLAIMABLE, self.name, victims.choosing(self.args.reclaimable_verb))
+
+
+def _close(asking: Asking, verb: str) -> None:
+    asking.notify(verb, {})

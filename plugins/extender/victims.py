@@ -1,0 +1,41 @@
+"""Victims: who may give way?"""
+
+from collections.abc import Callable, Sequence
+
+from framework.points import Vote
+from model.tasks import Task
+from plugins.extender.arguments import ExtenderArgs
+from plugins.extender.asking import Asking
+from plugins.extender.bodies import Bodies
+from plugins.extender.jobs import vote_of
+from plugins.extender.replies import Victims
+
+__all__ = ["VictimVerbs"]
+
+
+class VictimVerbs:
+    """The two verbs that choose among candidates for eviction."""
+
+    def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs) -> None:
+        self._asking, self._bodies, self._args = asking, bodies, args
+
+    def choosing(self, verb: str) -> Callable[[Task, Sequence[Task]], tuple[Sequence[Task], Vote]]:
+        """Return the function that asks a verb."""
+        return lambda beneficiary, candidates: self._choose(verb, beneficiary, candidates)
+
+    def _choose(self, verb: str, beneficiary: Task, candidates: Sequence[Task]) -> tuple[Sequence[Task], Vote]:
+        """Ask, and find the session's tasks by the UIDs of the answer; nobody's vote where nobody answers."""
+        if not self._args.is_concerned(beneficiary):
+            return (), Vote.ABSTAIN
+        body = {
+            "evictor": self._bodies.task(beneficiary),
+            "evictees": [self._bodies.task(task) for task in candidates],
+        }
+        reply = self._asking.ask(verb, body, Victims, Victims())
+        vote = vote_of(reply.status)
+        if vote is not Vote.PERMIT:
+            return (), vote
+        named = {victim.uid for victim in reply.victims or ()}
+        chosen = [task for task in candidates if task.id in named]
+        self._asking.complain(verb, "victims that were not offered", named - {task.id for task in chosen})
+        return chosen, vote

@@ -1,0 +1,89 @@
+"""Binding: pods that an extender binds, one call each.
+
+    {"podName", "podNamespace", "podUID", "node", "annotations"} → {"error": ""}
+
+The names are those by which kube-scheduler asks its extenders; annotations are what our Binding would carry.
+"""
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+
+from framework.arguments import decode
+from framework.configuration import Configuration
+from framework.outside import Question
+from kube.binding import DelegateError
+from model.plan import Bind
+from plugins.extender import Extender, ExtenderArgs
+from scheduler.extenders.client import Client, NoReplyError
+from scheduler.extenders.waiting import Told, answer_of
+
+__all__ = ["ExtenderBinding"]
+
+
+class _Reply(msgspec.Struct, frozen=True, kw_only=True):
+    error: str | None = None
+
+
+class ExtenderBinding:
+    """Binds through the extenders of the configuration in force."""
+
+    def __init__(self, client: Client, told: Told = lambda *_: None) -> None:
+        self._client, self._told = client, told
+        self._args: Mapping[str, ExtenderArgs] = {}
+        self._generation: int | None = None
+
+    def follow(self, configuration: Configuration) -> None:
+        """Take the extenders of another configuration."""
+        if configuration.generation != self._generation:
+            self._generation = configuration.generation
+            self._args = {
+                option.instance: decode(ExtenderArgs, option.arguments, option.path)[0]
+                for option in configuration.profiles[0].plugins
+                if option.plugin == Extender.name
+            }
+
+    async def bind(self, bind: Bind) -> bool:
+        """Bind a pod; False where there is no answer and the extender may be ignored.
+
+        Raises:
+            DelegateError: The extender refuses, or there is no answer.
+        """
+        instance = str(bind.delegate)
+        args = self._args.get(instance)
+        if args is None or not args.bind_verb:
+            raise DelegateError(f"{instance} should bind, and is not configured for it any more")
+        question = Question(
+            url=args.url(args.bind_verb),
+            body=msgspec.json.encode(
+                {
+                    "podName": bind.name,
+                    "podNamespace": bind.namespace,
+                    "podUID": bind.task,
+                    "node": bind.node,
+                    "annotations": dict(bind.annotations),
+                }
+            ),
+            timeout_seconds=args.timeout_seconds,
+        )
+        begun = time.monotonic()
+        failure, refusal = await self._ask(question)
+        self._told(instance, args.bind_verb, not failure, time.monotonic() - begun)
+        if refusal:
+            raise DelegateError(f"{instance} did not bind: {refusal}")
+        if failure and not args.ignorable:
+            raise DelegateError(f"failed {args.bind_verb} with extender at URL {question.url}{failure}")
+        return not failure
+
+    async def _ask(self, question: Question) -> tuple[str, str]:
+        """Return why there is no answer, and what the answer refuses for; empty texts where neither is so."""
+        try:
+            answer = answer_of(question, await self._client.post(question))
+            if answer.error:
+                return answer.error, ""
+            return "", msgspec.convert(answer.value, _Reply).error or ""
+        except NoReplyError as error:
+            return str(error), ""
+        except msgspec.ValidationError as error:
+            return f": an answer of the wrong shape: {error}", ""

@@ -1,0 +1,160 @@
+"""Extender: placements and evictions, told and told back."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framework.session import Session
+from model.tasks import Task, TaskStatus
+from pyroclast.testing import Scenario
+from tests.unit.plugins.extending import AWAY, Service, decided, opened
+
+CLUSTER = Scenario().node("n1").node("n2").running("old", on=["n1", "n2"]).job("new", tasks=3)
+
+
+def counts(service: Service) -> Counter[str]:
+    """Return how many more times each task was placed than taken off."""
+    told: Counter[str] = Counter()
+    for verb, body in service.asked:
+        told[body["task"]["Name"]] += 1 if verb == "allocateFunc" else -1
+    return told
+
+
+def job_of(session: Session, name: str) -> Any:
+    """Return a job by its name."""
+    return next(job for job in session.jobs() if job.job.name == name)
+
+
+def pending(session: Session) -> list[Task]:
+    """Return the tasks that wait, in order."""
+    return session.pending_tasks(job_of(session, "new"))
+
+
+def test_placements_are_told() -> None:
+    """One call for each task, with its node."""
+    service = Service(allocateFunc={}, deallocateFunc={})
+    outcome = decided(CLUSTER, service)
+
+    told = {body["task"]["Name"]: body["task"]["NodeName"] for body in service.bodies("allocateFunc")}
+    assert told == outcome.bindings
+    assert {body["task"]["Status"] for body in service.bodies("allocateFunc")} == {2}
+    assert service.bodies("deallocateFunc") == []
+
+
+def test_an_attempt_that_is_undone_is_told_back() -> None:
+    """A gang that finds no room leaves nothing behind."""
+    service = Service(allocateFunc={}, deallocateFunc={})
+    outcome = decided(CLUSTER.job("big", tasks=2, min_available=2, cpu=5), service)
+
+    assert not any(name.startswith("big") for name in outcome.bindings)
+    assert {name: count for name, count in counts(service).items() if count} == dict.fromkeys(outcome.bindings, 1)
+
+
+@pytest.mark.parametrize("ignorable", [False, True])
+def test_a_message_refuses_the_placement(ignorable: bool) -> None:
+    """Even of an extender that may be ignored: it did answer."""
+    outcome = decided(CLUSTER, Service(allocateFunc={"errorMessage": "no licence left"}), ignorable=ignorable)
+
+    assert outcome.bindings == {}
+    assert "no licence left" in outcome.why("new")
+
+
+@pytest.mark.parametrize(("ignorable", "placed"), [(False, 0), (True, 3)])
+def test_a_failure_refuses_it_unless_it_may_be_ignored(ignorable: bool, placed: int) -> None:
+    """And is told in both cases."""
+    outcome = decided(CLUSTER, Service(allocateFunc=AWAY), ignorable=ignorable)
+
+    assert len(outcome.bindings) == placed
+    assert outcome.failed_plugins == ["extender"]
+
+
+def test_an_eviction_is_a_deallocation_that_may_be_refused() -> None:
+    """Undone, the task is placed again."""
+    service = Service(allocateFunc={}, deallocateFunc={})
+    session = opened(CLUSTER, service)
+    old = job_of(session, "old")
+    victim = next(iter(old.tasks.values()))
+    with session.statement() as statement:
+        assert statement.evict(old, victim, "preempt") is None
+        assert service.verbs() == ["deallocateFunc"]
+    assert service.verbs() == ["deallocateFunc", "allocateFunc"]
+
+    service.answers["deallocateFunc"] = {"errorMessage": "it writes a checkpoint"}
+    with session.statement() as statement:
+        refusal = statement.evict(old, victim, "preempt")
+        assert refusal is not None
+        assert (refusal.plugin, refusal.message) == ("extender", "it writes a checkpoint")
+    assert old.tasks[victim.id].status is TaskStatus.RUNNING
+
+
+def test_of_several_tasks_that_are_placed_together_none_stays_when_one_is_refused() -> None:
+    """Those told before it are told back, last first, and it is not."""
+    service = Service(
+        allocateFunc=lambda body: {"errorMessage": "full"} if body["task"]["Name"] == "new-2" else {}, deallocateFunc={}
+    )
+    session = opened(CLUSTER, service)
+    with session.statement() as statement:
+        assert statement.allocate(job_of(session, "new"), pending(session), [0, 1, 0]) is not None
+
+    assert [(verb, body["task"]["Name"]) for verb, body in service.asked] == [
+        ("allocateFunc", "new-0"),
+        ("allocateFunc", "new-1"),
+        ("allocateFunc", "new-2"),
+        ("deallocateFunc", "new-1"),
+        ("deallocateFunc", "new-0"),
+    ]
+
+
+def test_who_does_not_hear_of_an_undoing_is_named_and_the_others_hear() -> None:
+    """The session is as it was all the same."""
+    service = Service(allocateFunc={}, deallocateFunc=lambda body: AWAY if body["task"]["Name"] == "new-1" else {})
+    session = opened(CLUSTER, service)
+    before = session.nodes.state.copy()
+    with session.statement() as statement:
+        assert statement.allocate(job_of(session, "new"), pending(session), [0, 1, 0]) is None
+
+    assert [body["task"]["Name"] for body in service.bodies("deallocateFunc")] == ["new-2", "new-1", "new-0"]
+    assert list(session.failures) == ["extender"]
+    assert (session.nodes.state == before).all()
+
+
+def test_tasks_that_it_does_not_manage_are_not_told() -> None:
+    """Nobody is asked."""
+    service = Service(allocateFunc=AWAY)
+
+    assert len(decided(CLUSTER, service, managedResources=["nvidia.com/gpu"]).bindings) == 3
+    assert service.asked == []
+
+
+STEPS = st.lists(st.sampled_from(["allocate", "pipeline", "evict", "undo"]), max_size=12)
+
+
+@given(steps=STEPS, refused=st.sets(st.sampled_from(["new-0", "new-1", "new-2", "old-0", "old-1"]), max_size=2))
+def test_what_it_counts_comes_out_even(steps: list[str], refused: set[str]) -> None:
+    """Whatever is tried, refused and undone: in the end each task was placed as often as it was taken off."""
+
+    def answer(body: Any) -> Any:
+        return {"errorMessage": "no"} if body["task"]["Name"] in refused and body["task"]["Status"] != 64 else {}
+
+    service = Service(allocateFunc=answer, deallocateFunc={})
+    session = opened(CLUSTER, service)
+    before = session.nodes.state.copy()
+    with session.statement() as statement:
+        for step in steps:
+            waiting = pending(session)
+            running = [task for task in job_of(session, "old").tasks.values() if task.status is TaskStatus.RUNNING]
+            if step == "undo":
+                statement.undo_to(len(statement.operations) // 2)
+            elif step == "evict" and running:
+                statement.evict(job_of(session, "old"), running[0], "preempt")
+            elif step in {"allocate", "pipeline"} and waiting:
+                getattr(statement, step)(job_of(session, "new"), waiting[:2], [0, 1][: len(waiting)])
+
+    # a task that was refused was told once, and its answer said that it does not count
+    told = counts(service)
+    told.subtract(body["task"]["Name"] for verb, body in service.asked if verb == "allocateFunc" and answer(body))
+    assert {name: count for name, count in told.items() if count} == {}
+    assert (session.nodes.state == before).all()
