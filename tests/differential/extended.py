@@ -7,7 +7,7 @@ import msgspec
 
 from framework.outside import Answer, Question
 
-__all__ = ["DRAINED", "KEPT", "RANK", "TOOLS", "VOTE", "Marked"]
+__all__ = ["DRAINED", "KEPT", "MARKED", "RANK", "TOOLS", "VOTE", "Marked"]
 
 DRAINED: Final = "extender.test/drained"
 """Label of a node, `true`: only pods with tools may go there."""
@@ -34,11 +34,19 @@ class Marked:
             "prioritize": lambda body: {"nodeScore": {node["Name"]: _rank(node) for node in body["nodes"]}},
             "preemptable": _victims,
             "reclaimable": _victims,
+            "queueOverused": lambda _: {"overused": False},
+            "jobReady": lambda _: {"status": True},
             "jobEnqueueable": lambda body: {
                 "status": int(body["job"]["PodGroup"]["metadata"].get("annotations", {}).get(VOTE, "0"))
             },
         }
-        return Answer(value=verbs[question.url.rpartition("/")[2]](msgspec.json.decode(question.body)))
+        answer = verbs.get(question.url.rpartition("/")[2], _nothing)
+        return Answer(value=answer(msgspec.json.decode(question.body)))
+
+
+def _nothing(_: Any) -> Any:
+    """Answer a notification."""
+    return {}
 
 
 def _verdict(task: Any, node: Any) -> Any:
@@ -57,3 +65,7 @@ def _labels(node: Any) -> Any:
 
 def _victims(body: Any) -> Any:
     return {"status": 1, "victims": [each for each in body["evictees"] if each["PodAnnotations"].get(KEPT) != "true"]}
+
+
+MARKED: Final = {"extender": Marked()}
+"""Who answers, by plugin instance."""

@@ -11,7 +11,7 @@ from framework.cycle import run_cycle
 from framework.memory import Memory
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from tests.differential.extended import Marked
+from tests.differential.extended import MARKED
 from tests.differential.topological import Topological
 from tests.differential.varied import VARIATIONS, Varied, varied
 from tests.laws.test_settled import Taking
@@ -39,7 +39,7 @@ def by_the_product(each: Varied) -> dict[str, Any]:
         registry=registry,
         now=each.now,
         memory=Memory(runs=each.runs),
-        outside={"extender": Marked()},
+        outside=MARKED,
         observer=Taking(cluster, each.now),
     )
     assert [*parsed.warnings, *warnings] == []

@@ -32,6 +32,7 @@ from scheduler.leadership import Alone
 from scheduler.metrics import Metrics
 from scheduler.options import parse_options
 from scheduler.registry import load_registry
+from tests.differential.extended import MARKED
 from tests.laws.living.placing import misplaced
 from tests.laws.living.repeating import Beginning, Repeated, decided_in_every_way, in_other_order, miscounted, told
 
@@ -215,6 +216,7 @@ class Deciding:
             registry=self.registry,
             now=now,
             memory=memory,
+            outside=MARKED,
             observer=observer,
             settled=self.settled,
         )

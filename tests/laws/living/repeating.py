@@ -17,6 +17,7 @@ from framework.session import Session
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
+from tests.differential.extended import MARKED
 from tests.laws.living.configurations import with_looks
 from tests.laws.living.inspecting import Inspector, headroom_of
 
@@ -42,7 +43,15 @@ class Beginning:
         known = self.configuration, self.registry
         configuration, registry = known if inspector is None else with_looks(*known, inspector)
         memory = None if self.memory is None else msgspec.structs.replace(self.memory, quiet_snapshot=-1)
-        return run_cycle(snapshot, configuration, registry=registry, now=self.now, memory=memory, settled=Settled())
+        return run_cycle(
+            snapshot,
+            configuration,
+            registry=registry,
+            now=self.now,
+            memory=memory,
+            outside=MARKED,
+            settled=Settled(),
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,7 +129,7 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
         generation=following.configuration.generation,
         now=following.now,
         seed=0,
-        outside={},
+        outside=MARKED,
         committed=lambda _: None,
         settled=Settled(),
     )
