@@ -42,6 +42,7 @@ class ClusterObjects:
     hyper_nodes: Mapping[str, wire.HyperNode] = field(default_factory=dict)
     node_shards: Mapping[str, wire.NodeShard] = field(default_factory=dict)
     numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
+    config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ __all__ = [
     "AwsElasticBlockStore",
     "AzureDisk",
     "ClaimReference",
+    "ConfigMap",
     "Container",
     "ContainerImage",
     "ContainerPort",
@@ -403,6 +404,13 @@ class Node(Wire, frozen=True, kw_only=True):
     metadata: ObjectMeta
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+
+class ConfigMap(Wire, frozen=True, kw_only=True):
+    """Texts by name, such as the one about devices."""
+
+    metadata: ObjectMeta
+    data: Mapping[str, str] = EMPTY
 
 
 class NamespaceStatus(Wire, frozen=True, kw_only=True):

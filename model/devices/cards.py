@@ -1,0 +1,99 @@
+"""Cards: what of a node's cards is taken, and by whom.
+
+Every family of devices counts alike: pods hold parts of cards, a part is memory, cores, and where cards are cut an
+instance. What is taken of a card is the sum over its holders and nothing else, so it can be counted from objects alone,
+and taking a holder away leaves exactly what was there before it came.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from model.ids import TaskId
+
+__all__ = ["WHOLE_CORES", "Holder", "Shelf", "State", "Use"]
+
+WHOLE_CORES: Final = 100
+"""Percent of a card."""
+
+Instance = tuple[str, int]
+"""Name of the cut, and position in it."""
+
+State = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[Instance, ...], ...]]
+"""What is taken by card: parts, memory, cores, instances."""
+
+
+class Use(NamedTuple):
+    """A part of one card."""
+
+    card: int
+    """Position among the cards of the node."""
+    memory: int
+    """Units of memory that are taken of the card."""
+    cores: int = 0
+    """Percent of the card's cores."""
+    asked: int = 0
+    """Units of memory that were asked for; an instance has more."""
+    instance: Instance | None = None
+    container: int = 0
+    """Position among the containers of the pod that ask for cards."""
+
+
+class Holder(NamedTuple):
+    """One pod with parts of cards."""
+
+    uses: tuple[Use, ...]
+    group: str = ""
+    """Its pod group, `namespace/name`, or empty."""
+    rules: frozenset[int] = frozenset()
+    """Which of the configured rules of exclusiveness it matches."""
+
+
+class Shelf:
+    """What is taken of the cards of one node."""
+
+    __slots__ = ("_state", "cores", "holders", "instances", "memory", "parts")
+
+    def __init__(self, cards: int) -> None:
+        """Begin with cards that nobody holds."""
+        self.parts = [0] * cards
+        self.memory = [0] * cards
+        self.cores = [0] * cards
+        self.instances: list[tuple[Instance, ...]] = [()] * cards
+        """Sorted."""
+        self.holders: dict[TaskId, Holder] = {}
+        self._state: State | None = None
+
+    def put(self, task: TaskId, holder: Holder) -> None:
+        """Count a holder; a task is one holder."""
+        assert task not in self.holders, "a task holds its cards once"
+        self.holders[task] = holder
+        self._count(holder.uses, 1)
+
+    def take(self, task: TaskId) -> Holder | None:
+        """Undo `put`; None where the task holds nothing."""
+        holder = self.holders.pop(task, None)
+        if holder is not None:
+            self._count(holder.uses, -1)
+        return holder
+
+    def state(self) -> State:
+        """Return what is taken: equal for nodes on which the same is left."""
+        if self._state is None:
+            self._state = (tuple(self.parts), tuple(self.memory), tuple(self.cores), tuple(self.instances))
+        return self._state
+
+    def _count(self, uses: Iterable[Use], sign: int) -> None:
+        self._state = None
+        for use in uses:
+            self.parts[use.card] += sign
+            self.memory[use.card] += sign * use.memory
+            self.cores[use.card] += sign * use.cores
+            if use.instance is not None:
+                kept = list(self.instances[use.card])
+                kept.append(use.instance) if sign > 0 else kept.remove(use.instance)
+                self.instances[use.card] = tuple(sorted(kept))
+
+
+def positions(indices: Iterable[int]) -> Mapping[int, int]:
+    """Return the position of each card by the index that annotations know it by."""
+    return {index: position for position, index in enumerate(indices)}

@@ -1,0 +1,92 @@
+"""Whole cards and shares of their memory: what a node has and what a pod asks for.
+
+A node offers the memory of all its cards as one number; each card has an equal part of it, rounded down. Cards that the
+device plugin calls unhealthy are left out, and the others keep their part.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from model import wire
+from model.devices.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER, GPU_UNHEALTHY
+from model.quantity import QuantityError, units
+
+__all__ = ["GpuCards", "GpuDemand", "gpu_cards", "gpu_demand", "gpu_indices"]
+
+_MOST_CARDS: Final = 1024
+"""Cards of one node that are believed in: whoever writes a node's status must not fill the memory."""
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCards:
+    """The healthy cards of a node."""
+
+    indices: tuple[int, ...]
+    """Ascending."""
+    memory: int
+    """Megabytes of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDemand:
+    """What a pod asks for: memory of one card, or whole cards."""
+
+    memory: int = 0
+    number: int = 0
+
+
+def gpu_cards(node: wire.Node) -> GpuCards | None:
+    """Return the cards of a node; None where it has none.
+
+    Raises:
+        ValueError: An amount is no quantity, or more cards than a node can have.
+    """
+    capacity = node.status.capacity
+    if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
+        return None
+    try:
+        memory, number = (max(units(capacity[name]), 0) for name in (GPU_MEMORY, GPU_NUMBER))
+    except QuantityError as error:
+        raise ValueError(f"status.capacity: {error}") from None
+    if not number:
+        return None
+    if number > _MOST_CARDS:
+        raise ValueError(f"status.capacity.{GPU_NUMBER}: {number} is more than {_MOST_CARDS}")
+    unhealthy = set(_integers(node.metadata.annotations.get(GPU_UNHEALTHY, "")))
+    return GpuCards(tuple(index for index in range(number) if index not in unhealthy), memory // number)
+
+
+def gpu_demand(spec: wire.PodSpec) -> GpuDemand:
+    """Return what a pod asks for by the limits of its containers.
+
+    Raises:
+        ValueError: A limit is no quantity.
+    """
+    return GpuDemand(_asked(spec, GPU_MEMORY), _asked(spec, GPU_NUMBER))
+
+
+def gpu_indices(pod: wire.Pod) -> tuple[int, ...]:
+    """Return the cards that a pod was given; none where one of them cannot be read."""
+    pieces = pod.metadata.annotations.get(GPU_INDEX, "").split(",")
+    found = [int(piece) for piece in pieces if _INTEGER.fullmatch(piece)]
+    return tuple(dict.fromkeys(found)) if len(found) == len(pieces) else ()
+
+
+def _asked(spec: wire.PodSpec, name: str) -> int:
+    running = [_limit(container, name) for container in spec.containers]
+    starting = [_limit(container, name) for container in spec.init_containers]
+    return max(sum(running), *starting, 0)
+
+
+def _limit(container: wire.Container, name: str) -> int:
+    try:
+        return max(units(container.resources.limits.get(name, 0)), 0)
+    except QuantityError as error:
+        raise ValueError(f"container {container.name}: resources.limits.{name}: {error}") from None
+
+
+def _integers(text: str) -> list[int]:
+    pieces = (piece.strip() for piece in text.split(","))
+    return [int(piece) for piece in pieces if _INTEGER.fullmatch(piece)]

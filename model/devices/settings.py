@@ -1,0 +1,96 @@
+"""Settings of virtual cards: the names of their resources, and how cards can be cut, as the device ConfigMap has them.
+
+A document that is there stands alone: what it leaves out is empty, and is not filled up from the defaults.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER
+
+__all__ = ["DEFAULT", "DeviceSettings", "Geometries", "Group", "Kind", "VgpuSettings", "read_settings"]
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Kind(msgspec.Struct, frozen=True, rename="camel"):
+    """One kind of instance that a card is cut into."""
+
+    name: str = ""
+    memory: Count = 0
+    """Megabytes of one."""
+    count: Count = 0
+    """How many of them the cut has."""
+
+
+class Group(msgspec.Struct, frozen=True, rename="camel"):
+    """One way to cut a card; cards are cut in one way at a time."""
+
+    name: str = msgspec.field(name="group", default="")
+    kinds: tuple[Kind, ...] = msgspec.field(name="geometries", default=())
+
+
+class Geometries(msgspec.Struct, frozen=True, rename="camel"):
+    """The ways to cut cards of some models."""
+
+    models: tuple[str, ...] = ()
+    """Parts of the names of models."""
+    groups: tuple[Group, ...] = msgspec.field(name="allowedGeometries", default=())
+    """First to be tried first."""
+
+
+class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """What the scheduler needs to know of virtual cards; empty names match no resource."""
+
+    resource_count_name: str = ""
+    resource_memory_name: str = ""
+    resource_core_name: str = ""
+    resource_memory_percentage_name: str = ""
+    gpu_memory_factor: Count = 0
+    """Megabytes of one unit of memory where cards are cut; 0 and 1 are one megabyte."""
+    known_mig_geometries: tuple[Geometries, ...] = ()
+
+    @property
+    def megabytes(self) -> int:
+        """Megabytes of one unit of memory."""
+        return max(self.gpu_memory_factor, 1)
+
+    def groups_of(self, model: str) -> tuple[Group, ...]:
+        """Return how a card of a model can be cut; empty where nothing is known of it."""
+        known = (each.groups for each in self.known_mig_geometries if any(part in model for part in each.models))
+        return next(known, ())
+
+
+class DeviceSettings(msgspec.Struct, frozen=True, rename="camel"):
+    """The whole document, as far as it concerns the scheduler."""
+
+    nvidia: VgpuSettings = VgpuSettings()
+
+
+DEFAULT: Final = DeviceSettings(
+    nvidia=VgpuSettings(
+        resource_count_name=VGPU_NUMBER, resource_memory_name=VGPU_MEMORY, resource_core_name=VGPU_CORES
+    )
+)
+"""Without a document."""
+
+
+def read_settings(raw: object) -> DeviceSettings:
+    """Read a document that was YAML.
+
+    Raises:
+        ValueError: It is no mapping, or a value in it is not what it should be; says where.
+    """
+    if not isinstance(raw, Mapping):
+        raise ValueError(  # noqa: TRY004 - told as all faults of the document
+            f"got {type(raw).__name__}, expected a mapping"
+        )
+    given: dict[Any, Any] = {key: value for key, value in raw.items() if value is not None}
+    settings = msgspec.convert(given, DeviceSettings, strict=False)
+    for geometries in settings.nvidia.known_mig_geometries:
+        for group in geometries.groups:
+            if not group.name or set(group.name) & set("-[]"):
+                raise ValueError(f"nvidia.knownMigGeometries: group {group.name!r}: a name without '-', '[' and ']'")
+    return settings

@@ -1,0 +1,115 @@
+"""The register of virtual cards: what the device plugin writes on a node.
+
+Records end with `:`, their fields stand between commas: UUID, pods that may share the card, memory, model, whether it
+is healthy, and how it is shared: `mig` in instances that hardware keeps apart, anything else `hami-core`, by shares.
+A piece without a comma is skipped, but takes an index. The node is shared as its last record says.
+
+Example: `GPU-1,10,81920,NVIDIA-A100-SXM4-80GB,true,mig:GPU-2,10,81920,NVIDIA-A100-SXM4-80GB,true,mig:`.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from model import wire
+from model.booleans import GO_BOOLEANS
+from model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER, VGPU_REGISTER
+from model.devices.settings import Group, VgpuSettings
+from model.quantity import QuantityError, units
+
+__all__ = ["HAMI_CORE", "MIG", "MODES", "Card", "VgpuCards", "read_register", "vgpu_cards"]
+
+HAMI_CORE: Final = "hami-core"
+MIG: Final = "mig"
+MODES: Final = (HAMI_CORE, MIG)
+
+_FIELDS: Final = 6
+_MOST_CARDS: Final = 1024
+"""Cards of one node that are believed in."""
+_REGISTERS_KEPT: Final = 1 << 14
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}", re.ASCII)
+_OFFERED: Final = (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)
+"""A node must offer something of each, whatever the resources are called that pods ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card."""
+
+    index: int
+    uuid: str
+    shares: int
+    """Pods, more exactly parts, that it may have."""
+    memory: int
+    model: str
+    is_healthy: bool
+    groups: tuple[Group, ...] = ()
+    """The ways in which it can be cut; none where it is not shared so."""
+
+
+@dataclass(frozen=True, slots=True)
+class VgpuCards:
+    """The cards of a node."""
+
+    mode: str
+    """How they are shared."""
+    cards: tuple[Card, ...]
+    shape: str
+    """Equal for nodes whose cards differ in UUIDs alone."""
+
+    @property
+    def uuids(self) -> tuple[str, ...]:
+        """UUID of each card."""
+        return tuple(card.uuid for card in self.cards)
+
+
+def vgpu_cards(node: wire.Node, settings: VgpuSettings) -> VgpuCards | None:
+    """Return the cards of a node; None where it has none, or offers nothing of them.
+
+    Raises:
+        ValueError: The register, or an amount, cannot be read.
+    """
+    register = node.metadata.annotations.get(VGPU_REGISTER)
+    if register is None:
+        return None
+    offered = node.status.allocatable
+    try:
+        if not all(units(offered.get(name, 0)) for name in _OFFERED):
+            return None
+    except QuantityError as error:
+        raise ValueError(f"status.allocatable: {error}") from None
+    return read_register(register, settings)
+
+
+@lru_cache(_REGISTERS_KEPT)
+def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
+    """Read a register; None where it has no record.
+
+    Raises:
+        ValueError: A record has too few fields, or there are more than a node can have.
+    """
+    cards: list[Card] = []
+    mode = HAMI_CORE
+    for index, record in enumerate(register.split(":") if ":" in register else ()):
+        if "," not in record:
+            continue
+        fields = record.split(",")
+        if len(fields) < _FIELDS:
+            raise ValueError(f"record {index} has {len(fields)} fields, expected {_FIELDS}")
+        model = fields[3]
+        cut = settings.groups_of(model) if fields[5] == MIG else ()
+        mode = MIG if cut else HAMI_CORE
+        health = GO_BOOLEANS.get(fields[4], False)
+        cards.append(Card(index, fields[0], _number(fields[1]), _number(fields[2]), model, health, cut))
+    if len(cards) > _MOST_CARDS:
+        raise ValueError(f"{len(cards)} cards are more than {_MOST_CARDS}")
+    if not cards:
+        return None
+    told = [(card.index, card.shares, card.memory, card.model, card.is_healthy) for card in cards]
+    return VgpuCards(mode, tuple(cards), f"{mode} {told}")
+
+
+def _number(text: str) -> int:
+    """Read a number as the device plugin writes it; what is none, or negative, is nothing."""
+    return max(int(text), 0) if _NUMBER.fullmatch(text) else 0
