@@ -22,7 +22,7 @@ __all__ = ["Dump", "take_dump"]
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=dict)
 _HEADS: Final = {
     each.kind: _ENCODER.encode({"apiVersion": each.api_version, "kind": each.kind})[:-1]
-    for each in resources.ALL
+    for each in (*resources.ALL, resources.CONFIG_MAPS)
     if each.kind in KINDS
 }
 _HEADS[MEASURED] = _ENCODER.encode({"kind": MEASURED})[:-1]

@@ -29,6 +29,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "HyperNode": "hyper_nodes",
     "NodeShard": "node_shards",
     "Numatopology": "numatopologies",
+    "ConfigMap": "config_maps",
 }
 """Kind to the field of `ClusterObjects` that holds it."""
 

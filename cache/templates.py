@@ -8,6 +8,7 @@ import msgspec
 
 from model import wire
 from model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
+from model.devices.names import TELLING as TELLING_OF_CARDS
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
 from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
@@ -20,7 +21,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook is for the shared empty mapping, the only value on the wire that is not plain."""
 _FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
 
-_TELLING: Final = (SCORING_TYPE, SCORING_WEIGHTS, REVOCABLE_ZONE, PREEMPTABLE, NUMA_TOPOLOGY_POLICY)
+_TELLING: Final = (SCORING_TYPE, SCORING_WEIGHTS, REVOCABLE_ZONE, PREEMPTABLE, NUMA_TOPOLOGY_POLICY, *TELLING_OF_CARDS)
 """Annotations that say which nodes suit a pod: pods that differ in them share no template."""
 _Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], tuple[str | None, ...]]
 

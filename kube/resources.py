@@ -9,6 +9,7 @@ from model.wire import Decoder
 
 __all__ = [
     "ALL",
+    "CONFIG_MAPS",
     "CSI_DRIVERS",
     "CSI_NODES",
     "CSI_STORAGE_CAPACITIES",
@@ -144,6 +145,8 @@ POD_DISRUPTION_BUDGETS: Final = Resource(
     struct=wire.PodDisruptionBudget,
     is_namespaced=True,
 )
+CONFIG_MAPS: Final = _core("configmaps", "ConfigMap", wire.ConfigMap)
+"""Not among `ALL`: single ones are followed, by their names."""
 PRIORITY_CLASSES: Final = Resource(
     group="scheduling.k8s.io",
     version="v1",
