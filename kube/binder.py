@@ -20,11 +20,13 @@ from kube.binding import BindOutcome, Delegate, DelegateError, PlanOutcome, Prep
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError, NoAnswerError
+from kube.node_lock import NodeLocker
 from kube.resources import PODS
 from kube.retrying import Turns
 from kube.traffic import Traffic
 from kube.volumes import BIND_VOLUME, VolumePreparer
 from model import wire
+from model.devices.locks import LOCK_NODE
 from model.errors import PyroclastError
 from model.plan import Bind, Plan, Preparation
 
@@ -64,7 +66,8 @@ class ApiBinder:
 
         Args:
             client: Speaks to the server.
-            preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer` unless given here.
+            preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer`, and nodes locked by
+                `NodeLocker`, unless given here.
             delegate: Binds the pods that a plan leaves to somebody else.
             is_leader: Whether we may still act; asked before each batch and each attempt.
             traffic: Told of binds under way, so that others wait.
@@ -73,7 +76,11 @@ class ApiBinder:
             clock: For waiting.
             chance: For jitter.
         """
-        self.preparers: dict[str, Preparer] = {BIND_VOLUME: VolumePreparer(client, clock=clock), **(preparers or {})}
+        self.preparers: dict[str, Preparer] = {
+            BIND_VOLUME: VolumePreparer(client, clock=clock),
+            LOCK_NODE: NodeLocker(client, clock=clock),
+            **(preparers or {}),
+        }
         self._client = client
         self._delegate = delegate
         self._is_leader = is_leader

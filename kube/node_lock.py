@@ -1,0 +1,109 @@
+"""Node locks: an annotation of a node says that a pod with cards is on its way there, one at a time.
+
+Set before the pod is bound, by a write that fails where the node has changed since it was read; the device plugin takes
+it off when it has served the pod. One that is older than five minutes is anybody's, one from the future is held. Taken
+back where the pod is not bound after all, if nobody else has set it since.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import msgspec
+
+from kube.backoff import Backoff
+from kube.client import Client, MediaType
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiConflictError, NoAnswerError
+from kube.resources import NODES
+from kube.retrying import retry
+from model import wire
+from model.devices.locks import LOCK_SECONDS
+from model.errors import ConflictError
+from model.plan import Bind, Preparation
+
+__all__ = ["NodeLocker"]
+
+_PATIENCE_SECONDS: Final = 10.0
+"""How long a server that refuses for a while, or a node that changes under our hands, is asked again."""
+_TIMEOUT: Final = 10.0
+
+
+class NodeLocker:
+    """Sets and takes back locks."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
+        """Prepare to speak to the server."""
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._ours: dict[tuple[str, str], str] = {}
+        """What was written last, by node and annotation, of locks that may have to be taken back."""
+
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002 - the node is in the preparation
+        """Lock a node.
+
+        Raises:
+            ConflictError: It is locked, or its lock is no time.
+            ApiError: The server refused.
+        """
+        name, annotation = preparation.name, preparation.details["annotation"]
+        written = ""
+
+        async def attempt() -> None:
+            nonlocal written
+            node = await self._node(name)
+            text = node.metadata.annotations.get(annotation)
+            if text is not None and text == written:
+                return  # set by the attempt before, whose answer was lost
+            self._check(name, annotation, text)
+            # noted first: a write without an answer may have happened
+            written = self._ours[name, annotation] = wire.time_text(self._clock.wall())
+            try:
+                await self._write(node, annotation, written)
+            except ApiConflictError as error:
+                written = ""
+                del self._ours[name, annotation]
+                raise NoAnswerError(f"node {name} changes: {error.message}") from error
+
+        await self._patiently(attempt)
+
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002 - see above
+        """Take the lock off again, if it is still the one that was set here."""
+        name, annotation = preparation.name, preparation.details["annotation"]
+        value = self._ours.pop((name, annotation), None)
+        if value is None:
+            return
+
+        async def attempt() -> None:
+            node = await self._node(name)
+            if node.metadata.annotations.get(annotation) == value:
+                await self._write(node, annotation, None)
+
+        await self._patiently(attempt)
+
+    def _check(self, name: str, annotation: str, text: str | None) -> None:
+        if text is None:
+            return
+        try:
+            age = self._clock.wall() - wire.unix_seconds(text)
+        except ValueError:
+            raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is no time") from None
+        if age <= LOCK_SECONDS:
+            raise ConflictError(f"node {name} has been locked within 5 minutes")
+
+    async def _node(self, name: str) -> wire.Node:
+        return NODES.decoder.decode(await self._client.request("GET", NODES.path("", name), timeout=_TIMEOUT))
+
+    async def _write(self, node: wire.Node, annotation: str, value: str | None) -> None:
+        # the resource version makes two schedulers that lock one node collide, instead of the later one winning
+        metadata = {"resourceVersion": node.metadata.resource_version, "annotations": {annotation: value}}
+        await self._client.request(
+            "PATCH",
+            NODES.path("", node.metadata.name),
+            body=msgspec.json.encode({"metadata": metadata}),
+            media_type=MediaType.MERGE_PATCH,
+            timeout=_TIMEOUT,
+        )
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
+        await retry(attempt, clock=self._clock, backoff=backoff, patience_seconds=_PATIENCE_SECONDS)
