@@ -217,6 +217,10 @@ class Closing:
         allocated, claimed = session.allocated_by_queue(), claimed_by_queue(session)
         for name, queue in session.queues.items():
             amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
+            for resource, more in session.differences.get(name, {}).items():
+                amounts[resource] = amounts.get(resource, 0) + more
+                if not amounts[resource]:
+                    del amounts[resource]
             if queue.object is not None and amounts != _written(queue):
                 yield QueueStatus(queue=name, allocated=amounts)
 

@@ -21,7 +21,7 @@ from framework.outside import Outside
 from framework.registering import BindingRefused
 from framework.statement import Operation, Statement
 from model.arrays import IntArray
-from model.ids import JobId, TaskId
+from model.ids import JobId, QueueName, TaskId
 from model.plan import Plan
 from model.refusals import Refusal
 from model.report import Condition, EventNote, JobShare, Sample
@@ -74,6 +74,8 @@ class Session(JobQuestions):
         """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
         self.runs: dict[str, float] = {}
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
+        self.differences: dict[QueueName, dict[str, int]] = {}
+        """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
         self._committed = committed
         self._deferred: dict[JobId, Statement] = {}
 
@@ -157,6 +159,12 @@ class Session(JobQuestions):
                 # other resources count in thousandths there, but for pods
                 thousandths = amount if name == PODS else amount * MILLI // scale
                 self.sample(f"{metric}_scalar_resources", thousandths, resource=name, **labels)
+
+    def count_otherwise(self, queue: QueueName, more: Mapping[str, int]) -> None:
+        """Note what a queue holds more than the requests of its tasks say, thousandths by name, below 0 for less."""
+        known = self.differences.setdefault(queue, {})
+        for name, amount in more.items():
+            known[name] = known.get(name, 0) + amount
 
     def group_event(self, job: SessionJob, type_: str, reason: str, message: str) -> None:
         """Record an event on a PodGroup."""

@@ -7,6 +7,7 @@ from plugins.binpack import Binpack
 from plugins.capacity import Capacity
 from plugins.cdp import Cdp
 from plugins.conformance import Conformance
+from plugins.deviceshare import DeviceShare
 from plugins.drf import Drf
 from plugins.extender import Extender
 from plugins.gang import Gang
@@ -34,6 +35,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Capacity,
     Cdp,
     Conformance,
+    DeviceShare,
     Drf,
     Extender,
     Gang,

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import structlog
 
+from cache.device_map import DeviceMapWatch, MapName
 from cache.usage.watch import UsageWatch
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
@@ -34,6 +35,7 @@ from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from plugins.deviceshare import map_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
 from scheduler.daemon import Daemon, Seen
@@ -62,6 +64,8 @@ _PLANS_SECONDS: Final = 15.0
 """Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
 _WRITES_SECONDS: Final = 5.0
 """Time that statuses and events have to be written at the end."""
+_MAP_SECONDS: Final = 10.0
+"""How long the beginning waits for the ConfigMap about devices, without which cards are read by the defaults."""
 _FIGURES_SECONDS: Final = 1.0
 """Between two looks at what changes without a cycle."""
 
@@ -130,6 +134,7 @@ class _Process:
             client,
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
+        self._device_map = DeviceMapWatch(self._cache.books, client)
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -161,8 +166,10 @@ class _Process:
         self._cache.background.keep("watch-figures", self._watch_figures)
         if not await self._sync():
             return 0
-        self._usage.follow(read_source(self._settings.current().profiles[0].metrics))  # standbys measure too
+        self._follow_configuration(self._settings.current())  # standbys follow too
         self._cache.background.keep("measure-usage", self._usage.run)
+        self._cache.background.keep("follow-device-map", self._device_map.run)
+        await self._device_map.wait(_MAP_SECONDS)
         settle()  # what the lists brought stays for long: later collections need not look at it
         return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
@@ -235,11 +242,18 @@ class _Process:
             _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
 
     def _configuration(self) -> Configuration:
-        """Return the configuration of the next cycle; other sources of usage and extenders are asked from now on."""
+        """Return the configuration of the next cycle; what it wants followed and asked is so from now on."""
         configuration = self._settings.current()
         self._delegate.follow(configuration)
-        self._loop.call_soon_threadsafe(self._usage.follow, read_source(configuration.profiles[0].metrics))
+        self._loop.call_soon_threadsafe(self._follow_configuration, configuration)
         return configuration
+
+    def _follow_configuration(self, configuration: Configuration) -> None:
+        """Ask the source of usage, and follow the ConfigMap about devices, that a configuration names."""
+        profile = configuration.profiles[0]
+        self._usage.follow(read_source(profile.metrics))
+        named = map_of(profile)
+        self._device_map.follow(None if named is None else MapName(*named))
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
         """Record an event about a configuration that was refused, on the default queue: it is everybody's."""

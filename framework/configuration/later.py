@@ -8,7 +8,6 @@ from framework.nearest import did_you_mean
 __all__ = ["hint_for"]
 
 PLUGINS: Final = frozenset({
-    "deviceshare",
 })  # fmt: skip
 
 

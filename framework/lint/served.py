@@ -18,6 +18,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "enableQueueOrder enablePreemptable",
         "cdp": "enablePreemptable enableReclaimable",
         "conformance": "enablePreemptable enableReclaimable",
+        "deviceshare": "enablePredicate enableNodeOrder",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
         "extender": "enablePredicate enableNodeOrder enablePreemptable enableReclaimable enabledOverused "
         "enableJobEnqueued enableJobReady enabledVictim",

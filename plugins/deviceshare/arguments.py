@@ -1,0 +1,96 @@
+"""Arguments of deviceshare."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from framework.arguments import argument
+from framework.conversions import Mismatch
+from model.errors import ArgumentError, ConfigError
+
+__all__ = ["BINPACK", "SPREAD", "DeviceShareArgs", "Rules", "rules_of"]
+
+BINPACK: Final = "binpack"
+SPREAD: Final = "spread"
+
+Rules = tuple[Mapping[str, str], ...]
+"""Labels by rule; who carries all of them matches."""
+
+
+def rules_of(value: object) -> Rules:
+    """Read rules of exclusiveness; labels whose value is no text are dropped, and rules without any."""
+    if not isinstance(value, list):
+        raise Mismatch(value, "a list of mappings of labels")
+    labels = ({k: v for k, v in each.items() if isinstance(v, str)} for each in value if isinstance(each, Mapping))
+    return tuple(each for each in labels if each)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceShareArgs:
+    """Arguments of deviceshare, spelled as in the configuration file."""
+
+    gpu_sharing: bool = argument("deviceshare.GPUSharingEnable", False)
+    """Whether pods may ask for memory of a card (`volcano.sh/gpu-memory`)."""
+    gpu_number: bool = argument("deviceshare.GPUNumberEnable", False)
+    """Whether pods may ask for whole cards (`volcano.sh/gpu-number`)."""
+    vgpu: bool = argument("deviceshare.VGPUEnable", False)
+    """Whether pods may ask for virtual cards (`volcano.sh/vgpu-number` and what goes with it)."""
+    mind_cluster: bool = argument("deviceshare.AscendMindClusterVNPUEnable", False)
+    """Ascend chips by MindCluster; not there yet, so true is refused."""
+    ascend_hami: bool = argument("deviceshare.AscendHAMiVNPUEnable", False)
+    """Ascend chips by HAMi; not there yet, so true is refused."""
+    node_lock: bool = argument("deviceshare.NodeLockEnable", False)
+    """Whether a node is locked from the binding of a pod with cards until the device plugin has served it."""
+    policy: str = argument("deviceshare.SchedulePolicy", "")
+    """Which cards and nodes go first: `binpack` the fullest, `spread` the emptiest; anything else is no policy."""
+    weight: int = argument("deviceshare.ScheduleWeight", 0)
+    """Say of this plugin in the order of nodes; 0 mutes it there."""
+    map_name: str = argument("deviceshare.KnownGeometriesCMName", "volcano-vgpu-device-config")
+    """Name of the device ConfigMap."""
+    map_namespace: str = argument("deviceshare.KnownGeometriesCMNamespace", "kube-system")
+    """Its namespace."""
+    exclusive: Rules = argument("deviceshare.GPUExclusiveRules", (), parse=rules_of)
+    """Each a mapping of labels: pods that match the same one share no card."""
+    skip_unhealthy: bool = argument("deviceshare.SkipUnhealthyCards", False)
+    """Whether virtual cards that their register calls unhealthy are left out; Volcano takes them."""
+    strict_spread: bool = argument("deviceshare.StrictSpreadScore", False)
+    """Whether `spread` draws to no node, as in Volcano, which looks at a card after it has taken it."""
+
+    def __post_init__(self) -> None:
+        """Refuse what excludes each other, and what is not there."""
+        faults = [*self._missing(), *self._clashes()]
+        if len(faults) == 1:
+            raise faults[0]
+        if faults:
+            raise ConfigError(*(str(fault) for fault in faults))
+
+    def _missing(self) -> Iterable[ArgumentError]:
+        for key, is_on in (
+            ("deviceshare.AscendMindClusterVNPUEnable", self.mind_cluster),
+            ("deviceshare.AscendHAMiVNPUEnable", self.ascend_hami),
+        ):
+            if is_on:
+                yield ArgumentError(key, True, "false: this release has no Ascend devices yet")
+
+    def _clashes(self) -> Iterable[ArgumentError]:
+        if self.gpu_sharing and self.gpu_number:
+            yield ArgumentError(
+                "deviceshare.GPUNumberEnable",
+                True,
+                "false beside deviceshare.GPUSharingEnable: a card is one or the other",
+            )
+        if (self.gpu_sharing or self.gpu_number) and self.vgpu:
+            yield ArgumentError(
+                "deviceshare.VGPUEnable",
+                True,
+                "false beside GPUSharingEnable and GPUNumberEnable: cards are managed once",
+            )
+
+    def doubts(self) -> Iterable[str]:
+        """Name values that say less than somebody may think."""
+        if self.policy not in {"", BINPACK, SPREAD}:
+            yield f"deviceshare.SchedulePolicy: {self.policy!r} is no policy (binpack, spread): cards go by their index"
+        if self.weight < 0:
+            yield f"deviceshare.ScheduleWeight: {self.weight} is as 0: cards have no say in the order of nodes"
+        if self.exclusive and not self.vgpu:
+            yield "deviceshare.GPUExclusiveRules: has no effect without deviceshare.VGPUEnable"

@@ -1,0 +1,35 @@
+"""Counting: what queues hold of virtual cards, for their status.
+
+Of a task with cards the memory and cores of its cards count, each card for itself, in the place of what its containers
+ask for of these resources: a pod of two cards with 3000 of memory each holds 6000.
+"""
+
+from framework.session import Session
+from model.devices.settings import VgpuSettings
+from model.ids import QueueName
+from model.queues import with_ancestors
+from model.resources import MILLI
+from model.tasks import ALLOCATED_STATUSES
+from plugins.deviceshare.books import Books
+
+__all__ = ["differences_by_queue"]
+
+
+def differences_by_queue(session: Session, books: Books, settings: VgpuSettings) -> dict[QueueName, dict[str, int]]:
+    """Return what queues, ancestors included, hold more than the requests of their tasks say, thousandths by name."""
+    found: dict[QueueName, dict[str, int]] = {}
+    names = (settings.resource_memory_name, settings.resource_core_name)
+    for column, shelf in books.shelves.items():
+        tasks = session.nodes.tasks_on(column)
+        for task_id, holder in shelf.holders.items():
+            task = tasks[task_id]
+            job = None if task.job is None else session.snapshot.jobs.get(task.job)
+            if job is None or task.status not in ALLOCATED_STATUSES:
+                continue
+            held = (sum(use.asked for use in holder.uses), sum(use.cores for use in holder.uses))
+            for name, amount in zip(names, held, strict=True):
+                more = amount * MILLI - task.template.request.get(name, 0)
+                for queue in with_ancestors(session.queues, job.queue) if more and name else ():
+                    amounts = found.setdefault(queue, {})
+                    amounts[name] = amounts.get(name, 0) + more
+    return found

@@ -1,0 +1,121 @@
+"""Families of devices: what each of them tells the books.
+
+A family says which cards a node has, what a task asks of cards, which cards it would be given, and how annotations tell
+of those that a pod has. Everything here is a function of values; what is taken of cards stands in the books.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from typing import ClassVar, Generic, NamedTuple, TypeVar
+
+from model.devices.cards import Holder, Shelf, State, Use
+from model.nodes import Node
+from model.refusals import Reason
+from model.tasks import Task, TaskTemplate
+
+__all__ = ["Chosen", "Family", "Question", "Unreadable"]
+
+Cards = TypeVar("Cards")
+Demand = TypeVar("Demand")
+
+NOTHING_HIDDEN: frozenset[int] = frozenset()
+
+
+class Question(NamedTuple, Generic[Demand]):
+    """What a task asks of cards; equal questions about equal cards have equal answers."""
+
+    demand: Demand
+    group: str = ""
+    """The group whose pods must be on different cards; empty where they need not."""
+    rules: frozenset[int] = frozenset()
+    """The rules of exclusiveness that it matches."""
+
+
+class Chosen(NamedTuple):
+    """The cards that a task would be given on a node."""
+
+    uses: tuple[Use, ...]
+    score: float = 0.0
+
+
+class Unreadable(NamedTuple):
+    """The cards of a node that cannot be read: it takes no task that asks for some."""
+
+    message: str
+
+
+class Family(ABC, Generic[Cards, Demand]):
+    """One kind of device; C stands for the cards of a node, D for what a task asks for."""
+
+    name: ClassVar[str]
+    """As Volcano registers it."""
+    lock: ClassVar[str]
+    """The annotation that locks a node."""
+    never: ClassVar[tuple[Reason, ...]]
+    """Why cards could not be given, were they all free; by verdict, from 1."""
+    now: ClassVar[tuple[Reason, ...]]
+    """Why cards cannot be given as things are; by verdict, from 1."""
+
+    @property
+    def reading(self) -> Hashable:
+        """What cards of nodes are read by."""
+        return self.name
+
+    @abstractmethod
+    def demand(self, template: TaskTemplate, task: Task) -> Demand | None:
+        """Return what tasks of a template ask for; None for nothing. Raises ValueError where that cannot be read."""
+
+    def question(self, demand: Demand, task: Task) -> Question[Demand]:  # noqa: ARG002 - some families ask by the task
+        """Return what one task asks."""
+        return Question(demand)
+
+    def asks_alone(self, task: Task) -> bool:  # noqa: ARG002 - see above
+        """Tell whether tasks of one template may ask differently; the same for all of a template."""
+        return False
+
+    @abstractmethod
+    def cards(self, node: Node) -> Cards | None:
+        """Return the cards of a node; None where it has none. Raises ValueError where they cannot be read."""
+
+    @abstractmethod
+    def count(self, cards: Cards) -> int:
+        """Return how many cards a node has."""
+
+    @abstractmethod
+    def shape(self, cards: Cards, question: Question[Demand]) -> Hashable:
+        """Return what of the cards of a node the answer to a question depends on."""
+
+    @abstractmethod
+    def never_fits(self, cards: Cards, demand: Demand) -> int:
+        """Return which of `never` holds; 0 where the cards might be enough, were they all free."""
+
+    @abstractmethod
+    def choose(self, cards: Cards, taken: State, question: Question[Demand], hidden: frozenset[int]) -> Chosen | int:
+        """Return the cards that a task would be given, or which of `now` holds.
+
+        Args:
+            cards: Of the node.
+            taken: What of them is taken.
+            question: What the task asks.
+            hidden: Cards that it must not have, by position.
+        """
+
+    def hidden(self, cards: Cards, shelf: Shelf, question: Question[Demand]) -> frozenset[int]:  # noqa: ARG002 - see `question`
+        """Return the cards that a task must not have because of who holds parts of them."""
+        return NOTHING_HIDDEN
+
+    @abstractmethod
+    def held(self, cards: Cards, task: Task) -> Holder | None:
+        """Return what a task holds of the cards of its node by its annotations."""
+
+    @abstractmethod
+    def holder(self, question: Question[Demand], uses: tuple[Use, ...], task: Task) -> Holder:
+        """Return what a task holds that was given cards."""
+
+    @abstractmethod
+    def locks(self, demand: Demand) -> bool:
+        """Tell whether a node is locked for a task."""
+
+    @abstractmethod
+    def annotations(self, cards: Cards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
+        """Return what the binding of a task tells of its cards; `now` is the moment, seconds since 1970."""

@@ -1,0 +1,104 @@
+"""GPU share: memory of one card (`volcano.sh/gpu-memory`), or whole cards (`volcano.sh/gpu-number`).
+
+A pod that asks for memory has all of it on one card, the first with enough; a pod that asks for cards has the first
+that nobody holds a part of.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from model.devices.cards import Holder, State, Use
+from model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand, gpu_indices
+from model.devices.names import GPU_INDEX, GPU_LOCK, PREDICATE_TIME
+from model.nodes import Node
+from model.refusals import Reason
+from model.tasks import Task, TaskTemplate
+from plugins.deviceshare.family import Chosen, Family, Question
+
+__all__ = ["GpuShare"]
+
+_NO_MEMORY: Final = "GpuShare no enough gpu memory on node"
+_NO_CARDS: Final = "GpuNumber no enough gpu number on node"
+_EVER: Final = ", were it empty"
+_NANOSECONDS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class GpuShare(Family[GpuCards, GpuDemand]):
+    """Cards by their memory, or by their number."""
+
+    name: ClassVar[str] = "GpuShare"
+    lock: ClassVar[str] = GPU_LOCK
+    never: ClassVar[tuple[Reason, ...]] = (
+        Reason(_NO_MEMORY + _EVER, resolvable=False),
+        Reason(_NO_CARDS + _EVER, resolvable=False),
+    )
+    now: ClassVar[tuple[Reason, ...]] = (Reason(_NO_MEMORY), Reason(_NO_CARDS))
+    by_memory: bool
+    """Whether pods ask for memory; else for cards."""
+
+    def demand(self, template: TaskTemplate, task: Task) -> GpuDemand | None:  # noqa: ARG002 - all of a template ask alike
+        """Return what tasks of a template ask for in the way that is switched on."""
+        asked = gpu_demand(template.spec)
+        return asked if (asked.memory if self.by_memory else asked.number) else None
+
+    def cards(self, node: Node) -> GpuCards | None:
+        """Return the healthy cards of a node."""
+        return None if node.object is None else gpu_cards(node.object)
+
+    def count(self, cards: GpuCards) -> int:
+        """Count the healthy cards."""
+        return len(cards.indices)
+
+    def shape(self, cards: GpuCards, question: Question[GpuDemand]) -> Hashable:  # noqa: ARG002 - each question is about all of it
+        """Which indices cards have says nothing about what fits."""
+        return cards.memory, len(cards.indices)
+
+    def never_fits(self, cards: GpuCards, demand: GpuDemand) -> int:
+        """Compare with cards that nobody holds."""
+        if self.by_memory:
+            return 0 if cards.indices and cards.memory >= demand.memory else 1
+        return 0 if len(cards.indices) >= demand.number else 2
+
+    def choose(
+        self, cards: GpuCards, taken: State, question: Question[GpuDemand], hidden: frozenset[int]
+    ) -> Chosen | int:
+        """Take the first cards that do."""
+        parts, memory, _, _ = taken
+        asked = question.demand
+        open_cards = [position for position in range(len(parts)) if position not in hidden]
+        if self.by_memory:
+            found = [at for at in open_cards if max(cards.memory - memory[at], 0) >= asked.memory][:1]
+            return Chosen(_uses(found, asked)) if found else 1
+        found = [at for at in open_cards if not parts[at]][: asked.number]
+        return Chosen(_uses(found, asked)) if len(found) == asked.number else 2
+
+    def held(self, cards: GpuCards, task: Task) -> Holder | None:
+        """Read which cards a pod was given; what it asks for in either way counts on each of them."""
+        positions = {index: position for position, index in enumerate(cards.indices)}
+        found = [positions[index] for index in gpu_indices(task.pod) if index in positions]
+        if not found:
+            return None
+        try:
+            asked = gpu_demand(task.template.spec)
+        except ValueError:  # it runs with what nobody can read, and takes its cards without memory
+            asked = GpuDemand(number=len(found))
+        return Holder(_uses(found, asked)) if asked.memory or asked.number else None
+
+    def holder(self, question: Question[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - nobody asks who holds them
+        """Return what a task holds that was given cards."""
+        return Holder(uses)
+
+    def locks(self, demand: GpuDemand) -> bool:  # noqa: ARG002 - it is a matter of the mode
+        """Nodes are locked for shares of cards alone."""
+        return self.by_memory
+
+    def annotations(self, cards: GpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - the node is not told
+        """Tell indices of cards, and when they were chosen."""
+        indices = ",".join(str(cards.indices[use.card]) for use in uses)
+        return {PREDICATE_TIME: str(int(now * _NANOSECONDS)), GPU_INDEX: indices}
+
+
+def _uses(positions: list[int], asked: GpuDemand) -> tuple[Use, ...]:
+    return tuple(Use(position, asked.memory, asked=asked.memory) for position in positions)

@@ -1,0 +1,203 @@
+"""Deviceshare: which cards of its node a pod may have a part of.
+
+Points: pre-predicate, predicate, node order; ledgers for cards and for locks of nodes; annotations and preparations of
+bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugins/deviceshare.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from framework import points
+from framework.arguments import decode
+from framework.configuration import Profile
+from framework.configuration.text import read_yaml
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray
+from model.devices.settings import DEFAULT, DeviceSettings, read_settings
+from model.errors import ConfigError
+from model.report import EventNote
+from model.tasks import Task
+from plugins.deviceshare import locks
+from plugins.deviceshare.arguments import DeviceShareArgs
+from plugins.deviceshare.books import UNREADABLE, Books
+from plugins.deviceshare.counting import differences_by_queue
+from plugins.deviceshare.family import Family
+from plugins.deviceshare.gpu_share import GpuShare
+from plugins.deviceshare.locks import Locks
+from plugins.deviceshare.vgpu import Vgpu
+
+__all__ = ["DeviceShare", "map_of"]
+
+DOCUMENT: Final = "device-config.yaml"
+"""Key of the device ConfigMap."""
+INVALID_MAP: Final = "DeviceConfigInvalid"
+INVALID_CARDS: Final = "DeviceRegisterInvalid"
+"""Reasons of events."""
+
+
+@dataclass(frozen=True)
+class DeviceShare:
+    """Place pods on the cards of nodes."""
+
+    name: ClassVar[str] = "deviceshare"
+    arguments: ClassVar[type] = DeviceShareArgs
+    args: DeviceShareArgs = field(default_factory=DeviceShareArgs)
+
+    @property
+    def watches_clock(self) -> bool:
+        """Whether equal clusters may be decided about differently: locks grow old."""
+        return self.args.node_lock
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point for the family that is switched on."""
+        if self.args.gpu_sharing or self.args.gpu_number:
+            self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
+        elif self.args.vgpu:
+            settings = self._settings(session)
+            books = self._register(session, Vgpu(self.args, settings.nvidia))
+            session.on_close(self.name, lambda: _count(session, books, settings))
+
+    def _register(self, session: Session, family: Family[Any, Any]) -> Books:
+        books = Books(session, family)
+        session.register_ledger(self.name, books)
+        session.register_annotations(self.name, books.annotations)
+        session.register(points.PRE_PREDICATE, self.name, books.refuse_unreadable)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            books.never,
+            locality=Locality.FACTS,
+            reasons=(*family.never, UNREADABLE),
+            part="never",
+        )
+        if self.args.node_lock:
+            self._register_locks(session, Locks(session, books))
+        for part, function, locality, cares in (
+            ("cards", books.of_template, Locality.NODE, None),
+            ("cards of one", books.of_task, Locality.GLOBAL, books.asks_alone),
+        ):
+            session.register(
+                points.PREDICATE,
+                self.name,
+                function,
+                locality=locality,
+                reasons=family.now,
+                cares=cares,
+                part=part,
+            )
+        if self.args.weight > 0:
+            self._register_scores(session, books)
+        session.on_close(self.name, lambda: _tell_unreadable(session, books))
+        return books
+
+    def _register_locks(self, session: Session, held: Locks) -> None:
+        session.register_ledger(self.name, held)
+        session.register_preparations(self.name, held.preparations)
+        session.register(
+            points.PREDICATE,
+            self.name,
+            held.verdicts,
+            locality=Locality.NODE,
+            reasons=locks.REASONS,
+            part="locks",
+        )
+
+    def _register_scores(self, session: Session, books: Books) -> None:
+        for part, function, locality, cares in (
+            ("cards", books.scores_of_template, Locality.NODE, None),
+            ("cards of one", books.scores_of_task, Locality.GLOBAL, books.asks_alone),
+        ):
+            session.register(
+                points.NODE_ORDER,
+                self.name,
+                weighted(function, self.args.weight),
+                locality=locality,
+                cares=cares,
+                part=part,
+            )
+
+    def _settings(self, session: Session) -> DeviceSettings:
+        """Return what the device ConfigMap says; one that cannot be read is told, and counts as none."""
+        key = f"{self.args.map_namespace}/{self.args.map_name}"
+        found = session.snapshot.objects.config_maps.get(key)
+        if found is None:
+            return DEFAULT
+        text = found.data.get(DOCUMENT)
+        settings = f"data: no key {DOCUMENT!r}" if text is None else _settings_in(text)
+        if isinstance(settings, DeviceSettings):
+            return settings
+        message = f"{settings}; the defaults hold"
+        if session.is_news(f"ConfigMap/{key}", message):
+            metadata = found.metadata
+            session.events.append(
+                EventNote(
+                    kind="ConfigMap",
+                    namespace=metadata.namespace,
+                    name=metadata.name,
+                    uid=metadata.uid,
+                    type="Warning",
+                    reason=INVALID_MAP,
+                    message=message,
+                )
+            )
+        return DEFAULT
+
+
+def map_of(profile: Profile) -> tuple[str, str] | None:
+    """Return namespace and name of the device ConfigMap that a configuration asks for; None for none."""
+    for option in profile.plugins:
+        if option.plugin == DeviceShare.name:
+            args, _ = decode(DeviceShareArgs, option.arguments, option.path)
+            return (args.map_namespace, args.map_name) if args.vgpu else None
+    return None
+
+
+@lru_cache(8)
+def _settings_in(text: str) -> DeviceSettings | str:
+    """Read a document, or say why it cannot be read."""
+    try:
+        return read_settings(read_yaml(text) or {})
+    except (ConfigError, ValueError) as error:  # a validation error of the structs is a ValueError, too
+        return f"data[{DOCUMENT}]: {error}"
+
+
+def weighted(
+    scores: Callable[[Task, NodeColumns], FloatArray | None], weight: int
+) -> Callable[[Task, NodeColumns], FloatArray | None]:
+    """Round scores to whole numbers, halves up, and weigh them."""
+
+    def score(task: Task, columns: NodeColumns) -> FloatArray | None:
+        found = scores(task, columns)
+        return None if found is None else np.floor(found + 0.5) * weight
+
+    return score
+
+
+def _count(session: Session, books: Books, settings: DeviceSettings) -> None:
+    for queue, amounts in differences_by_queue(session, books, settings.nvidia).items():
+        session.count_otherwise(queue, amounts)
+
+
+def _tell_unreadable(session: Session, books: Books) -> None:
+    """Tell owners of nodes, once, that their cards are nobody's because they cannot be read."""
+    for column, why in books.unreadable():
+        node = session.nodes.facts.nodes[column]
+        message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
+        if node.object is not None and session.is_news(f"Node/{node.name}/{INVALID_CARDS}", message):
+            session.events.append(
+                EventNote(
+                    kind="Node",
+                    namespace="",
+                    name=node.name,
+                    uid=node.object.metadata.uid,
+                    type="Warning",
+                    reason=INVALID_CARDS,
+                    message=message,
+                )
+            )

@@ -1,0 +1,305 @@
+"""vGPU: parts of cards, by shares (HAMi-core) or by instances that hardware keeps apart (MIG).
+
+For each container that asks for cards, in order, the cards of a node are gone through in the order of the policy, and
+each that can be shared once more is taken, until there are enough. Two containers of a pod may have parts of one card.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from model.devices.cards import WHOLE_CORES, Holder, Instance, Shelf, State, Use
+from model.devices.names import (
+    AVOID_UUIDS,
+    BIND_PHASE,
+    BIND_TIME,
+    USE_UUIDS,
+    VGPU_GROUP_POLICY,
+    VGPU_IDS,
+    VGPU_LOCK,
+    VGPU_NODE,
+    VGPU_TIME,
+    VGPU_TO_ALLOCATE,
+)
+from model.devices.settings import VgpuSettings
+from model.devices.vgpu_demand import CardRules, ContainerDemand, card_rules, spread_group, vgpu_demand
+from model.devices.vgpu_ids import Given, read_ids, split_id, write_ids
+from model.devices.vgpu_register import HAMI_CORE, MIG, Card, VgpuCards, vgpu_cards
+from model.nodes import Node
+from model.refusals import Reason
+from model.tasks import Task, TaskTemplate
+from plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
+from plugins.deviceshare.exclusive import matching, reserved, spread_out
+from plugins.deviceshare.family import Chosen, Family, Question
+from plugins.deviceshare.mig import kind_at, pick
+
+__all__ = ["Vgpu", "VgpuDemand"]
+
+FULL_SCORE: Final = 100.0
+ALLOCATING: Final = "allocating"
+
+_TOO_FEW_CARDS, _BY_UUID, _NOT_ENOUGH, _MODE, _OTHER_MODE, _NO_MODE = range(1, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class VgpuDemand:
+    """What a pod asks for: by container, and which cards will do."""
+
+    containers: tuple[ContainerDemand, ...]
+    rules: CardRules
+
+
+@dataclass(frozen=True, slots=True)
+class Vgpu(Family[VgpuCards, VgpuDemand]):
+    """Virtual cards."""
+
+    name: ClassVar[str] = "hamivgpu"
+    lock: ClassVar[str] = VGPU_LOCK
+    never: ClassVar[tuple[Reason, ...]] = tuple(
+        Reason(text, resolvable=False)
+        for text in (
+            "no enough gpu cards on node",
+            f"no GPU matches UUID constraints {USE_UUIDS}, {AVOID_UUIDS} on node",
+            "not enough gpu fitted on this node, were it empty",
+            f"pod required sharing mode {HAMI_CORE} is not the same as the node mode {MIG}",
+            f"pod required sharing mode {MIG} is not the same as the node mode {HAMI_CORE}",
+            "pod required a sharing mode that no node has",
+        )
+    )
+    now: ClassVar[tuple[Reason, ...]] = (Reason("not enough gpu fitted on this node"),)
+    args: DeviceShareArgs
+    settings: VgpuSettings
+
+    @property
+    def reading(self) -> Hashable:
+        """What registers are read by: how cards can be cut is told elsewhere."""
+        return self.name, self.settings
+
+    # What is asked ----------------------------------------------------------------------------------------------------
+
+    def demand(self, template: TaskTemplate, task: Task) -> VgpuDemand | None:
+        """Return what tasks of a template ask for; pods that name other cards are of another template."""
+        containers = tuple(each for each in vgpu_demand(template.spec, self.settings) if each.cards)
+        return VgpuDemand(containers, card_rules(task.pod)) if containers else None
+
+    def question(self, demand: VgpuDemand, task: Task) -> Question[VgpuDemand]:
+        """Return what one task asks: its group and its labels may matter, too."""
+        group, is_spread = spread_group(task.pod)
+        rules = matching(self.args.exclusive, task.pod.metadata.labels) if self.args.exclusive else frozenset()
+        return Question(demand, group if is_spread else "", rules)
+
+    def asks_alone(self, task: Task) -> bool:
+        """Tell whether the group or the labels of a task may matter."""
+        return bool(self.args.exclusive) or VGPU_GROUP_POLICY in task.pod.metadata.annotations
+
+    def locks(self, demand: VgpuDemand) -> bool:  # noqa: ARG002 - whatever it is
+        """Nodes are locked for every pod with cards."""
+        return True
+
+    # What a node has --------------------------------------------------------------------------------------------------
+
+    def cards(self, node: Node) -> VgpuCards | None:
+        """Read the register of a node."""
+        return None if node.object is None else vgpu_cards(node.object, self.settings)
+
+    def count(self, cards: VgpuCards) -> int:
+        """Count the cards."""
+        return len(cards.cards)
+
+    def shape(self, cards: VgpuCards, question: Question[VgpuDemand]) -> Hashable:
+        """Which card it is matters to those alone who name some."""
+        return (cards.shape, cards.uuids) if question.demand.rules.names_uuids else cards.shape
+
+    def held(self, cards: VgpuCards, task: Task) -> Holder | None:
+        """Read which cards a pod was given; cards that the node does not have, and unreadable ones, are left out."""
+        text = task.pod.metadata.annotations.get(VGPU_IDS)
+        if not text:
+            return None
+        positions = {card.uuid: position for position, card in enumerate(cards.cards)}
+        found = (self._held(cards, positions, given) for given in read_ids(text))
+        uses = tuple(use for use in found if use is not None)
+        return self._holder(uses, task) if uses else None
+
+    def _held(self, cards: VgpuCards, positions: Mapping[str, int], given: Given) -> Use | None:
+        uuid, instance = split_id(given.uuid)
+        position = positions.get(uuid)
+        if position is None:
+            return None
+        if cards.mode != MIG:
+            return Use(position, given.memory, given.cores, given.memory, container=given.container)
+        if instance is None:
+            return None
+        kind = kind_at(cards.cards[position].groups, instance)
+        memory = 0 if kind is None else kind.memory // self.settings.megabytes
+        return Use(position, memory, given.cores, given.memory, instance, given.container)
+
+    # Who gets what ----------------------------------------------------------------------------------------------------
+
+    def never_fits(self, cards: VgpuCards, demand: VgpuDemand) -> int:
+        """Compare each container by itself with cards that nobody holds; never wrong where it refuses."""
+        mode, rules = demand.rules.mode, demand.rules
+        if mode is not None and mode != cards.mode:
+            return {HAMI_CORE: _MODE, MIG: _OTHER_MODE}.get(mode, _NO_MODE)
+        for container in demand.containers:
+            if container.cards > len(cards.cards):
+                return _TOO_FEW_CARDS
+            permitted = [card for card in cards.cards if rules.permit_uuid(card.uuid)]
+            if not permitted:
+                return _BY_UUID
+            able = sum(self._could_take(cards.mode, card, container, rules) for card in permitted)
+            if able < container.cards:
+                return _NOT_ENOUGH
+        return 0
+
+    def _could_take(self, mode: str, card: Card, container: ContainerDemand, rules: CardRules) -> bool:
+        memory = container.memory_of(card)
+        return (
+            card.shares > 0
+            and memory <= card.memory
+            and container.cores <= WHOLE_CORES
+            and self._will_do(card, rules)
+            and (mode != MIG or pick(card.groups, (), memory * self.settings.megabytes) is not None)
+        )
+
+    def _will_do(self, card: Card, rules: CardRules) -> bool:
+        is_fit = card.is_healthy or not self.args.skip_unhealthy
+        return is_fit and rules.permit_uuid(card.uuid) and rules.permit_model(card.model)
+
+    def choose(
+        self, cards: VgpuCards, taken: State, question: Question[VgpuDemand], hidden: frozenset[int]
+    ) -> Chosen | int:
+        """Take cards for each container in turn, beside those of the containers before it."""
+        trial = _Trial(self, cards, taken)
+        for number, container in enumerate(question.demand.containers):
+            if not trial.give(number, container, question.demand.rules, hidden):
+                return 1
+        return Chosen(tuple(trial.uses), trial.score)
+
+    def hidden(self, cards: VgpuCards, shelf: Shelf, question: Question[VgpuDemand]) -> frozenset[int]:
+        """Return the cards that its like has already, where these must be apart."""
+        apart = spread_out(shelf, question.group) if question.group else set()
+        if question.rules and cards.mode == HAMI_CORE:
+            apart |= reserved(shelf, question.rules)
+        return frozenset(apart)
+
+    def holder(self, question: Question[VgpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - who it is counts
+        """Return what a task holds that was given cards."""
+        return self._holder(uses, task)
+
+    def _holder(self, uses: tuple[Use, ...], task: Task) -> Holder:
+        rules = self.args.exclusive
+        return Holder(
+            uses, spread_group(task.pod)[0], matching(rules, task.pod.metadata.labels) if rules else frozenset()
+        )
+
+    def annotations(self, cards: VgpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
+        """Tell the device plugin what to hand out."""
+        ids = write_ids(Given(_id(cards, use), use.asked, use.cores, use.container) for use in uses)
+        moment = str(math.floor(now))
+        return {
+            VGPU_NODE: node,
+            VGPU_TIME: moment,
+            VGPU_IDS: ids,
+            VGPU_TO_ALLOCATE: ids,
+            BIND_PHASE: ALLOCATING,
+            BIND_TIME: moment,
+        }
+
+
+class _Trial:
+    """The cards of a node while a pod is given some."""
+
+    def __init__(self, family: Vgpu, cards: VgpuCards, taken: State) -> None:
+        self._family, self._cards = family, cards
+        parts, memory, cores, instances = taken
+        self._parts, self._memory, self._cores, self._instances = (
+            list(parts),
+            list(memory),
+            list(cores),
+            list(instances),
+        )
+        self.uses: list[Use] = []
+        self.score = 0.0
+
+    def give(self, number: int, container: ContainerDemand, rules: CardRules, hidden: frozenset[int]) -> bool:
+        """Take the cards of one container; tell whether there were enough."""
+        wanted = container.cards
+        for position in self._order():
+            use = None if position in hidden else self._use_of(position, number, container, rules)
+            if use is None:
+                continue
+            self._take(use)
+            wanted -= 1
+            if not wanted:
+                return True
+        return False
+
+    def _order(self) -> Iterable[int]:
+        positions = range(len(self._parts))
+        key = _ORDERS.get(self._family.args.policy)
+        return reversed(positions) if key is None else sorted(positions, key=lambda at: (key(self._taken(at)), at))
+
+    def _taken(self, position: int) -> tuple[int, int]:
+        return self._parts[position], self._memory[position]
+
+    def _use_of(self, position: int, number: int, container: ContainerDemand, rules: CardRules) -> Use | None:
+        """Return the part of a card that a container would have; None where the card cannot be shared so."""
+        card, family = self._cards.cards[position], self._family
+        parts, cores = self._parts[position], self._cores[position]
+        asked = container.memory_of(card)
+        if (
+            parts >= card.shares
+            or card.memory - self._memory[position] < asked
+            or cores + container.cores > WHOLE_CORES
+            or (container.cores == WHOLE_CORES and parts)
+            or (cores == WHOLE_CORES and not container.cores)
+            or not family._will_do(card, rules)  # noqa: SLF001 - a trial is the family's own
+        ):
+            return None
+        if self._cards.mode != MIG:
+            return Use(position, asked, container.cores, asked, container=number)
+        megabytes = family.settings.megabytes
+        found = pick(card.groups, self._instances[position], asked * megabytes)
+        if found is None:
+            return None
+        instance, kind = found
+        return Use(position, kind.memory // megabytes, container.cores, asked, instance, number)
+
+    def _take(self, use: Use) -> None:
+        at = use.card
+        self.uses.append(use)
+        was_idle = not self._parts[at]
+        self._parts[at] += 1
+        self._memory[at] += use.memory
+        self._cores[at] += use.cores
+        if use.instance is not None:
+            self._instances[at] = tuple(sorted((*self._instances[at], use.instance)))
+        self.score += self._score_of(at, was_idle=was_idle)
+
+    def _score_of(self, position: int, *, was_idle: bool) -> float:
+        """Score a card that was just taken: by how full it is now, or whether nobody had it before."""
+        match self._family.args.policy:
+            case "binpack":
+                memory = self._cards.cards[position].memory
+                return FULL_SCORE * self._memory[position] / memory if memory else 0.0
+            case "spread":
+                return FULL_SCORE if was_idle and not self._family.args.strict_spread else 0.0
+            case _:
+                return 0.0
+
+
+_ORDERS: Final[Mapping[str, Callable[[tuple[int, int]], int]]] = {
+    BINPACK: lambda taken: -taken[1],
+    SPREAD: lambda taken: taken[0],
+}
+"""By policy: what of the parts and the memory that are taken of a card says when it is looked at."""
+
+
+def _id(cards: VgpuCards, use: Use) -> str:
+    uuid = cards.cards[use.card].uuid
+    return uuid if use.instance is None else f"{uuid}[{_told(use.instance)}]"
+
+
+def _told(instance: Instance) -> str:
+    return f"{instance[0]}-{instance[1]}"

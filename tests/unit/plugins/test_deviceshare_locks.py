@@ -1,0 +1,116 @@
+"""Locks of nodes: one pod with cards is on its way to a node at a time."""
+
+from typing import Any
+
+import pytest
+
+from model.plan import Preparation
+from pyroclast.testing import Outcome, Scenario
+from tests.unit.plugins.cards import IDS, one, with_cards
+
+NOW = 1_800_000_000.0
+WANT = one(number=1, memory=100)
+
+
+def run(scenario: Scenario, *, now: float = NOW, **arguments: Any) -> Outcome:
+    """Allocate with locks."""
+    named = {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True, **arguments}
+    return scenario.run(
+        "allocate", plugins=("gang", "predicates", "deviceshare"), arguments={"deviceshare": named}, now=now
+    )
+
+
+def locked(text: str) -> Scenario:
+    """A node with a lock."""
+    return with_cards(Scenario(), "n", 1000, annotations={"hamivgpu": text})
+
+
+def test_one_pod_with_cards_a_cycle() -> None:
+    """The second waits until the device plugin has served the first."""
+    outcome = run(with_cards(Scenario(), "n", 1000).job("p", tasks=2, min_available=1, pod=WANT))
+
+    assert outcome.bindings == {"p-0": "n"}
+    assert outcome.why_pod("p-1").endswith("1 node has been locked within 5 minutes.")
+
+
+def test_the_lock_is_a_preparation_of_the_binding() -> None:
+    """Its annotation is that of the family."""
+    (plan,) = run(with_cards(Scenario(), "n", 1000).job("p", pod=WANT)).report.plans
+
+    details = {"annotation": "hamivgpu"}
+    assert [bind.preparations for bind in plan.binds] == [
+        (Preparation(kind="lock-node", namespace="", name="n", details=details),)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_bound"),
+    [
+        ("2027-01-15T07:59:59Z", False),
+        ("2027-01-15T07:55:00Z", False),
+        ("2027-01-15T07:54:59Z", True),
+        ("2027-01-15T07:40:00Z", True),
+        ("2027-01-15T08:20:00Z", False),
+        ("2027-01-15T09:54:59+02:00", True),
+    ],
+)
+def test_a_lock_holds_for_five_minutes(text: str, *, is_bound: bool) -> None:
+    """The moment is 08:00:00; one from the future is held."""
+    outcome = run(locked(text).job("p", pod=WANT))
+
+    assert bool(outcome.bindings) is is_bound
+    assert is_bound or "1 node has been locked within 5 minutes" in outcome.why_pod("p-0")
+
+
+def test_a_lock_that_is_no_time_is_told() -> None:
+    """Nobody knows when it ends."""
+    assert "1 the lock of the node is no time" in run(locked("soon").job("p", pod=WANT)).why_pod("p-0")
+
+
+def test_who_asks_for_no_cards_is_not_kept() -> None:
+    """Neither by a lock nor by others of its like."""
+    assert run(locked("soon").job("p", tasks=2)).bindings == {"p-0": "n", "p-1": "n"}
+
+
+def test_a_gang_of_two_on_one_node_says_why_it_waits() -> None:
+    """As long as nodes are locked it cannot be bound together."""
+    outcome = run(with_cards(Scenario(), "n", 1000).job("p", tasks=2, pod=WANT))
+
+    assert outcome.bindings == {}
+    assert "locked within 5 minutes" in outcome.why_pod("p-1")
+
+
+def test_two_nodes_take_one_each() -> None:
+    """A gang of two is bound in one cycle."""
+    cluster = with_cards(with_cards(Scenario(), "n", 1000), "o", 1000)
+
+    assert run(cluster.job("p", tasks=2, pod=WANT)).bindings == {"p-0": "n", "p-1": "o"}
+
+
+def test_a_pod_on_its_way_is_a_lock() -> None:
+    """Its binding is assumed, and the annotation of the node has not come back yet; afterwards the node is free."""
+    cluster = with_cards(Scenario(), "n", 1000).job("p", pod=WANT)
+    later = cluster.job("q", pod=WANT)
+    outcome = cluster.run(
+        "allocate",
+        plugins=("gang", "predicates", "deviceshare"),
+        arguments={"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True}},
+        cycles=3,
+        now=NOW,
+        later={1: later},
+    )
+
+    assert outcome.bindings == {"p-0": "n", "q-0": "n"}
+    assert IDS in dict(outcome.rounds[0].plans[0].binds[0].annotations)
+
+
+def test_whole_cards_lock_nothing() -> None:
+    """As in Volcano, where shares of cards alone do."""
+    cluster = Scenario().node(
+        "n", resources={"volcano.sh/gpu-number": 2, "volcano.sh/gpu-memory": 2}, annotations={"gpu": "soon"}
+    )
+    by_number = {"deviceshare.VGPUEnable": False, "deviceshare.GPUNumberEnable": True}
+    by_memory = {"deviceshare.VGPUEnable": False, "deviceshare.GPUSharingEnable": True}
+
+    assert run(cluster.job("p", tasks=2, pod=one(gpu_number=1)), **by_number).bindings == {"p-0": "n", "p-1": "n"}
+    assert run(cluster.job("p", pod=one(gpu_memory=1)), **by_memory).bindings == {}
