@@ -68,7 +68,7 @@ def test_a_wrong_flag_stops() -> None:
 
 def test_the_configuration_is_read_as_the_scheduler_reads_it() -> None:
     """An unknown action stops, a plugin that comes later is skipped and so differs."""
-    later = CONFIGURATION.replace("name: nodeorder", "name: deviceshare")
+    later = CONFIGURATION.replace("name: nodeorder", "name: numa-aware")
     wrong = CONFIGURATION.replace("backfill", "backfil")
     registry = load_registry()
 

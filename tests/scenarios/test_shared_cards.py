@@ -1,0 +1,162 @@
+"""Shared cards and evictions: a plan is made only where the victims' cards are enough, and what is told is true."""
+
+from typing import Any
+
+from pyroclast.testing import Outcome, Scenario
+from tests.unit.plugins.cards import CORES, COUNT, IDS, SIZE, cards_of, one, with_cards
+
+PLUGINS = (("priority", "conformance"), ("gang", "predicates", "deviceshare"))
+
+
+def run(scenario: Scenario, *actions: str, cycles: int = 1, plugins: Any = PLUGINS, **arguments: Any) -> Outcome:
+    """Decide with virtual cards."""
+    named = {"deviceshare.VGPUEnable": True, **arguments}
+    return scenario.run(*actions, plugins=plugins, arguments={"deviceshare": named}, cycles=cycles)
+
+
+def holding(scenario: Scenario, name: str, node: str, card: int, memory: int, **more: Any) -> Scenario:
+    """Add a running pod with memory of one card."""
+    return scenario.running(
+        name, on=[node], pod=one(number=1, memory=memory), annotations={IDS: f"GPU-{card},NVIDIA,{memory},0:"}, **more
+    )
+
+
+BASE = Scenario().priority_class("high", 100).queue("q")
+HIGH: dict[str, Any] = {"queue": "q", "priority_class": "high", "priority": 100, "phase": "Inqueue"}
+
+
+def test_the_victim_is_who_holds_the_card_that_is_wanted() -> None:
+    """Half of each of two cards is free, the node has memory enough, and yet only all of one card will do."""
+    cluster = with_cards(BASE, "n", 1000, 1000)
+    cluster = holding(cluster, "a", "n", 0, 500, queue="q")
+    cluster = holding(cluster, "b", "n", 1, 500, queue="q")
+    outcome = run(cluster.job("high", pod=one(number=1, memory=1000), **HIGH), "allocate", "preempt", cycles=3)
+
+    assert len(outcome.evictions) == 1
+    (victim,) = outcome.evictions
+    card = {"a-0": "GPU-0", "b-0": "GPU-1"}[victim]
+    assert cards_of(outcome) == {"high-0": [card]}
+    assert outcome.is_at_rest
+
+
+def test_nobody_goes_where_no_cards_would_do() -> None:
+    """The node has memory enough, but no card of it is large enough, were it empty."""
+    cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 800, queue="q")
+    outcome = run(cluster.job("high", pod=one(number=1, memory=1100), **HIGH), "allocate", "preempt", cycles=2)
+
+    assert (outcome.evictions, outcome.pipelined) == ([], {})
+    assert "1 not enough gpu fitted on this node, were it empty" in outcome.why_pod("high-0")
+
+
+def test_nobody_goes_for_who_wants_the_card_of_another() -> None:
+    """It wants one by its UUID; who holds the other stays."""
+    cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 1000, queue="q")
+    cluster = holding(cluster, "b", "n", 1, 1000, queue="q")
+    wanted = {"volcano.sh/vgpu-use-gpuuuid": "GPU-1"}
+    high = cluster.job("high", pod=one(number=1, memory=1000), annotations=wanted, **HIGH)
+    outcome = run(high, "allocate", "preempt", cycles=3)
+
+    assert outcome.evictions == ["b-0"]
+    assert cards_of(outcome) == {"high-0": ["GPU-1"]}
+
+
+def test_a_gang_is_reclaimed_as_a_whole_for_cards() -> None:
+    """Two members of a gang hold a card each; a gang of two of another queue needs both."""
+    cluster = BASE.queue("mine").queue("theirs")
+    cluster = with_cards(with_cards(cluster, "n", 1000), "o", 1000)
+    cluster = cluster.job(
+        "old",
+        tasks=2,
+        queue="theirs",
+        running_on=["n", "o"],
+        pod=one(number=1, memory=1000),
+        annotations={IDS: "GPU-0,NVIDIA,1000,0:"},
+    )
+    cluster = cluster.job(
+        "new", tasks=2, queue="mine", priority_class="high", pod=one(number=1, memory=600), phase="Inqueue"
+    )
+    outcome = run(cluster, "allocate", "gangreclaim", cycles=3)
+
+    assert sorted(outcome.evictions) == ["old-0", "old-1"]
+    assert cards_of(outcome) == {"new-0": ["GPU-0"], "new-1": ["GPU-0"]}
+    assert outcome.is_at_rest
+
+
+def test_each_node_is_counted_under_its_first_reason() -> None:
+    """Five nodes, five reasons, one each."""
+    cluster = with_cards(Scenario(), "few", 1000)
+    cluster = with_cards(cluster, "small", 900, 900)
+    cluster = with_cards(cluster, "mode", 1000, 1000, annotations={})
+    cluster = holding(with_cards(cluster, "used", 1000, 1000), "a", "used", 0, 500)
+    cluster = with_cards(cluster, "broken", 1000, 1000, annotations={"volcano.sh/node-vgpu-register": "GPU-0,1:"})
+    cluster = with_cards(cluster, "other", 1000, 1000, model="AMD")
+    plenty = [_roomy(each) for each in cluster.objects]
+    wants = {"volcano.sh/vgpu-nouse-gpuuuid": "GPU-9"}
+    outcome = run(
+        Scenario(tuple(plenty)).job("p", tasks=2, pod=one(number=2, memory=1000), annotations=wants), "allocate"
+    )
+    (refusal,) = outcome.refusals_of_pod("p-1")
+
+    assert dict(refusal.counts) == {
+        "no enough gpu cards on node": 1,
+        "not enough gpu fitted on this node": 2,
+        "not enough gpu fitted on this node, were it empty": 2,
+        "the node tells of its cards what nobody can read": 1,
+    }
+    assert sum(refusal.counts.values()) == 6
+
+
+def _roomy(each: Any) -> Any:
+    if each["kind"] != "Node":
+        return each
+    status = each["status"]
+    offered = {**status["allocatable"], COUNT: 1000, SIZE: 10**6, CORES: 10**4}
+    return {**each, "status": {**status, "allocatable": offered}}
+
+
+def test_what_would_make_it_run_is_true_of_cards() -> None:
+    """Amounts say that either job would do; it is the one whose end leaves a whole card."""
+    cluster = with_cards(BASE, "n", 1000, 1000).running(
+        "both",
+        on=["n"],
+        queue="q",
+        pod=one(number=2, memory=250),
+        annotations={IDS: "GPU-0,NVIDIA,250,0:GPU-1,NVIDIA,250,0:"},
+    )
+    cluster = holding(cluster, "parts", "n", 0, 500, queue="q")
+    outcome = run(cluster.job("p", pod=one(number=2, memory=750), queue="q"), "allocate")
+    told = [each.fits_when for each in outcome.refusals("p") if each.fits_when]
+
+    assert "not enough gpu fitted on this node" in outcome.why_pod("p-0")
+    assert told == [("default/parts",)]
+
+
+def test_who_is_pipelined_holds_cards() -> None:
+    """The room of one that leaves is for one alone: the second waits for another card, not for the same."""
+    cluster = holding(with_cards(BASE, "n", 1000), "a", "n", 0, 1000, queue="q")
+    leaving = [
+        {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        if each["kind"] == "Pod"
+        else each
+        for each in map(_roomy, cluster.objects)
+    ]
+    there = Scenario(tuple(leaving))
+    outcome = run(
+        there.job("p", queue="q", pod=one(number=1, memory=600)).job("r", queue="q", pod=one(number=1, memory=600)),
+        "allocate",
+    )
+
+    assert cards_of(outcome) == {"p-0": ["GPU-0"]}
+    assert "1 not enough gpu fitted on this node" in outcome.why_pod("r-0")
+
+
+def test_queues_hold_what_cards_hold() -> None:
+    """Two cards of 3000 each are 6000 of the queue, where the container asks for 3000 once; the root has the same."""
+    cluster = with_cards(Scenario().queue("root").queue("q", parent="root"), "n", 4000, 4000)
+    outcome = run(cluster.job("p", queue="q", pod=one(number=2, memory=3000, cores=10)), "allocate", cycles=2)
+    statuses = {each.queue: each.allocated for done in outcome.rounds for each in done.report.queue_statuses}
+
+    assert statuses["q"][SIZE] == statuses["root"][SIZE] == 6_000_000
+    assert statuses["q"][CORES] == 20_000
+    assert statuses["q"][COUNT] == 2_000
+    assert outcome.rounds[-1].report.queue_statuses == ()

@@ -1,0 +1,43 @@
+"""What annotations tell of shared cards, in the books: assumed ones too, and what makes templates differ."""
+
+import pytest
+
+from cache.books import Books
+from model.devices.cards import Holder, Use
+from model.devices.names import TELLING, VGPU_IDS
+from model.devices.settings import DEFAULT
+from model.devices.vgpu_ids import read_ids
+from model.devices.vgpu_register import read_register
+from plugins.deviceshare.arguments import DeviceShareArgs
+from plugins.deviceshare.vgpu import Vgpu
+from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
+from tests.unit.plugins.cards import register
+
+
+def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
+    """What is assumed shows the annotations of the binding in the next snapshot; forgotten, it shows none."""
+    books = filled(Books(), queue(), node(), group("g"), pod("a", group="g", cpu="1"))
+    ids = "GPU-0,NVIDIA,100,10:"
+    assert books.assume(bind_plan(("a", "n1"), annotations={VGPU_IDS: ids}), 0.0) == []
+    snapshot = books.snapshot()
+
+    (on_node,) = snapshot.nodes.tasks[0].values()
+    assert read_ids(on_node.pod.metadata.annotations[VGPU_IDS])[0].uuid == "GPU-0"
+    family = Vgpu(DeviceShareArgs(vgpu=True), DEFAULT.nvidia)
+    cards = read_register(register(1000), family.settings)
+    assert cards is not None
+    assert family.held(cards, on_node) == Holder((Use(0, 100, 10, 100),), group="ns/g")
+
+    books.forget(on_node.id, on_node.node)
+    assert VGPU_IDS not in task(books, "a").pod.metadata.annotations
+
+
+@pytest.mark.parametrize("key", TELLING)
+def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
+    """What is known of one of them is not said of another."""
+    one, other = (pod(name, cpu="1", annotations={key: name}) for name in ("a", "b"))
+    books = filled(Books(), one, other, pod("c", cpu="1"), pod("d", cpu="1", annotations={VGPU_IDS: "x"}))
+    numbers = {name: task(books, name).template.number for name in "abcd"}
+
+    assert len({numbers["a"], numbers["b"], numbers["c"]}) == 3
+    assert numbers["c"] == numbers["d"]

@@ -1,0 +1,142 @@
+"""Nodes are locked before pods with cards are bound to them, and set free where these are not."""
+
+import pytest
+
+from kube.binder import ApiBinder
+from kube.clock import SystemClock
+from kube.node_lock import NodeLocker
+from model import wire
+from model.errors import ConflictError
+from model.ids import NodeName, TaskId
+from model.plan import Bind, Plan, Preparation
+from tests.unit.kube.world import World
+
+NODES = "/api/v1/nodes"
+LOCK = Preparation(kind="lock-node", namespace="", name="n1", details={"annotation": "hamivgpu"})
+
+
+class WallClock(SystemClock):
+    """A clock whose moment is given."""
+
+    now = 1_800_000_000.0
+
+    def wall(self) -> float:
+        """Return the moment."""
+        return self.now
+
+
+def bind(uid: str = "u", name: str = "p") -> Bind:
+    """A bind that locks its node first."""
+    return Bind(task=TaskId(uid), job=None, namespace="default", name=name, node=NodeName("n1"), preparations=(LOCK,))
+
+
+async def node(world: World, **annotations: str) -> None:
+    """Create a node."""
+    await world.post(
+        NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "annotations": annotations}}
+    )
+
+
+async def lock_of(world: World) -> str | None:
+    """Read the lock of the node."""
+    read = await world.client.request_json("GET", f"{NODES}/n1")
+    text: str | None = read["metadata"].get("annotations", {}).get("hamivgpu")
+    return text
+
+
+async def test_a_free_node_is_locked_with_the_moment(world: World) -> None:
+    """To the second, with a zone."""
+    await node(world)
+    await NodeLocker(world.client, clock=WallClock()).prepare(bind(), LOCK)
+
+    assert await lock_of(world) == "2027-01-15T08:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("ago", "message"),
+    [
+        (-20 * 60, "node n1 has been locked within 5 minutes"),
+        (0, "node n1 has been locked within 5 minutes"),
+        (300, "node n1 has been locked within 5 minutes"),
+        (301, None),
+        (20 * 60, None),
+    ],
+)
+async def test_a_lock_holds_for_five_minutes(world: World, ago: float, message: str | None) -> None:
+    """One from twenty minutes ago is taken over, one from twenty minutes ahead is held."""
+    clock = WallClock()
+    text = wire.time_text(clock.wall() - ago)
+    await node(world, hamivgpu=text)
+    locker = NodeLocker(world.client, clock=clock)
+
+    if message is None:
+        await locker.prepare(bind(), LOCK)
+        assert await lock_of(world) == wire.time_text(clock.wall())
+    else:
+        with pytest.raises(ConflictError, match=message):
+            await locker.prepare(bind(), LOCK)
+        assert await lock_of(world) == text
+
+
+async def test_a_lock_that_is_no_time_is_held(world: World) -> None:
+    """Whose it is, nobody knows."""
+    await node(world, hamivgpu="soon")
+
+    with pytest.raises(ConflictError, match="annotation hamivgpu: 'soon' is no time"):
+        await NodeLocker(world.client).prepare(bind(), LOCK)
+
+
+async def test_the_next_pod_finds_the_lock_of_the_one_before(world: World) -> None:
+    """Though the same process set it."""
+    await node(world)
+    locker = NodeLocker(world.client)
+    await locker.prepare(bind("u"), LOCK)
+
+    with pytest.raises(ConflictError, match="within 5 minutes"):
+        await locker.prepare(bind("v", "q"), LOCK)
+
+
+async def test_what_was_locked_in_vain_is_set_free(world: World) -> None:
+    """But not a lock that somebody else has set since."""
+    clock = WallClock()
+    await node(world)
+    locker = NodeLocker(world.client, clock=clock)
+    await locker.prepare(bind(), LOCK)
+    await locker.revert(bind(), LOCK)
+    assert await lock_of(world) is None
+
+    await locker.prepare(bind(), LOCK)
+    await world.patch(f"{NODES}/n1", {"metadata": {"annotations": {"hamivgpu": "2027-01-15T09:00:00Z"}}})
+    await locker.revert(bind(), LOCK)
+    await locker.revert(bind(), LOCK)
+    assert await lock_of(world) == "2027-01-15T09:00:00Z"
+
+
+async def test_a_write_whose_answer_is_lost_is_found_again(world: World) -> None:
+    """The node has the lock of this very attempt."""
+    await node(world)
+    world.faults.add(effect="lost", verb="patch", resource="nodes", count=1)
+    await NodeLocker(world.client, clock=WallClock()).prepare(bind(), LOCK)
+
+    assert await lock_of(world) == "2027-01-15T08:00:00Z"
+
+
+async def test_a_plan_that_fails_leaves_no_lock(world: World) -> None:
+    """Its pod is not there to be bound."""
+    await node(world)
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind(),))
+    outcome = await ApiBinder(world.client, patience_seconds=0.5).bind(plan)
+
+    assert [each.reason for each in outcome.binds] == ["Gone"]
+    assert await lock_of(world) is None
+
+
+async def test_a_bound_pod_keeps_its_node_locked(world: World) -> None:
+    """The device plugin sets it free when it has served the pod."""
+    await node(world)
+    uid = await world.pod("p")
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind(uid),))
+    outcome = await ApiBinder(world.client).bind(plan)
+
+    assert outcome.is_complete
+    assert await lock_of(world) is not None
