@@ -117,7 +117,7 @@ class Metrics:
         for name, shape in self._shapes.items():
             if "queue_name" in shape.labels:
                 place = shape.labels.index("queue_name")
-                self._drop(name, [labels for labels in self._series[name] if labels[place] not in queues])
+                self.drop(name, [labels for labels in self._series[name] if labels[place] not in queues])
         for queue in self._known_scalars.keys() - set(queues):
             del self._known_scalars[queue]
 
@@ -131,7 +131,7 @@ class Metrics:
             # Some know the name alone. A tuple's places, not a mapping: there are several series for each of all jobs.
             job_of = itemgetter(*(labels.index(label) for label in _JOB_LABELS if label in labels))
             known: Collection[Any] = pairs if _JOB_NAMESPACES.intersection(labels) else names
-            self._drop(name, [series for series in self._series[name] if job_of(series) not in known])
+            self.drop(name, [series for series in self._series[name] if job_of(series) not in known])
 
     def _register(self, name: str, shape: Shape) -> None:
         kinds: Mapping[str, Any] = {"gauge": Gauge, "counter": Counter, "histogram": Histogram}
@@ -148,7 +148,8 @@ class Metrics:
             child = series[labels] = self._metrics[name].labels(*labels)
         return child
 
-    def _drop(self, name: str, gone: Iterable[Labels]) -> None:
+    def drop(self, name: str, gone: Iterable[Labels]) -> None:
+        """Remove series that are there."""
         for labels in gone:
             self._remove(name, labels)
 

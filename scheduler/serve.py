@@ -35,10 +35,11 @@ from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from plugins.deviceshare import map_of
+from plugins.deviceshare import DeviceShareArgs, args_of, map_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
 from scheduler.daemon import Daemon, Seen
+from scheduler.device_figures import DeviceFigures
 from scheduler.explain import explain_job
 from scheduler.extenders.binding import ExtenderBinding
 from scheduler.extenders.client import Client as ExtenderClient
@@ -135,6 +136,9 @@ class _Process:
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
         self._device_map = DeviceMapWatch(self._cache.books, client)
+        self._device_figures = DeviceFigures(self._metrics)
+        self._cards: DeviceShareArgs | None = None
+        """How the configuration of this cycle wants cards to be shared; of the cycle's thread."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -245,6 +249,7 @@ class _Process:
         """Return the configuration of the next cycle; what it wants followed and asked is so from now on."""
         configuration = self._settings.current()
         self._delegate.follow(configuration)
+        self._cards = args_of(configuration.profiles[0])
         self._loop.call_soon_threadsafe(self._follow_configuration, configuration)
         return configuration
 
@@ -310,6 +315,7 @@ class _Process:
     def _after_cycle(self, seen: Seen) -> None:
         tell_figures(seen, self._metrics)
         tell_placements(seen, self._metrics, time.time())
+        self._device_figures.tell(seen.snapshot, self._cards)
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from framework.arguments import argument
 from framework.conversions import Mismatch
-from model.errors import ArgumentError, ConfigError
+from model.errors import ArgumentError
 
 __all__ = ["BINPACK", "SPREAD", "DeviceShareArgs", "Rules", "rules_of"]
 
@@ -59,10 +59,9 @@ class DeviceShareArgs:
     def __post_init__(self) -> None:
         """Refuse what excludes each other, and what is not there."""
         faults = [*self._missing(), *self._clashes()]
-        if len(faults) == 1:
-            raise faults[0]
         if faults:
-            raise ConfigError(*(str(fault) for fault in faults))
+            faults[0].faults = tuple(fault for each in faults for fault in each.faults)
+            raise faults[0]
 
     def _missing(self) -> Iterable[ArgumentError]:
         for key, is_on in (

@@ -6,21 +6,17 @@ bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugi
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from framework import points
-from framework.arguments import decode
-from framework.configuration import Profile
-from framework.configuration.text import read_yaml
 from framework.nodes import NodeColumns
 from framework.points import Locality
 from framework.session import Session
+from model import wire
 from model.arrays import FloatArray
-from model.devices.settings import DEFAULT, DeviceSettings, read_settings
-from model.errors import ConfigError
+from model.devices.settings import VgpuSettings
 from model.report import EventNote
 from model.tasks import Task
 from plugins.deviceshare import locks
@@ -30,12 +26,11 @@ from plugins.deviceshare.counting import differences_by_queue
 from plugins.deviceshare.family import Family
 from plugins.deviceshare.gpu_share import GpuShare
 from plugins.deviceshare.locks import Locks
+from plugins.deviceshare.settings import NAME, settings_of
 from plugins.deviceshare.vgpu import Vgpu
 
-__all__ = ["DeviceShare", "map_of"]
+__all__ = ["DeviceShare"]
 
-DOCUMENT: Final = "device-config.yaml"
-"""Key of the device ConfigMap."""
 INVALID_MAP: Final = "DeviceConfigInvalid"
 INVALID_CARDS: Final = "DeviceRegisterInvalid"
 """Reasons of events."""
@@ -45,7 +40,7 @@ INVALID_CARDS: Final = "DeviceRegisterInvalid"
 class DeviceShare:
     """Place pods on the cards of nodes."""
 
-    name: ClassVar[str] = "deviceshare"
+    name: ClassVar[str] = NAME
     arguments: ClassVar[type] = DeviceShareArgs
     args: DeviceShareArgs = field(default_factory=DeviceShareArgs)
 
@@ -60,7 +55,7 @@ class DeviceShare:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.vgpu:
             settings = self._settings(session)
-            books = self._register(session, Vgpu(self.args, settings.nvidia))
+            books = self._register(session, Vgpu(self.args, settings))
             session.on_close(self.name, lambda: _count(session, books, settings))
 
     def _register(self, session: Session, family: Family[Any, Any]) -> Books:
@@ -122,49 +117,14 @@ class DeviceShare:
                 part=part,
             )
 
-    def _settings(self, session: Session) -> DeviceSettings:
+    def _settings(self, session: Session) -> VgpuSettings:
         """Return what the device ConfigMap says; one that cannot be read is told, and counts as none."""
+        maps = session.snapshot.objects.config_maps
+        settings, fault = settings_of(self.args, maps)
         key = f"{self.args.map_namespace}/{self.args.map_name}"
-        found = session.snapshot.objects.config_maps.get(key)
-        if found is None:
-            return DEFAULT
-        text = found.data.get(DOCUMENT)
-        settings = f"data: no key {DOCUMENT!r}" if text is None else _settings_in(text)
-        if isinstance(settings, DeviceSettings):
-            return settings
-        message = f"{settings}; the defaults hold"
-        if session.is_news(f"ConfigMap/{key}", message):
-            metadata = found.metadata
-            session.events.append(
-                EventNote(
-                    kind="ConfigMap",
-                    namespace=metadata.namespace,
-                    name=metadata.name,
-                    uid=metadata.uid,
-                    type="Warning",
-                    reason=INVALID_MAP,
-                    message=message,
-                )
-            )
-        return DEFAULT
-
-
-def map_of(profile: Profile) -> tuple[str, str] | None:
-    """Return namespace and name of the device ConfigMap that a configuration asks for; None for none."""
-    for option in profile.plugins:
-        if option.plugin == DeviceShare.name:
-            args, _ = decode(DeviceShareArgs, option.arguments, option.path)
-            return (args.map_namespace, args.map_name) if args.vgpu else None
-    return None
-
-
-@lru_cache(8)
-def _settings_in(text: str) -> DeviceSettings | str:
-    """Read a document, or say why it cannot be read."""
-    try:
-        return read_settings(read_yaml(text) or {})
-    except (ConfigError, ValueError) as error:  # a validation error of the structs is a ValueError, too
-        return f"data[{DOCUMENT}]: {error}"
+        if fault:
+            _tell(session, "ConfigMap", maps[key].metadata, INVALID_MAP, f"{fault}; the defaults hold")
+        return settings.nvidia
 
 
 def weighted(
@@ -179,25 +139,30 @@ def weighted(
     return score
 
 
-def _count(session: Session, books: Books, settings: DeviceSettings) -> None:
-    for queue, amounts in differences_by_queue(session, books, settings.nvidia).items():
+def _count(session: Session, books: Books, settings: VgpuSettings) -> None:
+    for queue, amounts in differences_by_queue(session, books, settings).items():
         session.count_otherwise(queue, amounts)
 
 
 def _tell_unreadable(session: Session, books: Books) -> None:
-    """Tell owners of nodes, once, that their cards are nobody's because they cannot be read."""
+    """Tell owners of nodes that their cards are nobody's because they cannot be read."""
     for column, why in books.unreadable():
-        node = session.nodes.facts.nodes[column]
-        message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
-        if node.object is not None and session.is_news(f"Node/{node.name}/{INVALID_CARDS}", message):
-            session.events.append(
-                EventNote(
-                    kind="Node",
-                    namespace="",
-                    name=node.name,
-                    uid=node.object.metadata.uid,
-                    type="Warning",
-                    reason=INVALID_CARDS,
-                    message=message,
-                )
-            )
+        node = session.nodes.facts.nodes[column].object
+        if node is not None:
+            message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
+            _tell(session, "Node", node.metadata, INVALID_CARDS, message)
+
+
+def _tell(session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str) -> None:
+    """Record an event about an object, once."""
+    if session.is_news(f"{kind}/{metadata.key}/{reason}", message):
+        event = EventNote(
+            kind=kind,
+            namespace=metadata.namespace,
+            name=metadata.name,
+            uid=metadata.uid,
+            type="Warning",
+            reason=reason,
+            message=message,
+        )
+        session.events.append(event)

@@ -280,3 +280,17 @@ def test_a_limit_that_nobody_can_read_keeps_its_pod_alone() -> None:
 
     assert outcome.bindings == {"q-0": "n"}
     assert f"container main: resources.limits.{COUNT}: 'many' is not a quantity" in outcome.why("p")
+
+
+def test_cards_are_given_without_other_plugins() -> None:
+    """The filters of Kubernetes are not needed for it."""
+    outcome = run(TWO.job("p", pod=one(number=1)), plugins=("deviceshare",))
+
+    assert cards_of(outcome) == {"p-0": ["GPU-1"]}
+
+
+def test_a_card_is_known_by_its_whole_uuid() -> None:
+    """What begins alike is another one: GPU-10 is no card of this node."""
+    held = TWO.running("r", on=["n"], pod=one(number=1, memory=1), annotations={IDS: f"GPU-10,NVIDIA,{MEMORY},0:"})
+
+    assert cards_of(run(held.job("p", tasks=1, pod=one(number=2, memory=1)))) == {"p-0": ["GPU-1", "GPU-0"]}

@@ -1,0 +1,48 @@
+"""Settings: which device ConfigMap a configuration asks for, and what it says."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from framework.arguments import decode
+from framework.configuration import Profile
+from framework.configuration.text import read_yaml
+from model import wire
+from model.devices.settings import DEFAULT, DeviceSettings, read_settings
+from model.errors import ConfigError
+from plugins.deviceshare.arguments import DeviceShareArgs
+
+__all__ = ["DOCUMENT", "NAME", "args_of", "map_of", "settings_of"]
+
+NAME: Final = "deviceshare"
+DOCUMENT: Final = "device-config.yaml"
+"""Key of the ConfigMap."""
+
+
+def args_of(profile: Profile) -> DeviceShareArgs | None:
+    """Return the arguments of deviceshare in a configuration; None where it does not stand in it."""
+    option = next((each for each in profile.plugins if each.plugin == NAME), None)
+    return None if option is None else decode(DeviceShareArgs, option.arguments, option.path)[0]
+
+
+def map_of(profile: Profile) -> tuple[str, str] | None:
+    """Return namespace and name of the device ConfigMap that a configuration asks for; None for none."""
+    args = args_of(profile)
+    return (args.map_namespace, args.map_name) if args is not None and args.vgpu else None
+
+
+def settings_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]) -> tuple[DeviceSettings, str]:
+    """Return what the device ConfigMap says, else the defaults; and why it cannot be read, empty where it can."""
+    found = config_maps.get(f"{args.map_namespace}/{args.map_name}")
+    if found is None:
+        return DEFAULT, ""
+    text = found.data.get(DOCUMENT)
+    return (DEFAULT, f"data: no key {DOCUMENT!r}") if text is None else _read(text)
+
+
+@lru_cache(8)
+def _read(text: str) -> tuple[DeviceSettings, str]:
+    try:
+        return read_settings(read_yaml(text) or {}), ""
+    except (ConfigError, ValueError) as error:  # a validation error of the structs is a ValueError, too
+        return DEFAULT, f"data[{DOCUMENT}]: {error}"

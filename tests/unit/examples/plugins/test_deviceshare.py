@@ -1,0 +1,48 @@
+"""The example of docs/plugins/deviceshare.md."""
+
+from typing import Any
+
+from framework import points
+from pyroclast.testing import Scenario
+from pyroclast.testing.opening import open_session
+from tests.unit.examples.page import assert_tells
+from tests.unit.plugins.cards import IDS, MEMORY, annotations_of, one, run, with_cards
+
+WEIGHT, TAKEN = 10, 4096
+ARGUMENTS = {"VGPUEnable": True, "SchedulePolicy": "binpack", "ScheduleWeight": WEIGHT}
+HELD = with_cards(Scenario(), "n", MEMORY, MEMORY).running(
+    "r", on=["n"], pod=one(number=1, memory=TAKEN), annotations={IDS: f"GPU-0,NVIDIA,{TAKEN},0:"}
+)
+
+
+def given(**limits: Any) -> str:
+    """Cards of a pod with such limits, or why it has none."""
+    outcome = run(HELD.job("p", pod=one(**limits)), **ARGUMENTS)
+    if outcome.bindings:
+        return f"`{annotations_of(outcome)['p-0'][IDS]}`"
+    return f"none: {outcome.why_pod('p-0').rpartition(': ')[2].rstrip('.')}"
+
+
+def score(**limits: Any) -> float:
+    """Score of the node for such a pod."""
+    named = {f"deviceshare.{key}": value for key, value in ARGUMENTS.items()}
+    session = open_session(HELD.job("p", pod=one(**limits)), plugins=("deviceshare",), arguments={"deviceshare": named})
+    task = next(task for job in session.snapshot.jobs.values() for task in job.tasks.values() if task.node is None)
+    (each, _) = session.functions(points.NODE_ORDER)
+    return float(each.function(task, session.nodes.columns())[0])
+
+
+def test_the_page() -> None:
+    """What four pods are given, and what the first scores."""
+    after = TAKEN + 4096
+    part = 100 * after // MEMORY
+
+    assert_tells(
+        "plugins/deviceshare",
+        f"A node has two cards of {MEMORY}, the first with {TAKEN} in use, and `binpack` with weight {WEIGHT}.",
+        f"| 1 card, 4096 | {given(number=1, memory=4096)} |",
+        f"| 1 card | {given(number=1)} |",
+        f"| 2 cards, 3000, 50 percent | {given(number=2, memory=3000, cores=50)} |",
+        f"| 1 card, 20000 | {given(number=1, memory=20000)} |",
+        f"The first scores 100 * {after} / {MEMORY}, so {part}, times the weight {score(number=1, memory=4096):g}.",
+    )
