@@ -1,0 +1,146 @@
+"""Shared cards on a server: who has which, what is told of who has none, and what outlives the process."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.daemon import Daemon
+from tests.e2e.ground import Ground, standing_on
+
+IDS = "volcano.sh/vgpu-ids-new"
+COUNT, SIZE, CORES = "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores"
+FULL = "0/1 nodes are unavailable: 1 not enough gpu fitted on this node."
+
+
+@pytest.fixture
+def ground(cluster_with_crds: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ground]:
+    """One node of eight CPUs, for one test."""
+    name = "cards-" + request.node.name.partition("_")[2].partition("_")[0]
+    with standing_on(cluster_with_crds, name, folder=tmp_path, nodes=1) as ground:
+        yield ground
+
+
+def configuration(ground: Ground, folder: Path, **arguments: Any) -> str:
+    """Write tiers with deviceshare; return the flag that names the file."""
+    file = folder / "scheduler.yaml"
+    told = {f"deviceshare.{key}": value for key, value in arguments.items()}
+    told |= {"deviceshare.KnownGeometriesCMNamespace": ground.name}
+    plugins = [{"name": "gang"}, {"name": "predicates"}, {"name": "deviceshare", "arguments": told}]
+    file.write_text(json.dumps({"actions": "enqueue, allocate", "tiers": [{"plugins": plugins}]}))
+    return f"--scheduler-conf={file}"
+
+
+def register(ground: Ground, cards: str) -> None:
+    """Do as the device plugin of the node does."""
+    (node,) = ground.nodes()
+    name = node["metadata"]["name"]
+    offered = {COUNT: "10", SIZE: "10000", CORES: "1000"}
+    annotations = {"metadata": {"annotations": {"volcano.sh/node-vgpu-register": cards}}}
+    ground.kubectl("patch", "node", name, "--type=merge", "-p", json.dumps(annotations))
+    status = json.dumps({"status": {"capacity": offered, "allocatable": offered}})
+    ground.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", status)
+
+
+def wanting(ground: Ground, name: str, memory: int) -> None:
+    """Create a pod that asks for memory of one card."""
+    limits = {COUNT: "1", SIZE: str(memory)}
+    resources = {"limits": limits, "requests": {**limits, "cpu": "1"}}
+    ground.group(name, 1)
+    ground.pod(name, group=name, containers=[{"name": "c", "image": "none", "resources": resources}])
+
+
+def cards_of(ground: Ground, name: str) -> str:
+    """Return what a pod was told of its cards; empty before."""
+    (pod,) = ground.pods(name)
+    told: str = pod["metadata"].get("annotations", {}).get(IDS, "")
+    return told
+
+
+def waits(ground: Ground, name: str) -> bool:
+    """Tell whether a pod was told that no card is left."""
+    return bool(ground.condition_of(name).get("message") == FULL)
+
+
+def test_sharing_a_card(ground: Ground, tmp_path: Path) -> None:
+    """Two pods have it, a third waits and hears why; another process reads the same, and gives what becomes free."""
+    register(ground, "GPU-0,2,3000,NVIDIA-A100,true,hami-core:")
+    flag = configuration(ground, tmp_path, VGPUEnable=True)
+    with ground.daemon(tmp_path, flag) as daemon:
+        for name in ("first", "second"):
+            wanting(ground, name, 1000)
+            daemon.wait_for(partial(ground.is_placed, name))
+        wanting(ground, "third", 1000)
+        daemon.wait_for(lambda: waits(ground, "third"))
+
+        assert [cards_of(ground, name) for name in ("first", "second")] == ["GPU-0,NVIDIA,1000,0:"] * 2
+        (pod,) = ground.pods("first")
+        (node,) = ground.nodes()
+        annotations = pod["metadata"]["annotations"]
+        assert annotations["volcano.sh/vgpu-node"] == node["metadata"]["name"]
+        assert annotations["volcano.sh/bind-phase"] == "allocating"
+        daemon.wait_for(lambda: shared(daemon, node) == 2)
+
+    with ground.daemon(tmp_path, flag) as daemon:
+        daemon.wait_for(lambda: shared(daemon, node) == 2)
+        daemon.wait_cycles(2)
+        assert ground.nodes_of("third") == [""]
+        ground.remove("first")
+        daemon.wait_for(lambda: ground.is_placed("third"))
+        assert cards_of(ground, "third") == "GPU-0,NVIDIA,1000,0:"
+
+
+def shared(daemon: Daemon, node: Any) -> float | None:
+    """Return how many pods share the card, by the metrics."""
+    labels = f'NodeName="{node["metadata"]["name"]}",devID="GPU-0"'
+    return daemon.metric(f"volcano_vgpu_device_shared_number{{{labels}}}")
+
+
+def test_cutting_a_card(ground: Ground, tmp_path: Path) -> None:
+    """The family is switched on, and the way to cut cards told, while the daemon runs."""
+    register(ground, "GPU-0,7,3000,NVIDIA-A100,true,mig:")
+    flag = configuration(ground, tmp_path, VGPUEnable=False)
+    with ground.daemon(tmp_path, flag) as daemon:
+        wanting(ground, "before", 1000)
+        daemon.wait_for(lambda: ground.is_placed("before"))
+        assert cards_of(ground, "before") == ""
+
+        geometries = [{"group": "g", "geometries": [{"name": "1g", "memory": 1500, "count": 2}]}]
+        nvidia = {"resourceCountName": COUNT, "resourceMemoryName": SIZE, "resourceCoreName": CORES}
+        nvidia["knownMigGeometries"] = [{"models": ["A100"], "allowedGeometries": geometries}]  # type: ignore[assignment]
+        ground.create(
+            f"/api/v1/namespaces/{ground.name}/configmaps",
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "volcano-vgpu-device-config"},
+                "data": {"device-config.yaml": json.dumps({"nvidia": nvidia})},
+            },
+        )
+        configuration(ground, tmp_path, VGPUEnable=True)
+        daemon.wait_for(lambda: "volcano-vgpu-device-config" in daemon.get("/debug/snapshot"))
+        wanting(ground, "after", 1000)
+        daemon.wait_for(lambda: ground.is_placed("after"))
+
+        assert cards_of(ground, "after") == "GPU-0[g-0],NVIDIA,1000,0:"
+
+
+def test_locking_a_node(ground: Ground, tmp_path: Path) -> None:
+    """One pod with a card at a time: the next one comes when the device plugin has taken the lock off."""
+    register(ground, "GPU-0,7,3000,NVIDIA-A100,true,hami-core:")
+    (node,) = ground.nodes()
+    name = node["metadata"]["name"]
+    with ground.daemon(tmp_path, configuration(ground, tmp_path, VGPUEnable=True, NodeLockEnable=True)) as daemon:
+        wanting(ground, "first", 1000)
+        daemon.wait_for(lambda: ground.is_placed("first"))
+        (node,) = ground.nodes()
+        assert node["metadata"]["annotations"]["hamivgpu"].endswith("Z")
+        wanting(ground, "second", 1000)
+        daemon.wait_for(lambda: "locked within 5 minutes" in ground.condition_of("second").get("message", ""))
+
+        ground.kubectl("annotate", "node", name, "hamivgpu-")
+        daemon.wait_for(lambda: ground.is_placed("second"))
