@@ -185,6 +185,29 @@ def kinds_of(role: dict[str, Any]) -> set[tuple[str, str, str]]:
     return {right for rule in role["rules"] for right in product(rule["apiGroups"], rule["resources"], rule["verbs"])}
 
 
+def test_cards_need_rights_of_their_own() -> None:
+    """None by default; one ConfigMap by its name, and annotations of nodes, each where it is asked for."""
+    asked = ("scheduler.devices.configMap.read=true", "scheduler.devices.configMap.namespace=cards")
+    plain, more = rendered(), rendered(*asked, "scheduler.devices.lockNodes=true")
+    roles = {each["metadata"]["name"]: each for each in more if each["kind"] in {"Role", "ClusterRole"}}
+    before = {each["metadata"]["name"]: each for each in plain if each["kind"] in {"Role", "ClusterRole"}}
+
+    of_map = roles.pop("pyro-pyroclast-scheduler-devices")
+    assert (of_map["kind"], of_map["metadata"]["namespace"]) == ("Role", "cards")
+    assert of_map["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": ["volcano-vgpu-device-config"],
+            "verbs": ["list", "watch"],
+        }
+    ]
+    assert roles.keys() == before.keys()
+    scheduler = "ClusterRole", "pyro-pyroclast-scheduler"
+    after, without = (kinds_of(by_kind(objects, *scheduler)) for objects in (more, plain))
+    assert after - without == {("", "nodes", "get"), ("", "nodes", "patch")}
+
+
 def test_the_shipped_configuration_is_good() -> None:
     """`config check` finds nothing in the tiers of the ConfigMap."""
     text = by_kind(rendered(), "ConfigMap", "-scheduler")["data"]["volcano-scheduler.conf"]
