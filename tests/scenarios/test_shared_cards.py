@@ -154,7 +154,7 @@ def test_queues_hold_what_cards_hold() -> None:
     """Two cards of 3000 each are 6000 of the queue, where the container asks for 3000 once; the root has the same."""
     cluster = with_cards(Scenario().queue("root").queue("q", parent="root"), "n", 4000, 4000)
     outcome = run(cluster.job("p", queue="q", pod=one(number=2, memory=3000, cores=10)), "allocate", cycles=2)
-    statuses = {each.queue: each.allocated for done in outcome.rounds for each in done.report.queue_statuses}
+    statuses = {str(each.queue): each.allocated for done in outcome.rounds for each in done.report.queue_statuses}
 
     assert statuses["q"][SIZE] == statuses["root"][SIZE] == 6_000_000
     assert statuses["q"][CORES] == 20_000

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from framework.ledgers import Verb
 from framework.session import Session
-from model.devices.cards import State
+from model.devices.cards import Holder, State
+from model.ids import TaskId
 from model.tasks import Task, TaskStatus
 from plugins.deviceshare.books import Books
 from pyroclast.testing import Scenario
@@ -49,7 +50,7 @@ def opened(scenario: Scenario, policy: str) -> tuple[Session, Books]:
     return session, books
 
 
-def standing(books: Books) -> dict[int, tuple[State, dict[str, Any]]]:
+def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
     """All that the books hold."""
     return {column: (shelf.state(), dict(shelf.holders)) for column, shelf in books.shelves.items()}
 

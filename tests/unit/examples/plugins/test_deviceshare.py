@@ -9,7 +9,7 @@ from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.cards import IDS, MEMORY, annotations_of, one, run, with_cards
 
 WEIGHT, TAKEN = 10, 4096
-ARGUMENTS = {"VGPUEnable": True, "SchedulePolicy": "binpack", "ScheduleWeight": WEIGHT}
+ARGUMENTS: dict[str, Any] = {"VGPUEnable": True, "SchedulePolicy": "binpack", "ScheduleWeight": WEIGHT}
 HELD = with_cards(Scenario(), "n", MEMORY, MEMORY).running(
     "r", on=["n"], pod=one(number=1, memory=TAKEN), annotations={IDS: f"GPU-0,NVIDIA,{TAKEN},0:"}
 )
