@@ -8,7 +8,6 @@ Example: `GPU-a,NVIDIA,3000,50:;GPU-b[group2-3],NVIDIA,8000,0:`.
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from model.devices.cards import Instance
@@ -19,7 +18,6 @@ NVIDIA: Final = "NVIDIA"
 
 _FIELDS: Final = 4
 _LARGEST: Final = 2**32 - 1
-_TEXTS_KEPT: Final = 1 << 16
 _INSTANCE: Final = re.compile(r"([^\[\]]*)\[([^\[\]-]*)-([0-9]{1,9})\].*")
 
 
@@ -42,7 +40,6 @@ def write_ids(given: Iterable[Given]) -> str:
     return ";".join(texts[container] for container in sorted(texts))
 
 
-@lru_cache(_TEXTS_KEPT)
 def read_ids(text: str) -> tuple[Given, ...]:
     """Read the cards of a pod; one that cannot be read is left out."""
     found = []

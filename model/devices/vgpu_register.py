@@ -8,6 +8,7 @@ Example: `GPU-1,10,81920,NVIDIA-A100-SXM4-80GB,true,mig:GPU-2,10,81920,NVIDIA-A1
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -48,15 +49,17 @@ class Card:
     """The ways in which it can be cut; none where it is not shared so."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class VgpuCards:
-    """The cards of a node."""
+    """The cards of a node; equal registers give the same object as long as it is remembered."""
 
     mode: str
     """How they are shared."""
     cards: tuple[Card, ...]
     shape: str
     """Equal for nodes whose cards differ in UUIDs alone."""
+    positions: Mapping[str, int]
+    """Position of each card by its UUID."""
 
     @property
     def uuids(self) -> tuple[str, ...]:
@@ -107,7 +110,7 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
     if not cards:
         return None
     told = [(card.index, card.shares, card.memory, card.model, card.is_healthy) for card in cards]
-    return VgpuCards(mode, tuple(cards), f"{mode} {told}")
+    return VgpuCards(mode, tuple(cards), f"{mode} {told}", {card.uuid: at for at, card in enumerate(cards)})
 
 
 def _number(text: str) -> int:

@@ -17,19 +17,23 @@ __all__ = ["differences_by_queue"]
 
 def differences_by_queue(session: Session, books: Books, settings: VgpuSettings) -> dict[QueueName, dict[str, int]]:
     """Return what queues, ancestors included, hold more than the requests of their tasks say, thousandths by name."""
-    found: dict[QueueName, dict[str, int]] = {}
+    own: dict[QueueName, dict[str, int]] = {}
     names = (settings.resource_memory_name, settings.resource_core_name)
     for column, shelf in books.shelves.items():
-        tasks = session.nodes.tasks_on(column)
+        tasks = session.nodes.tasks_on(column) if shelf.holders else {}
         for task_id, holder in shelf.holders.items():
             task = tasks[task_id]
             job = None if task.job is None else session.snapshot.jobs.get(task.job)
-            if job is None or task.status not in ALLOCATED_STATUSES:
-                continue
-            held = (sum(use.asked for use in holder.uses), sum(use.cores for use in holder.uses))
-            for name, amount in zip(names, held, strict=True):
-                more = amount * MILLI - task.template.request.get(name, 0)
-                for queue in with_ancestors(session.queues, job.queue) if more and name else ():
-                    amounts = found.setdefault(queue, {})
-                    amounts[name] = amounts.get(name, 0) + more
+            if job is not None and task.status in ALLOCATED_STATUSES:
+                held = (sum(use.asked for use in holder.uses), sum(use.cores for use in holder.uses))
+                amounts = own.setdefault(job.queue, {})
+                for name, amount in zip(names, held, strict=True):
+                    amounts[name] = amounts.get(name, 0) + amount * MILLI - task.template.request.get(name, 0)
+    found: dict[QueueName, dict[str, int]] = {}
+    for queue, amounts in own.items():
+        for ancestor in with_ancestors(session.queues, queue):
+            totals = found.setdefault(ancestor, {})
+            for name, more in amounts.items():
+                if name:
+                    totals[name] = totals.get(name, 0) + more
     return found

@@ -7,6 +7,7 @@ each that can be shared once more is taken, until there are enough. Two containe
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from model.devices.cards import WHOLE_CORES, Holder, Instance, Shelf, State, Use
@@ -38,6 +39,7 @@ __all__ = ["Vgpu", "VgpuDemand"]
 
 FULL_SCORE: Final = 100.0
 ALLOCATING: Final = "allocating"
+_TEXTS_KEPT: Final = 1 << 16
 
 _TOO_FEW_CARDS, _BY_UUID, _NOT_ENOUGH, _MODE, _OTHER_MODE, _NO_MODE = range(1, 7)
 
@@ -116,23 +118,8 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         text = task.pod.metadata.annotations.get(VGPU_IDS)
         if not text:
             return None
-        positions = {card.uuid: position for position, card in enumerate(cards.cards)}
-        found = (self._held(cards, positions, given) for given in read_ids(text))
-        uses = tuple(use for use in found if use is not None)
+        uses = _uses(cards, text, self.settings.megabytes)
         return self._holder(uses, task) if uses else None
-
-    def _held(self, cards: VgpuCards, positions: Mapping[str, int], given: Given) -> Use | None:
-        uuid, instance = split_id(given.uuid)
-        position = positions.get(uuid)
-        if position is None:
-            return None
-        if cards.mode != MIG:
-            return Use(position, given.memory, given.cores, given.memory, container=given.container)
-        if instance is None:
-            return None
-        kind = kind_at(cards.cards[position].groups, instance)
-        memory = 0 if kind is None else kind.memory // self.settings.megabytes
-        return Use(position, memory, given.cores, given.memory, instance, given.container)
 
     # Who gets what ----------------------------------------------------------------------------------------------------
 
@@ -205,6 +192,27 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
             BIND_PHASE: ALLOCATING,
             BIND_TIME: moment,
         }
+
+
+@lru_cache(_TEXTS_KEPT)
+def _uses(cards: VgpuCards, ids: str, megabytes: int) -> tuple[Use, ...]:
+    """Return what an annotation says is taken of the cards of a node."""
+    found = (_use(cards, given, megabytes) for given in read_ids(ids))
+    return tuple(use for use in found if use is not None)
+
+
+def _use(cards: VgpuCards, given: Given, megabytes: int) -> Use | None:
+    uuid, instance = split_id(given.uuid)
+    position = cards.positions.get(uuid)
+    if position is None:
+        return None
+    if cards.mode != MIG:
+        return Use(position, given.memory, given.cores, given.memory, container=given.container)
+    if instance is None:
+        return None
+    kind = kind_at(cards.cards[position].groups, instance)
+    memory = 0 if kind is None else kind.memory // megabytes
+    return Use(position, memory, given.cores, given.memory, instance, given.container)
 
 
 class _Trial:
