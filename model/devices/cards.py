@@ -5,7 +5,7 @@ instance. What is taken of a card is the sum over its holders and nothing else, 
 and taking a holder away leaves exactly what was there before it came.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from model.ids import TaskId
@@ -92,8 +92,3 @@ class Shelf:
                 kept = list(self.instances[use.card])
                 kept.append(use.instance) if sign > 0 else kept.remove(use.instance)
                 self.instances[use.card] = tuple(sorted(kept))
-
-
-def positions(indices: Iterable[int]) -> Mapping[int, int]:
-    """Return the position of each card by the index that annotations know it by."""
-    return {index: position for position, index in enumerate(indices)}

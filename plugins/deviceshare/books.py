@@ -43,6 +43,8 @@ class Books:
         """By column of the nodes with cards."""
         self._evicted: dict[TaskId, Holder] = {}
         self._answers: dict[Question[Any], _Answers] = {}
+        self.unread: list[tuple[Task, str]] = []
+        """Tasks on nodes whose annotations tell of other cards than their node has, and what."""
 
     # What is asked ----------------------------------------------------------------------------------------------------
 
@@ -100,11 +102,16 @@ class Books:
             shelf = self._shelves[column] = Shelf(self.family.count(cards))
             for task in table.tasks[column].values():
                 if task.status is not TaskStatus.RELEASING:
-                    holder = self.family.held(cards, task)
-                    if holder is not None:
-                        shelf.put(task.id, holder)
+                    self._read_held(cards, shelf, task)
         for change, sign in self._early.build():
             self._leave(change) if sign < 0 else self._come_back(change)
+
+    def _read_held(self, cards: Any, shelf: Shelf, task: Task) -> None:
+        holder, fault = self.family.held(cards, task), self.family.unread(cards, task)
+        if holder is not None:
+            shelf.put(task.id, holder)
+        if fault:
+            self.unread.append((task, fault))
 
     # Verdicts and scores ----------------------------------------------------------------------------------------------
 

@@ -108,6 +108,10 @@ class Family(ABC, Generic[Cards, Demand]):
     def held(self, cards: Cards, task: Task) -> Holder | None:
         """Return what a task holds of the cards of its node by its annotations."""
 
+    def unread(self, cards: Cards, task: Task) -> str:  # noqa: ARG002 - see above
+        """Say what of the annotations of a task on a node tells of no card of it; empty where nothing does."""
+        return ""
+
     @abstractmethod
     def holder(self, question: Question[Demand], uses: tuple[Use, ...], task: Task) -> Holder:
         """Return what a task holds that was given cards."""

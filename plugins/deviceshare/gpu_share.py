@@ -86,6 +86,14 @@ class GpuShare(Family[GpuCards, GpuDemand]):
             asked = GpuDemand(number=len(found))
         return Holder(_uses(found, asked)) if asked.memory or asked.number else None
 
+    def unread(self, cards: GpuCards, task: Task) -> str:
+        """Compare the indices of the annotation with those of the node."""
+        text = task.pod.metadata.annotations.get(GPU_INDEX)
+        known = set(cards.indices)
+        if not text or (gpu_indices(task.pod) and known.issuperset(gpu_indices(task.pod))):
+            return ""
+        return f"{GPU_INDEX}: {text!r} are no indices of cards of the node"
+
     def holder(self, question: Question[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - nobody asks who holds them
         """Return what a task holds that was given cards."""
         return Holder(uses)

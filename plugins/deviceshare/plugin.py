@@ -17,6 +17,7 @@ from framework.session import Session
 from model import wire
 from model.arrays import FloatArray
 from model.devices.settings import VgpuSettings
+from model.ids import JobId
 from model.report import EventNote
 from model.tasks import Task
 from plugins.deviceshare import locks
@@ -33,6 +34,7 @@ __all__ = ["DeviceShare"]
 
 INVALID_MAP: Final = "DeviceConfigInvalid"
 INVALID_CARDS: Final = "DeviceRegisterInvalid"
+INVALID_IDS: Final = "DeviceIdsInvalid"
 """Reasons of events."""
 
 
@@ -145,17 +147,21 @@ def _count(session: Session, books: Books, settings: VgpuSettings) -> None:
 
 
 def _tell_unreadable(session: Session, books: Books) -> None:
-    """Tell owners of nodes that their cards are nobody's because they cannot be read."""
+    """Tell owners of nodes and pods which annotations about cards cannot be read."""
     for column, why in books.unreadable():
         node = session.nodes.facts.nodes[column].object
         if node is not None:
             message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
             _tell(session, "Node", node.metadata, INVALID_CARDS, message)
+    for task, why in books.unread:
+        _tell(session, "Pod", task.pod.metadata, INVALID_IDS, f"{why}, and count for nothing", job=task.job)
 
 
-def _tell(session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str) -> None:
-    """Record an event about an object, once."""
-    if session.is_news(f"{kind}/{metadata.key}/{reason}", message):
+def _tell(
+    session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str, *, job: JobId | None = None
+) -> None:
+    """Record an event about an object, once; what is told of pods of a job is forgotten with it."""
+    if session.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
         event = EventNote(
             kind=kind,
             namespace=metadata.namespace,

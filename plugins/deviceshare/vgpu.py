@@ -7,10 +7,9 @@ each that can be shared once more is taken, until there are enough. Two containe
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar, Final
 
-from model.devices.cards import WHOLE_CORES, Holder, Instance, Shelf, State, Use
+from model.devices.cards import WHOLE_CORES, Holder, Shelf, State, Use
 from model.devices.names import (
     AVOID_UUIDS,
     BIND_PHASE,
@@ -25,7 +24,7 @@ from model.devices.names import (
 )
 from model.devices.settings import VgpuSettings
 from model.devices.vgpu_demand import CardRules, ContainerDemand, card_rules, spread_group, vgpu_demand
-from model.devices.vgpu_ids import Given, read_ids, split_id, write_ids
+from model.devices.vgpu_ids import Given, write_ids
 from model.devices.vgpu_register import HAMI_CORE, MIG, Card, VgpuCards, vgpu_cards
 from model.nodes import Node
 from model.refusals import Reason
@@ -33,13 +32,13 @@ from model.tasks import Task, TaskTemplate
 from plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
 from plugins.deviceshare.exclusive import matching, reserved, spread_out
 from plugins.deviceshare.family import Chosen, Family, Question
-from plugins.deviceshare.mig import kind_at, pick
+from plugins.deviceshare.mig import pick
+from plugins.deviceshare.vgpu_parts import id_of, parts_told, unread_parts
 
 __all__ = ["Vgpu", "VgpuDemand"]
 
 FULL_SCORE: Final = 100.0
 ALLOCATING: Final = "allocating"
-_TEXTS_KEPT: Final = 1 << 16
 
 _TOO_FEW_CARDS, _BY_UUID, _NOT_ENOUGH, _MODE, _OTHER_MODE, _NO_MODE = range(1, 7)
 
@@ -118,8 +117,14 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         text = task.pod.metadata.annotations.get(VGPU_IDS)
         if not text:
             return None
-        uses = _uses(cards, text, self.settings.megabytes)
+        uses = parts_told(cards, text, self.settings.megabytes)
         return self._holder(uses, task) if uses else None
+
+    def unread(self, cards: VgpuCards, task: Task) -> str:
+        """Count what the annotation tells of that is no card of the node."""
+        text = task.pod.metadata.annotations.get(VGPU_IDS)
+        count = unread_parts(cards, text) if text else 0
+        return f"{VGPU_IDS}: {count} of its entries are no cards of the node" if count else ""
 
     # Who gets what ----------------------------------------------------------------------------------------------------
 
@@ -182,7 +187,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
 
     def annotations(self, cards: VgpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
         """Tell the device plugin what to hand out."""
-        ids = write_ids(Given(_id(cards, use), use.asked, use.cores, use.container) for use in uses)
+        ids = write_ids(Given(id_of(cards, use), use.asked, use.cores, use.container) for use in uses)
         moment = str(math.floor(now))
         return {
             VGPU_NODE: node,
@@ -192,27 +197,6 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
             BIND_PHASE: ALLOCATING,
             BIND_TIME: moment,
         }
-
-
-@lru_cache(_TEXTS_KEPT)
-def _uses(cards: VgpuCards, ids: str, megabytes: int) -> tuple[Use, ...]:
-    """Return what an annotation says is taken of the cards of a node."""
-    found = (_use(cards, given, megabytes) for given in read_ids(ids))
-    return tuple(use for use in found if use is not None)
-
-
-def _use(cards: VgpuCards, given: Given, megabytes: int) -> Use | None:
-    uuid, instance = split_id(given.uuid)
-    position = cards.positions.get(uuid)
-    if position is None:
-        return None
-    if cards.mode != MIG:
-        return Use(position, given.memory, given.cores, given.memory, container=given.container)
-    if instance is None:
-        return None
-    kind = kind_at(cards.cards[position].groups, instance)
-    memory = 0 if kind is None else kind.memory // megabytes
-    return Use(position, memory, given.cores, given.memory, instance, given.container)
 
 
 class _Trial:
@@ -302,12 +286,3 @@ _ORDERS: Final[Mapping[str, Callable[[tuple[int, int]], int]]] = {
     SPREAD: lambda taken: taken[0],
 }
 """By policy: what of the parts and the memory that are taken of a card says when it is looked at."""
-
-
-def _id(cards: VgpuCards, use: Use) -> str:
-    uuid = cards.cards[use.card].uuid
-    return uuid if use.instance is None else f"{uuid}[{_told(use.instance)}]"
-
-
-def _told(instance: Instance) -> str:
-    return f"{instance[0]}-{instance[1]}"

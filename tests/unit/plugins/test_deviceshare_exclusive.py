@@ -1,7 +1,7 @@
 """Pods that share no card with their like: by rules, and by group."""
 
 from pyroclast.testing import Scenario
-from tests.unit.plugins.cards import IDS, cards_of, one, run, with_cards
+from tests.unit.plugins.cards import IDS, cards_of, device_map, one, run, with_cards
 
 RULES = [{"app": "training"}, {"app": "batch"}, {"app": "both", "x": 1}, {}]
 WANT = one(number=1, memory=100)
@@ -55,8 +55,6 @@ def test_pods_of_one_session_are_kept_apart() -> None:
 
 def test_rules_are_no_matter_where_cards_are_cut() -> None:
     """Instances are apart by themselves."""
-    from tests.unit.plugins.cards import device_map  # noqa: PLC0415 - of this test alone
-
     there = with_cards(Scenario().add(device_map()), "n", 40960, mode="mig")
     there = there.job("p", tasks=2, pod=WANT, labels={"app": "batch"})
 

@@ -108,6 +108,9 @@ def test_what_pods_hold_is_read_from_their_annotations(index: str, *, is_bound: 
     # what the node as a whole has left is less, so that the pod waits in any case; which rule keeps it tells
     assert ("GpuShare" in outcome.why_pod("p-0")) is False
     assert "Insufficient volcano.sh/gpu-memory" in outcome.why_pod("p-0")
+    told = [each.message for each in outcome.events if each.reason == "DeviceIdsInvalid"]
+    wrong = f"{INDEX}: {index!r} are no indices of cards of the node, and count for nothing"
+    assert told == ([wrong] if index in {"0,x", "7"} else [])
     grown = Scenario(tuple(_with_more(each) for each in cluster.job("p", pod=one(gpu_memory=601)).objects))
     assert bool(run(grown, GPUSharingEnable=True).bindings) is is_bound
 

@@ -113,10 +113,20 @@ def test_two_containers_have_two_instances() -> None:
 
 
 def test_a_card_that_nobody_has_is_cut_anew() -> None:
-    """What ran on group1 has gone."""
-    outcome = run(cluster(40960).job("p", pod=one(number=1, memory=30000)))
+    """As long as somebody has an instance of group1 it is cut so; when he leaves, all of it may be given."""
+    held = cluster(40960).running(
+        "r", on=["n"], pod=one(number=1, memory=1), annotations={IDS: "GPU-0[group1-0],NVIDIA,1,0:"}
+    )
+    wanting_all = held.job("p", pod=one(number=1, memory=30000))
+    leaving = [
+        {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        if each["kind"] == "Pod" and each["spec"]["nodeName"]
+        else each
+        for each in wanting_all.objects
+    ]
 
-    assert cards_of(outcome) == {"p-0": ["GPU-0[group4-0]"]}
+    assert cards_of(run(wanting_all)) == {}
+    assert cards_of(run(Scenario(tuple(leaving)))) == {"p-0": ["GPU-0[group4-0]"]}
 
 
 def test_a_unit_of_memory_may_be_several_megabytes() -> None:

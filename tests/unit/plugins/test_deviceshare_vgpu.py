@@ -166,7 +166,6 @@ def test_what_never_fits_says_so(annotations: dict[str, str], limits: dict[str, 
 def test_what_is_left_of_a_card(holds: str, asks: dict[str, Any], *, is_bound: bool) -> None:
     """Memory and cores add up; who wants all cores wants an idle card; a card without cores left takes nobody."""
     cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=one(number=1), annotations={IDS: holds})
-    cluster = cluster.add()  # the running pod asks for what its annotation says, whatever its limits are
     outcome = run(_roomy(cluster).job("p", pod=one(**asks)))
 
     assert bool(outcome.bindings) is is_bound
@@ -270,7 +269,12 @@ def test_unreadable_cards_of_a_pod_are_left_out() -> None:
     ids = "GPU-0,NVIDIA,-5,30:GPU-1,NVIDIA,16384,10:junk:GPU-7,NVIDIA,1,1:"
     held = TWO.running("r", on=["n"], pod=one(number=1), annotations={IDS: ids})
 
-    assert cards_of(run(_roomy(held).job("p", pod=one(number=1)))) == {"p-0": ["GPU-0"]}
+    outcome = run(_roomy(held).job("p", pod=one(number=1)), cycles=2)
+
+    assert cards_of(outcome) == {"p-0": ["GPU-0"]}
+    (event,) = [each for each in outcome.events if each.kind == "Pod"]
+    assert (event.name, event.reason) == ("r-0", "DeviceIdsInvalid")
+    assert event.message == f"{IDS}: 3 of its entries are no cards of the node, and count for nothing"
 
 
 def test_a_limit_that_nobody_can_read_keeps_its_pod_alone() -> None:
