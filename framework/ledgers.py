@@ -69,7 +69,11 @@ class Change:
 
 
 class Ledger(Protocol):
-    """Totals that follow the placements of a session."""
+    """Totals that follow the placements of a session.
+
+    One that also chooses what a task gets on its node, so that the order of placements matters, has a method
+    `chooses_for(task)` which tells so.
+    """
 
     def apply(self, change: Change) -> Refusal | None:
         """Count a change, or refuse it before anything is counted."""

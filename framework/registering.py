@@ -123,6 +123,11 @@ class Registering:
         """Show a ledger all placements and evictions of the session."""
         self.ledgers.append((self._registrant(plugin), ledger))
 
+    def chooses_for(self, task: Task) -> bool:
+        """Tell whether some ledger chooses what a task gets where it is placed: see `Ledger`."""
+        choosing = (getattr(ledger, "chooses_for", None) for _, ledger in self.ledgers)
+        return any(chooses(task) for chooses in choosing if chooses is not None)
+
     def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
         """Let a plugin say what must be done before a task may be bound to the node of a column."""
         self._preparers.append((self._registrant(plugin), prepare))

@@ -130,6 +130,12 @@ class Statement:
             if change.verb is not Verb.EVICT:
                 change.job.last_places.update((task.id, task) for task in change.tasks)
 
+    def redo(self, operations: Sequence[Operation]) -> None:
+        """Do operations once more that were undone, in their order and with nothing changed since."""
+        for operation in operations:
+            refusal = self._do(operation)
+            assert refusal is None, "what was done once can be done again"
+
     def merge(self, other: "Statement") -> None:
         """Take over the operations of a statement that was opened after this one."""
         self.operations.extend(other.operations)

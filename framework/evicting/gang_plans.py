@@ -15,6 +15,7 @@ from framework.evicting.reasons import (
     ALL_SPARED,
     NO_ROOM,
     NOBODY,
+    OUT_OF_TURN,
     TOO_FEW_GO,
     no_domain,
     no_plan,
@@ -121,10 +122,9 @@ class GangPlanner:
                     attempt = Attempt(job, statement, takes_gangs, domain.mask)
                     self._planner.note_vetoes(attempt, tasks[0])
                     why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
-                    if why is None:
-                        self._planner.finish(attempt)
+                    if why is None and self._planner.finish(attempt):
                         return None
-                    found.append(why)
+                    found.append(why or OUT_OF_TURN)
         if not domains:
             return no_domain(self._rule.action)
         return no_plan(self._session, self._rule.action, tasks[0], found, {})
@@ -151,8 +151,7 @@ class GangPlanner:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs=False, domain=domain.mask)
                 if self._place_all(attempt, domain, tasks, goes_on):
-                    self._planner.finish(attempt)
-                    return True
+                    return self._planner.finish(attempt)
         return False
 
     def _make_room_unless_in_vain(

@@ -21,6 +21,7 @@ from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
+    OUT_OF_TURN,
     QUEUE_FULL,
     TOO_FEW_GO,
     TOO_FEW_TASKS,
@@ -143,8 +144,7 @@ class Planner:
                     attempt.why = attempt.why or refusal
                     return refusal is None
 
-                if self._reaches_minimum(attempt, tasks, place):
-                    self.finish(attempt)
+                if self._reaches_minimum(attempt, tasks, place) and self.finish(attempt):
                     return None
                 why = attempt.why or self._too_few(attempt, tasks)
         return why
@@ -166,8 +166,7 @@ class Planner:
                 return is_free and self.place_without(attempt, task)
 
             if self._reaches_minimum(attempt, tasks, place):
-                self.finish(attempt)
-                return True
+                return self.finish(attempt)
         return False
 
     def exchange(self, job: SessionJob, task: Task) -> bool:
@@ -175,8 +174,7 @@ class Planner:
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
                 attempt = Attempt(job, statement, takes_gangs, domain=None)
-                if self.place_by_evicting(attempt, task) is None:
-                    self.finish(attempt)
+                if self.place_by_evicting(attempt, task) is None and self.finish(attempt):
                     return True
         return False
 
@@ -271,10 +269,29 @@ class Planner:
                 break
         return not job.waits_for_best_effort
 
-    def finish(self, attempt: Attempt) -> None:
-        """Give back the victims that are not needed, and commit what is left as a plan."""
+    def finish(self, attempt: Attempt) -> bool:
+        """Give back the victims that are not needed, and commit what is left as a plan; tell whether there is one."""
         self._spare_unneeded(attempt)
+        if not self._is_had_in_turn(attempt):
+            count = {OUT_OF_TURN: len({column for _, column in attempt.places})}
+            attempt.why = no_plan(self._session, self._rule.action, attempt.places[0][0], count, count)
+            return False
         self._keep(attempt)
+        return True
+
+    def _is_had_in_turn(self, attempt: Attempt) -> bool:
+        """Tell whether its tasks get their places one by one when all victims are gone, which is how they are bound.
+
+        Else undo the plan. Where a ledger chooses for a task, a card for example, it may choose with all victims gone
+        what was not free when the task was placed, and what only another of them can use.
+        """
+        if not attempt.units or not any(self._session.chooses_for(task) for task, _ in attempt.places):
+            return True
+        attempt.statement.undo_to(0)
+        if self._replay(attempt, attempt.units):
+            return True
+        attempt.statement.undo_to(0)
+        return False
 
     def _keep(self, attempt: Attempt) -> None:
         statement = attempt.statement
@@ -643,13 +660,14 @@ class Planner:
             if not self._may_be_unneeded(attempt, unit):
                 continue
             kept = [each for each in attempt.units if each is not unit]
+            done = list(attempt.statement.operations)
             attempt.statement.undo_to(0)
             if self._replay(attempt, kept):
                 attempt.units = kept
             else:
                 attempt.statement.undo_to(0)
-                again = self._replay(attempt, attempt.units)
-                assert again, "what was placed once can be placed again"
+                # in the same order: what a ledger chose for a task, a card for example, hangs on who had gone by then
+                attempt.statement.redo(done)
 
     def _may_be_unneeded(self, attempt: Attempt, unit: Unit) -> bool:
         """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""

@@ -20,6 +20,7 @@ __all__ = [
     "NOBODY",
     "NO_HELP",
     "NO_ROOM",
+    "OUT_OF_TURN",
     "QUEUE_FULL",
     "TOO_FEW_GO",
     "TOO_FEW_TASKS",
@@ -37,6 +38,7 @@ ALL_SPARED: Final = "all are spared"
 TOO_FEW_GO: Final = "too little room for as many as may go"
 TOO_FEW_TASKS: Final = "TooFewTasks"
 QUEUE_FULL: Final = "the queue is full all the same"
+OUT_OF_TURN: Final = "its tasks would take each other's places"
 
 
 def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried: Mapping[int, str]) -> Counter[str]:

@@ -170,6 +170,10 @@ class Books:
         shelf, cards = self.shelves[column], self.cards[column]
         return self.family.choose(cards, shelf.state(), question, self.family.hidden(cards, shelf, question))
 
+    def chooses_for(self, task: Task) -> bool:
+        """Tell whether a task is given cards: which, depends on who came before it."""
+        return self.demand_of(task) is not None
+
     # Ledger -----------------------------------------------------------------------------------------------------------
 
     def apply(self, change: Change) -> Refusal | None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from pyroclast.testing import Outcome, Scenario
 from tests.unit.plugins.cards import CORES, COUNT, IDS, SIZE, cards_of, one, with_cards
 
@@ -160,3 +162,25 @@ def test_queues_hold_what_cards_hold() -> None:
     assert statuses["q"][CORES] == 20_000
     assert statuses["q"][COUNT] == 2_000
     assert outcome.rounds[-1].report.queue_statuses == ()
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_nobody_goes_for_tasks_that_would_take_each_others_cards(action: str) -> None:
+    """With both victims gone the first would be given the card that only the second can use."""
+    cluster = with_cards(BASE, "n", 1000, 1000)
+    cluster = holding(cluster, "a", "n", 0, 1000, queue="q")
+    cluster = holding(cluster, "b", "n", 1, 1000, queue="q", priority=1)
+    want = one(number=1, memory=1000)
+    base = Scenario(tuple(map(_roomy, cluster.objects))).job("high", tasks=0, min_available=2, **HIGH)
+    first = base.pod("high-x-0", job="high", priority=100, spec=want)
+    second = first.pod(
+        "high-x-1", job="high", priority=100, spec=want, annotations={"volcano.sh/vgpu-use-gpuuuid": "GPU-1"}
+    )
+    both = first.pod("high-x-1", job="high", priority=100, spec=want)
+
+    refused = run(second, "allocate", action, cycles=2)
+    assert (refused.evictions, refused.failed_plugins) == ([], [])
+    assert "its tasks would take each other's places" in refused.why("high")
+    served = run(both, "allocate", action, cycles=3)
+    assert sorted(served.evictions) == ["a-0", "b-0"]
+    assert sorted(cards_of(served).values()) == [["GPU-0"], ["GPU-1"]]

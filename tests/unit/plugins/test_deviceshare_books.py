@@ -89,11 +89,13 @@ def test_undoing_leaves_what_was_there(mode: str, policy: str, asked: list[list[
             else:
                 place = statement.pipeline if data.draw(st.booleans()) else statement.allocate
                 place(job, [task], [data.draw(st.integers(0, 2))])
-        before = standing(books)
+        before, done = standing(books), list(statement.operations)
+        statement.undo_to(0)
+        statement.redo(done)
+        assert standing(books) == before
         back = data.draw(st.integers(0, len(marks) - 1))
         statement.undo_to(marks[back][0])
         statement.undo()
-    assert before is not None
     assert standing(books) == standing(opened(scenario, policy)[1])
 
 
