@@ -7,7 +7,6 @@ from typing import Any
 from framework.arguments import decode
 from framework.configuration import flags
 from framework.configuration.known import Known
-from framework.configuration.later import hint_for
 from framework.configuration.notes import Notes, below
 from framework.configuration.nouns import PluginOption
 from framework.conversions import Mismatch, convert
@@ -37,7 +36,8 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
     if not plugin or not instance:
         return None
     if plugin not in known.plugins:
-        notes.warn(below(path, "name"), f"unknown plugin {plugin!r}, it is skipped{hint_for(plugin, known.plugins)}")
+        nearest = did_you_mean(plugin, known.plugins)
+        notes.warn(below(path, "name"), f"unknown plugin {plugin!r}, it is skipped{nearest}")
         return None
     if kind := known.argument_types.get(plugin):
         check_arguments(kind, option.arguments, below(path, "arguments"), notes)

@@ -31,13 +31,6 @@ MOST_STILL_CYCLES = 80
 """Within which these must be reached."""
 SHORT = ("03", "05", "13", "29")
 SEED = int(os.environ.get("PYROCLAST_SOAK_SEED", "20"))
-LATER = "release does not have yet"
-
-
-def unknown_names(file: Path) -> list[str]:
-    """Return what a file names that is not there yet."""
-    read = partial(read_configuration, registry=load_registry())
-    return [finding.message for finding in check(file.read_text(encoding="utf-8"), read) if LATER in finding.message]
 
 
 def configuration_of(file: Path) -> Configuration:
@@ -61,8 +54,6 @@ def test_thirty_configurations_name_everything_that_is_registered() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_nothing_in_a_configuration_looks_like_a_mistake(file: Path) -> None:
     """`pyroclast config check` finds no fault and nothing to warn of."""
-    if unknown := unknown_names(file):
-        pytest.skip(unknown[0])
     findings = check(file.read_text(encoding="utf-8"), partial(read_configuration, registry=load_registry()))
 
     assert [finding for finding in findings if finding.severity in {Severity.FAULT, Severity.WARNING}] == []
@@ -73,8 +64,6 @@ def test_nothing_in_a_configuration_looks_like_a_mistake(file: Path) -> None:
 )
 async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
     """With jobs that come and end, nodes that are lost, and every pod that is gone made anew."""
-    if unknown := unknown_names(file):
-        pytest.skip(unknown[0])
     began, configuration = time.monotonic(), configuration_of(file)
     async with standing(tmp_path, configuration) as ground:
         workload = Workload(ground, configuration.profiles[0], SEED)

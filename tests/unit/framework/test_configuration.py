@@ -485,21 +485,3 @@ def test_whatever_stands_there_is_a_configuration_or_faults(document: Any) -> No
     """No document makes the parser stumble."""
     with contextlib.suppress(ConfigError):
         assert read(document).configuration.profiles[0].actions
-
-
-def test_a_plugin_of_volcano_that_comes_later_is_skipped_as_such() -> None:
-    """The warning tells it from a misspelt name."""
-    text = "actions: enqueue\ntiers: [{plugins: [{name: numa-aware}]}]\n"
-
-    (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
-
-    assert "unknown plugin 'numa-aware', it is skipped (one of Volcano's that this release" in warning
-
-
-def test_a_misspelt_plugin_that_comes_later_is_suggested() -> None:
-    """As one that is here would be."""
-    text = "actions: enqueue\ntiers: [{plugins: [{name: device-share}]}]\n"
-
-    (warning,) = parse(text, known_plugins=("gang",), known_actions=("enqueue",)).warnings
-
-    assert warning.endswith("unknown plugin 'device-share', it is skipped (did you mean 'deviceshare'?)")

@@ -116,7 +116,7 @@ def test_without_a_configuration_that_is_said() -> None:
             "spec.extendClusters",
         ),
         (
-            named("Pod", spec={"containers": [{"resources": {"limits": {"volcano.sh/vgpu-number": "1"}}}]}),
+            named("Pod", spec={"containers": [{"resources": {"limits": {"huawei.com/Ascend310P": "1"}}}]}),
             Weight.DIFFERS,
             "spec.containers[0].resources",
         ),
