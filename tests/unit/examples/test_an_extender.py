@@ -11,7 +11,7 @@ import pytest
 
 from scheduler.simulate.main import main
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "03-an-extender"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "04-an-extender"
 README = (EXAMPLE / "README.md").read_text()
 ADDRESS = "127.0.0.1:8713"
 
