@@ -67,12 +67,12 @@ def test_a_wrong_flag_stops() -> None:
 
 
 def test_the_configuration_is_read_as_the_scheduler_reads_it() -> None:
-    """An unknown action stops, a plugin that comes later is skipped and so differs."""
-    later = CONFIGURATION.replace("name: nodeorder", "name: numa-aware")
+    """An unknown action stops, an unknown plugin is skipped and so differs."""
+    unknown = CONFIGURATION.replace("name: nodeorder", "name: own-plugin")
     wrong = CONFIGURATION.replace("backfill", "backfil")
     registry = load_registry()
 
-    assert [note.weight for note in look_over([config_map(later)], registry)] == [Weight.DIFFERS]
+    assert [note.weight for note in look_over([config_map(unknown)], registry)] == [Weight.DIFFERS]
     (note,) = look_over([config_map(wrong)], registry)
     assert (note.weight, note.about) == (Weight.STOPS, "ConfigMap volcano-scheduler-configmap")
     assert "backfill" in note.message
