@@ -21,6 +21,7 @@ from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
+    NO_HELP,
     OUT_OF_TURN,
     QUEUE_FULL,
     TOO_FEW_GO,
@@ -490,17 +491,27 @@ class Planner:
         return sorted(victims, key=help_of, reverse=True)
 
     def _evict_until_it_fits(self, attempt: Attempt, task: Task, column: int, permitted: Sequence[Task]) -> bool:
-        session, mark = self._session, attempt.mark()
+        mark = attempt.mark()
         for _ in self.evict_in_turn(attempt, task, permitted, self._rule.ask):
             if self._fits(attempt.job, task, column):
                 if self._settle(attempt, task, column):
                     return True
                 break
         else:
-            is_queue = session.candidates(task).takes(task, column)
-            attempt.tried[column] = QUEUE_FULL if is_queue else TOO_FEW_GO
+            attempt.tried[column] = self._still_in_the_way(task, column)
         attempt.undo_to(mark)
         return False
+
+    def _still_in_the_way(self, task: Task, column: int) -> str:
+        """Say what keeps a task from a node although all have gone that may."""
+        session, candidates = self._session, self._session.candidates(task)
+        if candidates.takes(task, column):
+            return QUEUE_FULL
+        if not candidates.fits_future[column]:
+            return TOO_FEW_GO
+        here = np.zeros(len(session.nodes), dtype=np.bool_)
+        here[column] = True
+        return next(iter(session.explain(task, here).counts), NO_HELP)
 
     def _permitted(self, attempt: Attempt, task: Task, in_turn: Sequence[Task]) -> list[Task]:
         """Return which of those that the rule does not spare may go for a task, by their gangs and the plugins."""

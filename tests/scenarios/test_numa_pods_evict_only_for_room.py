@@ -39,6 +39,18 @@ def test_nobody_goes_whose_end_frees_no_cpus_in_time() -> None:
         assert outcome.bindings == {}
 
 
+def test_a_pod_for_which_nobody_goes_hears_why() -> None:
+    """Evictions would make room enough, so want of room is not what it waits for."""
+    batch = NODE.running("batch", on=["n1", "n1"], priority_class="low", **guaranteed(4))
+    full = batch.add(numatopology("n1", free="", listed=["default-batch-0", "default-batch-1"]))
+    told = {
+        named: urgent(full, **guaranteed(4, policy=named)).why("urgent").partition("no evictions make room: ")[2]
+        for named in ("", "single-numa-node")
+    }
+
+    assert told == {"": "container c0 cannot be assigned by numa", "single-numa-node": "cpu allocatable map is empty"}
+
+
 def test_nobody_goes_on_a_node_of_another_policy() -> None:
     """It would still be refused there."""
     batch = NODE.running("batch", on=["n1", "n1"], cpu=3, priority_class="low")
