@@ -52,8 +52,14 @@ def _wish(task: Task) -> Wish | None:
 
 
 def whole_cpus(spec: wire.PodSpec) -> Iterator[int]:
-    """Yield for each container the CPUs that a kubelet gives it for itself; a part of a CPU is shared with others."""
+    """Yield for each container the CPUs that a kubelet gives it for itself; a part of a CPU is shared with others.
+
+    Where something is asked for the whole pod a kubelet gives none: its CPU manager passes such pods over.
+    """
     for container in spec.containers:
+        if spec.resources is not None:
+            yield 0
+            continue
         asked = container.resources
         try:
             amount = parse(asked.requests.get(CPU, asked.limits.get(CPU, 0)))

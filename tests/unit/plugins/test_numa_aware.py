@@ -11,7 +11,7 @@ from framework.arguments import decode
 from plugins.numa_aware.plugin import NumaAwareArgs, few_first
 from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology
-from tests.unit.plugins.numa import NODE, SINGLE, opened, scores, task_of, why
+from tests.unit.plugins.numa import NODE, SINGLE, free_on, opened, scores, task_of, why
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,17 @@ def test_who_gets_no_cpus_anywhere_is_not_asked_about(
     each = session.functions(points.PREDICATE)[-1]
 
     assert (each.function(task_of(session, "j-0"), session.nodes.columns()) is not None) is has_say
+
+
+def test_who_asks_for_the_whole_pod_shares_cpus() -> None:
+    """Kubelets give its containers none for themselves, however many they ask for."""
+    amounts = {"cpu": "4", "memory": "1Gi"}
+    whole = {**guaranteed(4)["pod"], "resources": {"requests": amounts, "limits": amounts}}
+    cluster = NODE.job("j", pod=whole).add(numatopology("n1", policy="restricted", free="2-5", listed=["someone"]))
+
+    assert why(opened(cluster)) == {}
+    assert free_on(opened(cluster.running("old", on=["n1"], pod=whole))) == "2-5"
+    assert why(opened(cluster.job("k", **guaranteed(4))), "k-0") == {"container c0 cannot be assigned by numa": 1}
 
 
 def test_the_container_that_does_not_fit_is_named() -> None:
