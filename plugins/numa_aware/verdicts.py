@@ -17,6 +17,8 @@ __all__ = ["Fit", "Policies"]
 
 MOST_NAMED: Final = 100
 """Containers, and policies of nodes, that reasons can tell apart; those beyond are told under the last of them."""
+MOST_SHOWN: Final = 40
+"""Letters of a policy that reasons show: users may write any word, and reasons go into conditions, many times over."""
 
 
 class Policies:
@@ -38,8 +40,8 @@ class Policies:
     def reasons(self, task: Task) -> Sequence[Reason]:
         """Say what verdicts mean for a task; the last ones name the policy of the node."""
         wish = self._wishes.of(task)
-        policy = "" if wish is None else wish.policy
-        named = self._named[:MOST_NAMED]
+        policy = "" if wish is None else _shown(wish.policy)
+        named = map(_shown, self._named[:MOST_NAMED])
         differing = (f"task topology policy[{policy}] is different with node[{other}]" for other in named)
         return (*self.REASONS, *(Reason(text, resolvable=False) for text in differing))
 
@@ -110,3 +112,7 @@ def _numa_count(inside: Inside | Unknown, wish: Wish) -> int:
     if not isinstance(inside, Inside) or not inside.aligns:
         return 0
     return numa_count(inside.layout, _on(inside, wish).cpus)
+
+
+def _shown(policy: str) -> str:
+    return policy if len(policy) <= MOST_SHOWN else policy[:MOST_SHOWN] + "…"

@@ -50,6 +50,17 @@ def test_malformed_lists_are_named(text: str, fault: str) -> None:
     assert str(caught.value).startswith(fault)
 
 
+@pytest.mark.parametrize("text", ["x" * 9999, "0" * 9999 + "4-2", "0" * 9999 + "-"])
+def test_long_texts_are_told_in_part(text: str) -> None:
+    """Whoever reads of them needs their beginning only."""
+    with pytest.raises(ValueError, match=r"'.{40}…' ") as caught:
+        read_cpu_set(text)
+
+    assert len(str(caught.value)) < 120
+    with pytest.raises(ValueError, match=r"^'.{40}…' is not the number of a CPU$"):
+        read_cpu("x" * 9999)
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.0", "\N{SUPERSCRIPT TWO}"])
 def test_what_is_no_number_of_a_cpu_is_named(text: str) -> None:
     """Keys of `cpuDetail` are numbers."""

@@ -130,6 +130,15 @@ def test_more_policies_than_reasons_can_name_are_no_failure() -> None:
     assert why(session) == {"task topology policy[single-numa-node] is different with node[p099]": 1}
 
 
+def test_of_long_policies_reasons_show_the_beginning() -> None:
+    """An annotation may be as long as 256 KiB, and reasons are written into conditions."""
+    cluster = NODE.job("j", **guaranteed(4, policy="y" * 200_000)).add(numatopology("n1", policy="x" * 200_000))
+
+    assert why(opened(cluster)) == {
+        f"task topology policy[{'y' * 40}…] is different with node[{'x' * 40}…]": 1,
+    }
+
+
 def test_reasons_tell_nodes_apart() -> None:
     """Each node under the first rule that refuses it; only a want of CPUs can pass, and only when pods end."""
     cluster = NODE.node("n2", cpu=8).node("n3", cpu=8).node("n4", cpu=8).job("j", **SINGLE)
