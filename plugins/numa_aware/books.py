@@ -122,7 +122,8 @@ class CpuBooks:
         node = self.readings.get(name)
         if node is None:
             return Unknown.UNREADABLE if name in self.readings else Unknown.ABSENT
-        free = node.derive(tasks, partial(free_beside, node, tasks, self._wishes))
+        # where no container is aligned nobody asks who has which CPUs, and placing counts none
+        free = node.derive(tasks, partial(free_beside, node, tasks, self._wishes)) if node.aligns else node.free or 0
         return Inside(node.layout, node.policy, node.is_static, node.reserved, free, node.aligns)
 
     def _number(self, inside: Inside | Unknown) -> int:

@@ -159,3 +159,15 @@ def test_a_fresh_count_equals_the_books() -> None:
     after = opened(cluster.running("j", on=["n1", "n1", "n2"], **guaranteed(2)))
 
     assert [free_on(after, 0), free_on(after, 1)] == placed == ["1,6-7", "2-7"]
+
+
+def test_where_nothing_is_aligned_nobody_is_counted() -> None:
+    """Neither who is placed nor who is there already: what is free is what the topology says."""
+    cluster = NODE.add(numatopology("n1", policy="none"))
+    before = opened(cluster.job("j", **guaranteed(2)))
+    with before.statement() as statement:
+        assert statement.allocate(next(before.jobs()), [task_of(before, "j-0")], [0]) is None
+        placed = free_on(before)
+        statement.hold()
+
+    assert placed == free_on(opened(cluster.running("j", on=["n1"], **guaranteed(2)))) == "0-7"
