@@ -97,8 +97,14 @@ def test_a_socket_is_free_when_all_its_cpus_are() -> None:
     assert select(layout(detail), read_cpu_set("1-7"), 4) == read_cpu_set("4-7")
 
 
+def test_whole_cores_come_first_where_few_are_left() -> None:
+    """The last one of a socket before one of a socket that is free altogether."""
+    assert select(layout(WORKED), read_cpu_set("0-5"), 2) == read_cpu_set("4-5")
+
+
 def test_single_cpus_lie_beside_what_is_taken() -> None:
     """On the socket that was begun, of the core of which least is left."""
+    assert select(layout(WORKED), read_cpu_set("0,4-7"), 3) == read_cpu_set("4-6")
     assert select(layout(WORKED), read_cpu_set("1-6"), 3) == read_cpu_set("1-3")
     assert select(layout(WORKED), read_cpu_set("0-7"), 5) == read_cpu_set("0-4")
     assert select(layout(WORKED), read_cpu_set("0-4,6-7"), 1) == read_cpu_set("4")

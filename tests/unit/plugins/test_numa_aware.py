@@ -90,6 +90,14 @@ def test_who_gets_no_cpus_anywhere_is_not_asked_about(
     assert (each.function(task_of(session, "j-0"), session.nodes.columns()) is not None) is has_say
 
 
+def test_a_request_that_is_not_written_is_its_limit() -> None:
+    """As servers make it."""
+    limits = {"limits": {"cpu": "4", "memory": "1Gi"}}
+    cluster = NODE.job("j", pod={"containers": [{"name": "c0", "image": "i", "resources": limits}]})
+
+    assert why(opened(cluster.add(numatopology("n1", free="2-5")))) == {"container c0 cannot be assigned by numa": 1}
+
+
 def test_who_asks_for_the_whole_pod_shares_cpus() -> None:
     """Kubelets give its containers none for themselves, however many they ask for."""
     amounts = {"cpu": "4", "memory": "1Gi"}

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plugins.numa_aware.books import Inside
+from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology
 from tests.unit.plugins.numa import NODE, SINGLE, books_of, free_on, held, opened, task_of
 
@@ -130,11 +131,26 @@ def test_an_old_exporter_lists_nobody() -> None:
     assert free_on(opened(coming.add(numatopology("n1", free="4-7")))) == "6-7"
 
 
+def test_who_is_leaving_has_its_cpus() -> None:
+    """An old exporter has taken them out, as of those that run."""
+    cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE)
+    now = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    leaving = Scenario(
+        tuple(
+            {**each, "metadata": {**each["metadata"], **now}} if each["metadata"]["name"] == "old-0" else each
+            for each in cluster.objects
+        )
+    )
+
+    assert free_on(opened(leaving.add(numatopology("n1", free="4-7")))) == "4-7"
+
+
 def test_who_cannot_be_aligned_has_its_number_of_cpus() -> None:
-    """It is there, so it takes room somewhere; no more than there is."""
+    """It is there, so it takes room somewhere; no more than there is, and nothing that is reserved."""
     across = NODE.running("old", on=["n1"], **guaranteed(5)).job("j", **SINGLE)
 
     assert free_on(opened(across.add(numatopology("n1")))) == "5-7"
+    assert free_on(opened(across.add(numatopology("n1", reserved="1")))) == "0,2-3"
     assert free_on(opened(across.add(numatopology("n1", free="4-7", listed=["someone"])))) == ""
 
 
