@@ -19,6 +19,7 @@ from kube.retrying import retry
 from model import wire
 from model.devices.locks import LOCK_SECONDS
 from model.errors import ConflictError
+from model.ids import TaskId
 from model.plan import Bind, Preparation
 
 __all__ = ["NodeLocker"]
@@ -35,10 +36,10 @@ class NodeLocker:
         """Prepare to speak to the server."""
         self._client = client
         self._clock = clock or SystemClock()
-        self._ours: dict[tuple[str, str], str] = {}
-        """What was written last, by node and annotation, of locks that may have to be taken back."""
+        self._ours: dict[tuple[str, str], tuple[TaskId, str]] = {}
+        """For whom, and what, was written last, by node and annotation: only that pod may take its lock back."""
 
-    async def prepare(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002 - the node is in the preparation
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:
         """Lock a node.
 
         Raises:
@@ -56,7 +57,8 @@ class NodeLocker:
                 return  # set by the attempt before, whose answer was lost
             self._check(name, annotation, text)
             # noted first: a write without an answer may have happened
-            written = self._ours[name, annotation] = wire.time_text(self._clock.wall())
+            written = wire.time_text(self._clock.wall())
+            self._ours[name, annotation] = bind.task, written
             try:
                 await self._write(node, annotation, written)
             except ApiConflictError as error:
@@ -66,12 +68,13 @@ class NodeLocker:
 
         await self._patiently(attempt)
 
-    async def revert(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002 - see above
-        """Take the lock off again, if it is still the one that was set here."""
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:
+        """Take the lock off again, if it is still the one that was set for this pod: others are served under theirs."""
         name, annotation = preparation.name, preparation.details["annotation"]
-        value = self._ours.pop((name, annotation), None)
-        if value is None:
+        owner, value = self._ours.get((name, annotation), (None, ""))
+        if owner != bind.task:
             return
+        del self._ours[name, annotation]
 
         async def attempt() -> None:
             node = await self._node(name)

@@ -131,6 +131,25 @@ async def test_a_plan_that_fails_leaves_no_lock(world: World) -> None:
     assert await lock_of(world) is None
 
 
+async def test_a_plan_that_comes_too_early_leaves_the_lock_of_the_one_before(world: World) -> None:
+    """Its own failure gives back nothing: the device plugin has not served the first pod yet."""
+    await node(world)
+    uids = [await world.pod(name) for name in ("p", "q")]
+    plans = [
+        Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind(uid, name),))
+        for uid, name in zip(uids, "pq", strict=True)
+    ]
+    binder = ApiBinder(world.client)
+    first = await binder.bind(plans[0])
+    lock = await lock_of(world)
+    second = await binder.bind(plans[1])
+
+    assert first.is_complete
+    assert [each.reason for each in second.binds] == ["PreparationFailed"]
+    assert lock is not None
+    assert await lock_of(world) == lock
+
+
 async def test_a_bound_pod_keeps_its_node_locked(world: World) -> None:
     """The device plugin sets it free when it has served the pod."""
     await node(world)
