@@ -5,6 +5,7 @@ instance. What is taken of a card is the sum over its holders and nothing else, 
 and taking a holder away leaves exactly what was there before it came.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -84,11 +85,15 @@ class Shelf:
 
     def _count(self, uses: Iterable[Use], sign: int) -> None:
         self._state = None
+        instances: dict[int, list[Instance]] = {}
         for use in uses:
             self.parts[use.card] += sign
             self.memory[use.card] += sign * use.memory
             self.cores[use.card] += sign * use.cores
             if use.instance is not None:
-                kept = list(self.instances[use.card])
-                kept.append(use.instance) if sign > 0 else kept.remove(use.instance)
-                self.instances[use.card] = tuple(sorted(kept))
+                instances.setdefault(use.card, []).append(use.instance)
+        # all of a card at once: an annotation that anybody may write can name thousands
+        for card, changed in instances.items():
+            counts = Counter(self.instances[card])
+            counts.update(changed) if sign > 0 else counts.subtract(changed)
+            self.instances[card] = tuple(sorted(counts.elements()))
