@@ -87,10 +87,16 @@ def read_settings(raw: object) -> DeviceSettings:
         raise ValueError(  # noqa: TRY004 - told as all faults of the document
             f"got {type(raw).__name__}, expected a mapping"
         )
-    given: dict[Any, Any] = {key: value for key, value in raw.items() if value is not None}
-    settings = msgspec.convert(given, DeviceSettings, strict=False)
+    settings = msgspec.convert(_said(raw), DeviceSettings, strict=False)
     for geometries in settings.nvidia.known_mig_geometries:
         for group in geometries.groups:
             if not group.name or set(group.name) & set("-[]"):
                 raise ValueError(f"nvidia.knownMigGeometries: group {group.name!r}: a name without '-', '[' and ']'")
     return settings
+
+
+def _said(raw: object) -> Any:
+    """Leave out keys without a value, wherever they stand: they say nothing."""
+    if isinstance(raw, Mapping):
+        return {key: _said(value) for key, value in raw.items() if value is not None}
+    return [_said(each) for each in raw] if isinstance(raw, list) else raw

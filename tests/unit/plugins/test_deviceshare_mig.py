@@ -195,6 +195,25 @@ def test_a_document_stands_alone() -> None:
     assert (outcome.bindings, cards_of(outcome)) == ({"p-0": "n"}, {})
 
 
+def test_a_key_without_a_value_says_nothing() -> None:
+    """As in YAML that a template wrote: cards are cut as the rest of the document has it."""
+    text = f"""
+        nvidia:
+          resourceCountName: {COUNT}
+          resourceMemoryName: {SIZE}
+          resourceMemoryPercentageName:
+          knownMigGeometries:
+          - models: [A100]
+            allowedGeometries: [{{group: g, geometries: [{{name: 1g, memory: 1000, count: 2}}]}}]
+          - models:
+    """
+    there = with_cards(Scenario().add(config_map(text)), "n", 2000, mode="mig")
+    outcome = run(there.job("p", pod=one(number=1, memory=10)))
+
+    assert [each.message for each in outcome.events if each.kind == "ConfigMap"] == []
+    assert cards_of(outcome) == {"p-0": ["GPU-0[g-0]"]}
+
+
 def test_other_names_and_percentages() -> None:
     """As the ConfigMap has them: half of 1000."""
     named = device_map(resourceMemoryPercentageName="volcano.sh/vgpu-memory-percentage")
