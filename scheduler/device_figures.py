@@ -1,6 +1,6 @@
 """Device figures: gauges of virtual cards, kept by node: a node on which nothing changed costs nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -90,26 +90,32 @@ def _values(family: Vgpu, now: _Known) -> Iterator[tuple[Series, float]]:
         cards = None
     if cards is None:
         return
-    held = {
-        task.name: holder
+    held = [
+        (task.name, holder)
         for task in now.tasks.values()
         if task.status is not TaskStatus.RELEASING and (holder := family.held(cards, task)) is not None
-    }
+    ]
     for position in range(len(cards.cards)):
         yield from _of_card(cards, position, str(now.node.name), held)
 
 
-def _of_card(cards: VgpuCards, position: int, node: str, held: Mapping[str, Holder]) -> Iterator[tuple[Series, float]]:
+def _of_card(
+    cards: VgpuCards, position: int, node: str, held: Sequence[tuple[str, Holder]]
+) -> Iterator[tuple[Series, float]]:
     card = cards.cards[position]
     labels = (card.uuid, node)
-    by_pod = {pod: [use for use in holder.uses if use.card == position] for pod, holder in held.items()}
-    sharing = {
-        pod: (sum(use.memory for use in uses), sum(use.cores for use in uses)) for pod, uses in by_pod.items() if uses
-    }
+    by_holder = ((pod, [use for use in holder.uses if use.card == position]) for pod, holder in held)
+    sharing = [
+        (pod, sum(use.memory for use in uses), sum(use.cores for use in uses)) for pod, uses in by_holder if uses
+    ]
     yield (_LIMIT, labels), card.memory
     yield (_SHARED, labels), len(sharing)
-    yield (_MEMORY, labels), sum(memory for memory, _ in sharing.values())
-    yield (_CORES, labels), sum(cores for _, cores in sharing.values())
-    for pod, (memory, cores) in sharing.items():
+    yield (_MEMORY, labels), sum(memory for _, memory, _ in sharing)
+    yield (_CORES, labels), sum(cores for _, _, cores in sharing)
+    by_pod: dict[str, tuple[int, int]] = {}
+    for pod, memory, cores in sharing:  # pods of different namespaces may be called alike, and are one series
+        before = by_pod.get(pod, (0, 0))
+        by_pod[pod] = before[0] + memory, before[1] + cores
+    for pod, (memory, cores) in by_pod.items():
         yield (_MEMORY_OF_POD, (*labels, pod)), memory
         yield (_CORES_OF_POD, (*labels, pod)), cores

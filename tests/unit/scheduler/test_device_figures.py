@@ -47,6 +47,19 @@ def test_cards_and_the_pods_on_them() -> None:
     }
 
 
+def test_pods_that_are_called_alike_are_two_that_share() -> None:
+    """Names tell pods of one namespace apart, no more; their series is the sum."""
+    metrics = Metrics()
+    other = HELD.running("r", on=["n"], namespace="o", pod=one(number=1), annotations={IDS: "GPU-0,NVIDIA,100,5:"})
+    DeviceFigures(metrics).tell(snapshot(other), ARGS)
+
+    card, figures = 'NodeName="n",devID="GPU-0"', told(metrics)
+    assert figures[f"shared_number{{{card}}}"] == 2
+    assert figures[f"allocated_memory{{{card}}}"] == 600
+    assert figures[f"allocated_cores{{{card}}}"] == 25
+    assert figures[f'memory_allocation_for_a_certain_pod{{{card},podName="r-0"}}'] == 600
+
+
 def test_what_is_gone_is_not_told() -> None:
     """The pod first, then the node; and all of it when the configuration wants no cards any more."""
     metrics = Metrics()
