@@ -8,7 +8,8 @@ Example: `GPU-1,10,81920,NVIDIA-A100-SXM4-80GB,true,mig:GPU-2,10,81920,NVIDIA-A1
 """
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -30,6 +31,10 @@ _MOST_CARDS: Final = 1024
 """Cards of one node that are believed in."""
 _REGISTERS_KEPT: Final = 1 << 14
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}", re.ASCII)
+_SIGNS: Final = frozenset("[];")
+"""What has a meaning of its own in the annotations of pods."""
+_SHOWN: Final = 64
+"""Characters of a UUID that are told."""
 _OFFERED: Final = (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)
 """A node must offer something of each, whatever the resources are called that pods ask for."""
 
@@ -90,7 +95,8 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
     """Read a register; None where it has no record.
 
     Raises:
-        ValueError: A record has too few fields, or there are more than a node can have.
+        ValueError: A record has too few fields, there are more than a node can have, or annotations of pods could not
+            tell which card is meant.
     """
     cards: list[Card] = []
     mode = HAMI_CORE
@@ -109,8 +115,18 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
         raise ValueError(f"{len(cards)} cards are more than {_MOST_CARDS}")
     if not cards:
         return None
+    _check_names([card.uuid for card in cards])
     told = [(card.index, card.shares, card.memory, card.model, card.is_healthy) for card in cards]
     return VgpuCards(mode, tuple(cards), f"{mode} {told}", {card.uuid: at for at, card in enumerate(cards)})
+
+
+def _check_names(uuids: Sequence[str]) -> None:
+    """Refuse cards that would not be found again by what pods are told of them: they would be given twice."""
+    for uuid, count in Counter(uuids).items():
+        if count > 1:
+            raise ValueError(f"{count} cards are called {uuid[:_SHOWN]!r}")
+        if set(uuid) & _SIGNS:
+            raise ValueError(f"card {uuid[:_SHOWN]!r}: a UUID without '[', ']' and ';'")
 
 
 def _number(text: str) -> int:
