@@ -66,7 +66,7 @@ _PLANS_SECONDS: Final = 15.0
 _WRITES_SECONDS: Final = 5.0
 """Time that statuses and events have to be written at the end."""
 _MAP_SECONDS: Final = 10.0
-"""How long the beginning waits for the ConfigMap about devices, without which cards are read by the defaults."""
+"""How long the ConfigMap about devices is waited for where it is named first; then cards are read by the defaults."""
 _FIGURES_SECONDS: Final = 1.0
 """Between two looks at what changes without a cycle."""
 
@@ -139,6 +139,8 @@ class _Process:
         self._device_figures = DeviceFigures(self._metrics)
         self._cards: DeviceShareArgs | None = None
         """How the configuration of this cycle wants cards to be shared; of the cycle's thread."""
+        self._map: tuple[str, str] | None = None
+        """The ConfigMap about devices that it names; of that thread, too."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -170,7 +172,9 @@ class _Process:
         self._cache.background.keep("watch-figures", self._watch_figures)
         if not await self._sync():
             return 0
-        self._follow_configuration(self._settings.current())  # standbys follow too
+        configuration = self._settings.current()
+        self._map = map_of(configuration.profiles[0])
+        self._follow_configuration(configuration)  # standbys follow too
         self._cache.background.keep("measure-usage", self._usage.run)
         self._cache.background.keep("follow-device-map", self._device_map.run)
         await self._device_map.wait(_MAP_SECONDS)
@@ -251,6 +255,11 @@ class _Process:
         self._delegate.follow(configuration)
         self._cards = args_of(configuration.profiles[0])
         self._loop.call_soon_threadsafe(self._follow_configuration, configuration)
+        named = map_of(configuration.profiles[0])
+        if named != self._map:
+            self._map = named
+            # what cards are is told there: a cycle before it has come would give out cut cards as if they were whole
+            asyncio.run_coroutine_threadsafe(self._device_map.wait(_MAP_SECONDS), self._loop).result(2 * _MAP_SECONDS)
         return configuration
 
     def _follow_configuration(self, configuration: Configuration) -> None:

@@ -103,7 +103,16 @@ class Ground:
             },
         )
 
-    def pod(self, name: str, cpu: str = "1", *, group: str = "", gang: str = "", **spec: Any) -> Object:
+    def pod(
+        self,
+        name: str,
+        cpu: str = "1",
+        *,
+        group: str = "",
+        gang: str = "",
+        annotations: Mapping[str, str] | None = None,
+        **spec: Any,
+    ) -> Object:
         """Create a pod; with a group, it names that PodGroup."""
         return self.create(
             f"/api/v1/namespaces/{self.name}/pods",
@@ -114,7 +123,10 @@ class Ground:
                     "name": name,
                     "namespace": self.name,
                     "labels": {"gang": gang or group or name},
-                    "annotations": {"scheduling.k8s.io/group-name": group} if group else {},
+                    "annotations": {
+                        **({"scheduling.k8s.io/group-name": group} if group else {}),
+                        **(annotations or {}),
+                    },
                 },
                 "spec": {
                     "schedulerName": self.name,

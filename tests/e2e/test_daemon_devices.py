@@ -46,12 +46,13 @@ def register(ground: Ground, cards: str) -> None:
     ground.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", status)
 
 
-def wanting(ground: Ground, name: str, memory: int) -> None:
+def wanting(ground: Ground, name: str, memory: int, **annotations: str) -> None:
     """Create a pod that asks for memory of one card."""
     limits = {COUNT: "1", SIZE: str(memory)}
     resources = {"limits": limits, "requests": {**limits, "cpu": "1"}}
     ground.group(name, 1)
-    ground.pod(name, group=name, containers=[{"name": "c", "image": "none", "resources": resources}])
+    containers = [{"name": "c", "image": "none", "resources": resources}]
+    ground.pod(name, group=name, containers=containers, annotations=annotations)
 
 
 def cards_of(ground: Ground, name: str) -> str:
@@ -100,6 +101,22 @@ def shared(daemon: Daemon, node: Any) -> float | None:
     return daemon.metric(f"volcano_vgpu_device_shared_number{{{labels}}}")
 
 
+def tell_cuts(ground: Ground, name: str, group: str) -> None:
+    """Create a device ConfigMap that knows one way to cut the cards."""
+    geometries = [{"group": group, "geometries": [{"name": "1g", "memory": 1500, "count": 2}]}]
+    known = [{"models": ["A100"], "allowedGeometries": geometries}]
+    names = {"resourceCountName": COUNT, "resourceMemoryName": SIZE, "resourceCoreName": CORES}
+    ground.create(
+        f"/api/v1/namespaces/{ground.name}/configmaps",
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name},
+            "data": {"device-config.yaml": json.dumps({"nvidia": {**names, "knownMigGeometries": known}})},
+        },
+    )
+
+
 def test_cutting_a_card(ground: Ground, tmp_path: Path) -> None:
     """The family is switched on, and the way to cut cards told, while the daemon runs."""
     register(ground, "GPU-0,7,3000,NVIDIA-A100,true,mig:")
@@ -109,24 +126,31 @@ def test_cutting_a_card(ground: Ground, tmp_path: Path) -> None:
         daemon.wait_for(lambda: ground.is_placed("before"))
         assert cards_of(ground, "before") == ""
 
-        geometries = [{"group": "g", "geometries": [{"name": "1g", "memory": 1500, "count": 2}]}]
-        nvidia = {"resourceCountName": COUNT, "resourceMemoryName": SIZE, "resourceCoreName": CORES}
-        nvidia["knownMigGeometries"] = [{"models": ["A100"], "allowedGeometries": geometries}]  # type: ignore[assignment]
-        ground.create(
-            f"/api/v1/namespaces/{ground.name}/configmaps",
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": "volcano-vgpu-device-config"},
-                "data": {"device-config.yaml": json.dumps({"nvidia": nvidia})},
-            },
-        )
+        tell_cuts(ground, "volcano-vgpu-device-config", "g")
         configuration(ground, tmp_path, VGPUEnable=True)
         daemon.wait_for(lambda: "volcano-vgpu-device-config" in daemon.get("/debug/snapshot"))
         wanting(ground, "after", 1000)
         daemon.wait_for(lambda: ground.is_placed("after"))
 
         assert cards_of(ground, "after") == "GPU-0[g-0],NVIDIA,1000,0:"
+
+
+def test_naming_another_map(ground: Ground, tmp_path: Path) -> None:
+    """No cycle decides before it has come: who wants a card that is not cut waits, whichever map says that it is."""
+    register(ground, "GPU-0,7,3000,NVIDIA-A100,true,mig:")
+    tell_cuts(ground, "cuts-one", "first")
+    tell_cuts(ground, "cuts-two", "second")
+    flag = configuration(ground, tmp_path, VGPUEnable=True, KnownGeometriesCMName="cuts-one")
+    with ground.daemon(tmp_path, flag) as daemon:
+        wanting(ground, "whole", 1000, **{"volcano.sh/vgpu-mode": "hami-core"})
+        daemon.wait_for(lambda: "sharing mode" in ground.condition_of("whole").get("message", ""))
+
+        configuration(ground, tmp_path, VGPUEnable=True, KnownGeometriesCMName="cuts-two")
+        daemon.wait_for(lambda: "cuts-two" in daemon.get("/debug/snapshot"))
+        wanting(ground, "part", 1000)
+        daemon.wait_for(lambda: ground.is_placed("part"))
+        assert cards_of(ground, "part") == "GPU-0[second-0],NVIDIA,1000,0:"
+        assert ground.nodes_of("whole") == [""]
 
 
 def test_locking_a_node(ground: Ground, tmp_path: Path) -> None:
