@@ -17,7 +17,7 @@ from kube.errors import ApiConflictError, NoAnswerError
 from kube.resources import NODES
 from kube.retrying import retry
 from model import wire
-from model.devices.locks import LOCK_SECONDS
+from model.devices.locks import is_held
 from model.errors import ConflictError
 from model.ids import TaskId
 from model.plan import Bind, Preparation
@@ -47,7 +47,7 @@ class NodeLocker:
             ApiError: The server refused.
         """
         name, annotation = preparation.name, preparation.details["annotation"]
-        written = ""
+        written: str | None = None
 
         async def attempt() -> None:
             nonlocal written
@@ -62,7 +62,7 @@ class NodeLocker:
             try:
                 await self._write(node, annotation, written)
             except ApiConflictError as error:
-                written = ""
+                written = None
                 del self._ours[name, annotation]
                 raise NoAnswerError(f"node {name} changes: {error.message}") from error
 
@@ -87,10 +87,10 @@ class NodeLocker:
         if text is None:
             return
         try:
-            age = self._clock.wall() - wire.unix_seconds(text)
+            held = is_held(text, self._clock.wall())
         except ValueError:
             raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is no time") from None
-        if age <= LOCK_SECONDS:
+        if held:
             raise ConflictError(f"node {name} has been locked within 5 minutes")
 
     async def _node(self, name: str) -> wire.Node:

@@ -14,11 +14,10 @@ from framework.ledgers import Change, Verb
 from framework.nodes import NodeColumns
 from framework.session import Session
 from model.arrays import ReasonArray
-from model.devices.locks import LOCK_NODE, LOCK_SECONDS
+from model.devices.locks import LOCK_NODE, is_held
 from model.plan import Preparation
 from model.refusals import Reason, Refusal
 from model.tasks import Task, TaskStatus
-from model.wire import unix_seconds
 from plugins.deviceshare.books import Books
 
 __all__ = ["REASONS", "Locks"]
@@ -97,7 +96,6 @@ class Locks:
         if text is None:
             return 0
         try:
-            since = self._session.now - unix_seconds(text)
+            return _LOCKED if is_held(text, self._session.now) else 0
         except ValueError:
             return _NO_TIME
-        return _LOCKED if since <= LOCK_SECONDS else 0

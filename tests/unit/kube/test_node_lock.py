@@ -78,11 +78,12 @@ async def test_a_lock_holds_for_five_minutes(world: World, ago: float, message: 
         assert await lock_of(world) == text
 
 
-async def test_a_lock_that_is_no_time_is_held(world: World) -> None:
+@pytest.mark.parametrize("text", ["soon", ""])
+async def test_a_lock_that_is_no_time_is_held(world: World, text: str) -> None:
     """Whose it is, nobody knows."""
-    await node(world, hamivgpu="soon")
+    await node(world, hamivgpu=text)
 
-    with pytest.raises(ConflictError, match="annotation hamivgpu: 'soon' is no time"):
+    with pytest.raises(ConflictError, match=f"annotation hamivgpu: '{text}' is no time"):
         await NodeLocker(world.client).prepare(bind(), LOCK)
 
 

@@ -62,9 +62,10 @@ def test_a_lock_holds_for_five_minutes(text: str, *, is_bound: bool) -> None:
     assert is_bound or "1 node has been locked within 5 minutes" in outcome.why_pod("p-0")
 
 
-def test_a_lock_that_is_no_time_is_told() -> None:
+@pytest.mark.parametrize("text", ["soon", "", "2027-01-15T07:40:00"])
+def test_a_lock_that_is_no_time_is_told(text: str) -> None:
     """Nobody knows when it ends."""
-    assert "1 the lock of the node is no time" in run(locked("soon").job("p", pod=WANT)).why_pod("p-0")
+    assert "1 the lock of the node is no time" in run(locked(text).job("p", pod=WANT)).why_pod("p-0")
 
 
 def test_who_asks_for_no_cards_is_not_kept() -> None:
