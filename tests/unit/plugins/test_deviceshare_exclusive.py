@@ -69,6 +69,19 @@ def test_rules_that_are_no_list_are_told() -> None:
     assert any("GPUExclusiveRules: got 'a', expected a list of mappings of labels" in each for each in outcome.warnings)
 
 
+def test_who_leaves_hides_no_card() -> None:
+    """Its cards count as free, as without rules: else somebody else would be asked to leave for who waits for it."""
+    going = [
+        {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        if each["kind"] == "Pod" and each["metadata"]["labels"].get("app") == "training"
+        else each
+        for each in holders(1).objects
+    ]
+
+    assert placed(Scenario(tuple(going)).job("p", pod=WANT, labels={"app": "training"})) == {"p-0": ["GPU-0"]}
+    assert placed(holders(1).job("p", pod=WANT, labels={"app": "training"})) == {}
+
+
 def test_pods_of_a_group_spread_over_cards() -> None:
     """Two have two; of a third there is no card."""
     there = with_cards(Scenario(), "n", 1000, 1000).job("p", tasks=3, min_available=1, pod=WANT, annotations=SPREAD)
