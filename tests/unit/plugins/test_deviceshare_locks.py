@@ -3,9 +3,14 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.plan import Preparation
+from plugins.deviceshare.books import Books
+from plugins.deviceshare.locks import Locks
 from pyroclast.testing import Outcome, Scenario
+from pyroclast.testing.opening import open_session
 from tests.unit.plugins.cards import IDS, one, with_cards
 
 NOW = 1_800_000_000.0
@@ -115,3 +120,44 @@ def test_whole_cards_lock_nothing() -> None:
 
     assert run(cluster.job("p", tasks=2, pod=one(gpu_number=1)), **by_number).bindings == {"p-0": "n", "p-1": "n"}
     assert run(cluster.job("p", pod=one(gpu_memory=1)), **by_memory).bindings == {}
+
+
+@given(moves=st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), data=st.data())
+def test_undoing_leaves_nodes_and_cards_as_they_were(moves: list[tuple[int, bool]], data: st.DataObject) -> None:
+    """Of two placements on a node the second is refused, and its cards are not kept; pipelined ones lock nothing."""
+    cluster = with_cards(with_cards(locked("soon"), "o", 1000), "p", 1000)
+    for number in range(len(moves)):
+        cluster = cluster.job(f"j{number}", pod=WANT)
+    arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True}}
+    session = open_session(cluster, plugins=("deviceshare",), arguments=arguments, now=NOW)
+    (_, books), (_, locks) = session.ledgers
+    assert isinstance(books, Books)
+    assert isinstance(locks, Locks)
+    jobs = list(session.jobs())
+    asking = next(iter(jobs[0].tasks.values()))
+
+    def standing() -> tuple[list[int], list[int]]:
+        verdicts = locks.verdicts(asking, session.nodes.columns())
+        assert verdicts is not None
+        return verdicts.tolist(), [len(shelf.holders) for shelf in books.shelves.values()]
+
+    before = standing()
+    assert before == ([2, 0, 0], [0, 0, 0])
+    placed = [0, 0, 0]
+    held = [0, 0, 0]
+    states = []
+    with session.statement() as statement:
+        for job, (column, is_idle) in zip(jobs, moves, strict=True):
+            states.append((len(statement.operations), standing()))
+            place = statement.allocate if is_idle else statement.pipeline
+            refusal = place(job, list(job.tasks.values()), [column])
+            is_free = not is_idle or (column != 0 and not placed[column])
+            assert (refusal is None) is is_free
+            placed[column] += is_idle and is_free
+            held[column] += is_free
+            assert standing() == ([2, *map(int, map(bool, placed[1:]))], held)
+        mark, then = data.draw(st.sampled_from(states))
+        statement.undo_to(mark)
+        assert standing() == then
+        statement.undo()
+    assert standing() == before
