@@ -18,10 +18,14 @@ Rules = tuple[Mapping[str, str], ...]
 
 
 def rules_of(value: object) -> Rules:
-    """Read rules of exclusiveness; labels whose value is no text are dropped, and rules without any."""
+    """Read rules of exclusiveness; labels that are no texts, or have none, are dropped, and rules without any."""
     if not isinstance(value, list):
         raise Mismatch(value, "a list of mappings of labels")
-    labels = ({k: v for k, v in each.items() if isinstance(v, str)} for each in value if isinstance(each, Mapping))
+    labels = (
+        {key: text for key, text in each.items() if isinstance(key, str) and isinstance(text, str)}
+        for each in value
+        if isinstance(each, Mapping)
+    )
     return tuple(each for each in labels if each)
 
 

@@ -1,5 +1,6 @@
 """Pods that share no card with their like: by rules, and by group."""
 
+from plugins.deviceshare.arguments import rules_of
 from pyroclast.testing import Scenario
 from tests.unit.plugins.cards import IDS, cards_of, device_map, one, run, with_cards
 
@@ -59,6 +60,14 @@ def test_rules_are_no_matter_where_cards_are_cut() -> None:
     there = there.job("p", tasks=2, pod=WANT, labels={"app": "batch"})
 
     assert placed(there) == {"p-0": ["GPU-0[group1-0]"], "p-1": ["GPU-0[group1-1]"]}
+
+
+def test_labels_that_are_no_texts_are_no_part_of_a_rule() -> None:
+    """What is left of the rule holds; a rule of which nothing is left is none, nor is what is no mapping."""
+    rules = [{1: "a", "app": "training", "x": 2}, {"app": 1}, "app"]
+
+    assert rules_of(rules) == ({"app": "training"},)
+    assert placed(holders().job("p", pod=WANT, labels={"app": "training"}), rules) == {"p-0": ["GPU-1"]}
 
 
 def test_rules_that_are_no_list_are_told() -> None:
