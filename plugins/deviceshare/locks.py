@@ -1,7 +1,8 @@
 """Locks: a node takes one pod with cards at a time, until the device plugin has served it.
 
 The lock is an annotation of the node, set as a preparation of the binding; the device plugin takes it off, and after
-five minutes it counts no more. A node that is locked, or that a pod with cards is on its way to, takes none. N nodes.
+five minutes it counts no more. A node that is locked, or that a pod with cards is on its way to, takes none. Who waits
+for room that is released locks, too: else gangs would have others evicted that never can be bound together. N nodes.
 """
 
 from collections import Counter
@@ -30,7 +31,7 @@ _LOCKED, _NO_TIME = 1, 2
 
 
 class Locks:
-    """Which nodes are locked, a ledger: who is placed on a node locks it for the rest of the session."""
+    """Which nodes are locked, a ledger: who is placed on a node, now or later, locks it for the rest of the session."""
 
     def __init__(self, session: Session, books: Books) -> None:
         self._session, self._books = session, books
@@ -59,7 +60,7 @@ class Locks:
 
     def apply(self, change: Change) -> Refusal | None:
         """Lock the nodes of tasks that are placed, or refuse where one is locked."""
-        if change.verb is not Verb.ALLOCATE or not self._is_concerned(change.tasks[0]):
+        if change.verb is Verb.EVICT or not self._is_concerned(change.tasks[0]):
             return None
         shelves = self._books.shelves
         standing, coming = self._as_found(), Counter(column for column in change.columns if column in shelves)
@@ -73,7 +74,7 @@ class Locks:
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
-        if change.verb is Verb.ALLOCATE and self._is_concerned(change.tasks[0]):
+        if change.verb is not Verb.EVICT and self._is_concerned(change.tasks[0]):
             shelves = self._books.shelves
             self._placed -= Counter(column for column in change.columns if column in shelves)
 

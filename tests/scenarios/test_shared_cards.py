@@ -84,6 +84,20 @@ def test_a_gang_is_reclaimed_as_a_whole_for_cards() -> None:
     assert outcome.is_at_rest
 
 
+@pytest.mark.parametrize("actions", [("allocate", "preempt"), ("allocate", "gangpreempt")])
+def test_nobody_goes_for_a_gang_that_locks_keep_apart(actions: tuple[str, ...]) -> None:
+    """Two members on one node are never bound in one cycle, so its victims would go in vain; one alone has its own."""
+    cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 1000, queue="q")
+    cluster = holding(cluster, "b", "n", 1, 1000, queue="q")
+    two = cluster.job("high", tasks=2, pod=one(number=1, memory=1000), **HIGH)
+    single = cluster.job("high", pod=one(number=1, memory=1000), **HIGH)
+    locked, free = {"deviceshare.NodeLockEnable": True}, {"deviceshare.NodeLockEnable": False}
+
+    assert run(two, *actions, cycles=3, **locked).evictions == []
+    assert len(run(two, *actions, cycles=3, **free).evictions) == 2
+    assert len(run(single, *actions, cycles=3, **locked).evictions) == 1
+
+
 def test_each_node_is_counted_under_its_first_reason() -> None:
     """Five nodes, five reasons, one each."""
     cluster = with_cards(Scenario(), "few", 1000)
