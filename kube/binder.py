@@ -167,10 +167,7 @@ class ApiBinder:
         try:
             return BindOutcome(bind=bind, is_bound=True) if await self._delegate.bind(bind) else None
         except DelegateError as error:
-            pod = await self._read(bind)
-            if pod.metadata.uid == bind.task and pod.spec.node_name == bind.node:
-                return BindOutcome(bind=bind, is_bound=True)
-            return refused(bind, "DelegateFailed", str(error))
+            return _what_shows(bind, await self._read(bind)) or refused(bind, "DelegateFailed", str(error))
 
     async def _read(self, bind: Bind) -> wire.Pod:
         return PODS.decoder.decode(
@@ -183,19 +180,26 @@ class ApiBinder:
         Raises:
             ApiError: It did not, and may be tried again if the error is temporary.
         """
-        pod = await self._read(bind)
-        if pod.metadata.uid != bind.task:
-            return refused(bind, "Gone", "another pod of the same name took its place")
-        if pod.spec.node_name == bind.node:
-            return BindOutcome(bind=bind, is_bound=True)
-        if pod.spec.node_name:
-            return refused(bind, "BoundElsewhere", f"it runs on {pod.spec.node_name}")
-        if pod.metadata.deletion_timestamp:
-            return refused(bind, "Gone", "it is being deleted")
+        outcome = _what_shows(bind, await self._read(bind))
+        if outcome is not None:
+            return outcome
         if error.status == 409:
             # Neither bound nor deleted: two writers met inside the server, which is worth another try.
             raise NoAnswerError(error.message) from error
         raise error
+
+
+def _what_shows(bind: Bind, pod: wire.Pod) -> BindOutcome | None:
+    """Say what a pod shows of its bind; None where it waits, unbound."""
+    if pod.metadata.uid != bind.task:
+        return refused(bind, "Gone", "another pod of the same name took its place")
+    if pod.spec.node_name == bind.node:
+        return BindOutcome(bind=bind, is_bound=True)
+    if pod.spec.node_name:
+        return refused(bind, "BoundElsewhere", f"it runs on {pod.spec.node_name}")
+    if pod.metadata.deletion_timestamp:
+        return refused(bind, "Gone", "it is being deleted")
+    return None
 
 
 def _binding(bind: Bind) -> bytes:

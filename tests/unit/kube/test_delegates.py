@@ -111,7 +111,7 @@ async def test_an_answer_that_was_lost_is_no_failure(world: World) -> None:
 
 
 async def test_where_he_bound_it_elsewhere_the_bind_failed(world: World) -> None:
-    """The watch will show where it is."""
+    """The watch will show where it is, so nothing is written about it: an answer that was lost may have come late."""
     uid = await world.pod("a")
     plain = ApiBinder(world.client, clock=world.clock)
 
@@ -123,7 +123,16 @@ async def test_where_he_bound_it_elsewhere_the_bind_failed(world: World) -> None
         ApiBinder(world.client, clock=world.clock, delegate=Delegate(bind_elsewhere)), delegated("a", uid)
     )
 
-    assert not outcome.is_complete
+    assert [(each.reason, each.message) for each in outcome.failed] == [("BoundElsewhere", "it runs on n2")]
+
+
+async def test_where_another_pod_took_the_name_the_first_is_gone(world: World) -> None:
+    """Nothing is written about a pod that never was."""
+    await world.pod("a")
+
+    outcome = await bind(ApiBinder(world.client, clock=world.clock, delegate=Delegate(never)), delegated("a", "before"))
+
+    assert [each.reason for each in outcome.failed] == ["Gone"]
 
 
 async def test_preparations_come_first_and_are_undone_when_he_refuses(world: World) -> None:
