@@ -56,6 +56,7 @@ class Asking:
         """Tell something, and return why it was not heard, which is noted; empty where it was."""
         try:
             self._answer(verb, body, wants_answer=False)
+            self._failures = 0
         except ExtenderError as error:
             self._session.note_failure(self._instance, error)
             return str(error)
@@ -71,9 +72,11 @@ class Asking:
     def _reply(self, verb: str, body: Any, reply: type[Reply]) -> Reply:
         value = self._answer(verb, body)
         try:
-            return msgspec.convert(value, reply)
+            answer = msgspec.convert(value, reply)
         except msgspec.ValidationError as error:
             raise self._failed(f"{self._where(verb)}: an answer of the wrong shape: {error}") from None
+        self._failures = 0
+        return answer
 
     def _answer(self, verb: str, body: Any, *, wants_answer: bool = True) -> Any:
         if self._failures >= _PATIENCE:
@@ -88,7 +91,6 @@ class Asking:
         )
         if answer.error:
             raise self._failed(f"{self._where(verb)}{answer.error}")
-        self._failures = 0
         return answer.value
 
     def _where(self, verb: str) -> str:
