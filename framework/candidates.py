@@ -354,14 +354,12 @@ class Candidates:
         return self._pick(task, columns)
 
     def ranked(self, task: Task, mask: BoolArray) -> IntArray:
-        """Return some nodes, best score first, room and shard apart; ties by name."""
+        """Return some nodes, best score first, room and shard apart; ties by name. None where one refuses to score."""
         self.refresh(task)
         columns = np.flatnonzero(mask)
         if not columns.size:
             return columns
-        scores = ScoredNodes(self._session, self, task, columns, self._normalised).scores
-        order: IntArray = columns[np.argsort(-scores, kind="stable")]
-        return order
+        return ScoredNodes(self._session, self, task, columns, self._normalised).ranked()
 
     def asked_anew(self, task: Task) -> BoolArray | None:
         """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""

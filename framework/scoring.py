@@ -48,6 +48,13 @@ class ScoredNodes:
         self._add_global()
         self._add_pairs()
 
+    def ranked(self) -> IntArray:
+        """Return the columns, best score first, ties by name; none where a plugin refuses, as in `best`."""
+        if self._task.id in self._session.unscored:
+            return self._columns[:0]
+        order: IntArray = self._columns[np.argsort(-self.scores, kind="stable")]
+        return order
+
     def best(self) -> int | None:
         """Return the column to take: a plugin's choice, else the highest score, else the lowest name.
 

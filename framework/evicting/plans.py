@@ -365,7 +365,7 @@ class Planner:
         modes = self._rule.modes[: 1 + attempt.takes_gangs]
         if any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
-        return self._no_room(attempt, task)
+        return self._session.unscored.get(task.id) or self._no_room(attempt, task)
 
     def _evict_for(self, attempt: Attempt, task: Task, *, takes_gangs: bool) -> bool:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""

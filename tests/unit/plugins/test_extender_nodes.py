@@ -122,6 +122,24 @@ def test_who_fails_three_times_is_not_asked_again_in_the_cycle() -> None:
     assert len(service.asked) == 3
 
 
+def test_answers_of_the_wrong_shape_are_failures_as_well() -> None:
+    """They stand in a row with others, though something came back."""
+    replies = iter([{"status": 7}, AWAY, {"status": 7}])
+    service = Service(predicate=lambda _: next(replies))
+
+    assert decided(THREE.node("n4").node("n5").job("b"), service).bindings == {}
+    assert len(service.asked) == 3
+
+
+def test_an_answer_ends_the_row_of_failures() -> None:
+    """Two of three fail, all the time: everybody is asked about."""
+    number = iter(range(100))
+    service = Service(predicate=lambda _: {} if next(number) % 3 == 2 else AWAY)
+
+    assert decided(THREE.node("n4").node("n5"), service).bindings == {"a-0": "n3"}
+    assert len(service.asked) == 5
+
+
 def test_scores_choose() -> None:
     """They are asked for once, of all candidates, and add to others."""
     service = Service(prioritize={"nodeScore": {"n1": 1, "n2": 2.5, "n3": 0}, "errorMessage": ""})
@@ -160,6 +178,22 @@ def test_without_scores_no_node_is_chosen(reply: Any, text: str) -> None:
     assert outcome.bindings == {}
     assert "nodes cannot be compared" in outcome.why("a")
     assert text in outcome.why("a")
+
+
+FULL = Scenario().node("n1", cpu=2).node("n2", cpu=2).running("old", on=["n1", "n1", "n2", "n2"], min_available=1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "victims"), [({"errorMessage": "no model"}, []), ({"nodeScore": {"n2": 1}}, ["old-3"])]
+)
+def test_without_scores_nobody_leaves(reply: Any, victims: list[str]) -> None:
+    """Evictions make no room on a node that would not be chosen."""
+    service = Service(prioritize=reply, preemptable=lambda body: {"status": 1, "victims": body["evictees"]})
+
+    outcome = decided(FULL.job("new", priority=100), service, "allocate", "preempt")
+
+    assert outcome.evictions == victims
+    assert ("no model" in outcome.why("new")) is (not victims)
 
 
 def test_an_ignorable_failure_adds_no_scores() -> None:
