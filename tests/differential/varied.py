@@ -591,6 +591,53 @@ def with_marked_objects(
     return edited(edited(edited(objects, "Node", node), "Pod", pod), "PodGroup", group), arguments
 
 
+CARD_MEMORY, CARD_NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
+
+
+def with_cards(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Nodes with one to three cards, some of them ill, and pods that ask for parts of one or for whole ones."""
+    by_memory, asked = chance.random() < 0.6, dict[str, Object]()
+    of_card = chance.choice([8, 8, 12])
+
+    def node(each: Any) -> Object:
+        if chance.random() < 0.1:
+            return dict(each)
+        number = chance.randint(1, 3)
+        more = {CARD_MEMORY: str(number * of_card + chance.choice([0, 0, 1])), CARD_NUMBER: str(number)}
+        status = {side: {**each["status"][side], **more} for side in ("capacity", "allocatable")}
+        noting = {"annotations": {"volcano.sh/gpu-unhealthy-ids": chance.choice(["0", "0,1", "x,2"])}}
+        metadata = {**each["metadata"], **(noting if chance.random() < 0.6 else {})}
+        return {**each, "metadata": metadata, "status": {**each["status"], **status}}
+
+    def wish() -> Object:
+        if chance.random() < 0.1:
+            return {}
+        by_its_own = by_memory if chance.random() < 0.9 else not by_memory
+        return {CARD_MEMORY: str(chance.choice([5, 5, 7, 10]))} if by_its_own else {CARD_NUMBER: chance.choice("112")}
+
+    def pod(each: Any) -> Object:
+        group, place = each["metadata"]["annotations"].get("scheduling.k8s.io/group-name", ""), each["spec"]["nodeName"]
+        more = asked.setdefault(group, wish())
+        if place and any(int(amount) > left.get(place, {}).get(name, 0) for name, amount in more.items()):
+            return dict(each)
+        if place and more:
+            left[place] = {**left[place], **{name: left[place][name] - int(more[name]) for name in more}}
+        first, *others = each["spec"]["containers"]
+        first = {**first, "resources": {"requests": {**first["resources"]["requests"], **more}, "limits": more}}
+        each = {**each, "spec": {**each["spec"], "containers": [first, *others]}}
+        held = {"volcano.sh/gpu-index": chance.choice(["0", "1", "0,1", "0,1,2", "7", "x,0"])} if place and more else {}
+        return noted(each, "annotations", held)
+
+    objects = edited(objects, "Node", node)
+    left = {
+        each["metadata"]["name"]: {name: int(each["status"]["capacity"][name]) for name in (CARD_MEMORY, CARD_NUMBER)}
+        for each in objects
+        if each["kind"] == "Node" and CARD_NUMBER in each["status"]["capacity"]
+    }
+    switch = "deviceshare.GPUSharingEnable" if by_memory else "deviceshare.GPUNumberEnable"
+    return edited(objects, "Pod", pod), {switch: True}
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -601,6 +648,7 @@ class Variation:
 
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
+    "deviceshare": Variation((roomy, full), with_cards),
     "extender": Variation((roomy, gated, full), with_marked_objects),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),

@@ -1,6 +1,7 @@
 """Plugins of the plain scheduler, each in a file of its own, by name."""
 
 from tests.differential.policies.cdp import Cdp
+from tests.differential.policies.deviceshare import DeviceShare
 from tests.differential.policies.extender import Extender
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
@@ -18,6 +19,7 @@ POLICIES: dict[str, type[Policy]] = {
     each.name: each
     for each in (
         Cdp,
+        DeviceShare,
         Extender,
         NetworkTopologyAware,
         NodeGroup,
