@@ -10,7 +10,7 @@ from model.plan import Eviction, Plan
 from model.report import CycleReport
 from model.tasks import READY_STATUSES
 from tests.soak.ground import Ground, Object
-from tests.soak.workload import GROUP_NAME, HYPERNODES, PARENTS, QUOTA, Workload
+from tests.soak.workload import CARD, CARD_INDEX, CARD_MEMORY, GROUP_NAME, HYPERNODES, PARENTS, QUOTA, Workload
 
 __all__ = ["Laws"]
 
@@ -71,6 +71,7 @@ class Laws:
             *self._for_too_few(report),
             *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
             *self._overcommitted(pods),
+            *self._crowded_cards(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
             *self._across_topology(pods),
@@ -107,6 +108,22 @@ class Laws:
             for resource, total in used[name].items():
                 if total > (amount(offered.get(resource, "0")) or 0):
                     yield f"{name} is over-committed: {float(total)} {resource}"
+
+    def _crowded_cards(self, pods: list[Object]) -> Iterator[str]:
+        """Who asks for memory of a card was given one, and no card more than it has; who is leaving holds none."""
+        used: Counter[tuple[str, str]] = Counter()
+        for pod in pods:
+            memory = _requests(pod)[CARD_MEMORY]
+            if not (memory and pod["spec"].get("nodeName")) or pod["status"].get("phase") in ENDED:
+                continue
+            card = pod["metadata"]["annotations"].get(CARD_INDEX)
+            if card is None:
+                yield f"{pod['metadata']['name']} was bound without a card"
+            elif not pod["metadata"].get("deletionTimestamp"):
+                used[pod["spec"]["nodeName"], card] += memory
+        yield from (
+            f"card {card} of {node} is crowded: {memory}" for (node, card), memory in used.items() if memory > CARD
+        )
 
     def _refused_by_kubelets(self, pods: list[Object]) -> Iterator[str]:
         for pod in pods:

@@ -19,12 +19,15 @@ from model.usage import NodeUsage
 from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object
 
-__all__ = ["GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "QUOTA", "Workload"]
+__all__ = ["CARD", "CARD_INDEX", "CARD_MEMORY", "GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "QUOTA", "Workload"]
 
 NAMESPACE: Final = "soak"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Annotation by which a pod names its group."""
 GPU: Final = "nvidia.com/gpu"
+CARD_MEMORY: Final = "volcano.sh/gpu-memory"
+CARD_INDEX: Final = "volcano.sh/gpu-index"
+"""Annotation of a pod: the card that it has a part of."""
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
@@ -35,6 +38,9 @@ NODES: Final = 8
 NODE_CPU: Final = 8
 NODE_GPU: Final = 4
 """Of the first half of the nodes."""
+NODE_CARDS: Final = 2
+CARD: Final = 8
+"""Cards of these, where they are shared, and the memory of each."""
 LOAD: Final = 1.4
 """Requests of all jobs, as a part of the cluster's CPU, above which no job comes."""
 _CONFLICT: Final = 409
@@ -71,6 +77,8 @@ class Job:
     minimum: int
     cpu: int
     gpu: int
+    card: int = 0
+    """Memory of a card."""
     priority: str
     cycles: int
     """How many cycles each of its pods runs."""
@@ -91,13 +99,17 @@ class Job:
     def requests(self) -> Object:
         """What each pod asks for."""
         amounts: Object = {"cpu": str(self.cpu), "memory": f"{self.cpu}Gi"} if self.cpu else {}
-        return amounts | ({GPU: str(self.gpu)} if self.gpu else {})
+        return amounts | self._devices(1)
+
+    def _devices(self, pods: int) -> Object:
+        amounts = {GPU: self.gpu * pods, CARD_MEMORY: self.card * pods}
+        return {name: str(amount) for name, amount in amounts.items() if amount}
 
     @property
     def needs(self) -> Object:
         """What its minimum asks for."""
         amounts = {"cpu": str(self.cpu * self.minimum), "memory": f"{self.cpu * self.minimum}Gi"}
-        return {**amounts, **({GPU: str(self.gpu * self.minimum)} if self.gpu else {}), "pods": str(self.minimum)}
+        return {**amounts, **self._devices(self.minimum), "pods": str(self.minimum)}
 
 
 class Workload:
@@ -189,6 +201,8 @@ class Workload:
     async def _add_node(self, number: int) -> None:
         amounts = {"cpu": str(NODE_CPU), "memory": "32Gi", "pods": "20"}
         amounts |= {GPU: str(NODE_GPU)} if number < NODES // 2 else {}
+        if "deviceshare" in self.plugins and number < NODES // 2:
+            amounts |= {CARD_MEMORY: str(NODE_CARDS * CARD), "volcano.sh/gpu-number": str(NODE_CARDS)}
         labels = {"emulator.pyroclast.io/hollow": "true", "kubernetes.io/hostname": f"node-{number}"}
         if "nodegroup" in self.plugins:
             labels["volcano.sh/nodegroup-name"] = f"group{number % 3}"
@@ -343,6 +357,8 @@ class Workload:
         if "numa-aware" in self.plugins and chance.random() < 0.5:
             job.has_limits = True
             job.extra |= chance.choice(({}, {NUMA_POLICY: chance.choice(NUMA_POLICIES)}))
+        if "deviceshare" in self.plugins and job.cpu and chance.random() < 0.5:
+            job.card = chance.choice((2, 5, 5, 8))
         if "task-topology" in self.plugins and job.tasks > 1 and chance.random() < 0.6:
             kind = chance.choice(("affinity", "anti-affinity"))
             job.group_annotations[f"volcano.sh/task-topology-{kind}"] = "first,rest"
@@ -436,7 +452,8 @@ def _pod(job: Job, number: int) -> Object:
 
 
 def _resources(job: Job) -> Object:
-    return {"requests": job.requests, **({"limits": job.requests} if job.has_limits else {})}
+    limits = job.requests if job.has_limits else {CARD_MEMORY: str(job.card)} if job.card else {}
+    return {"requests": job.requests, **({"limits": limits} if limits else {})}
 
 
 def _queue(
