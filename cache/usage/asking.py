@@ -8,6 +8,7 @@ import aiohttp
 import msgspec
 
 from cache.usage.source import SourceError
+from kube.bounded import TooLargeError, read_at_most
 from model.usage import UsageSource
 
 __all__ = ["ask"]
@@ -42,9 +43,11 @@ async def ask(
                 "GET" if body is None else "POST", f"{source.address}{path}", params=query, json=body
             ) as reply,
         ):
-            content = await _read(reply)
+            content = await read_at_most(reply, _MOST_BYTES)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         raise SourceError(f"no answer: {error}") from error
+    except TooLargeError as error:
+        raise SourceError(str(error)) from error
     if reply.status != _OK:
         raise SourceError(f"refused: {reply.status} {content[:_SHOWN].decode(errors='replace')}")
     try:
@@ -58,12 +61,3 @@ def _credentials(source: UsageSource) -> dict[str, str]:
         return {}
     pair = f"{source.username}:{source.password}".encode()
     return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
-
-
-async def _read(reply: aiohttp.ClientResponse) -> bytes:
-    content = bytearray()
-    async for piece in reply.content.iter_any():
-        content += piece
-        if len(content) > _MOST_BYTES:
-            raise SourceError(f"an answer of more than {_MOST_BYTES} bytes")
-    return bytes(content)

@@ -10,6 +10,7 @@ from typing import Final
 import aiohttp
 
 from framework.outside import Question
+from kube.bounded import TooLargeError, read_at_most
 
 __all__ = ["Client", "NoReplyError"]
 
@@ -43,6 +44,8 @@ class Client:
             raise NoReplyError(f": no answer within {question.timeout_seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoReplyError(f": no answer: {_in_a_line(error)}") from error
+        except TooLargeError as error:
+            raise NoReplyError(f": {error}") from error
 
     async def _exchange(self, question: Question) -> bytes:
         async with self._pool().post(
@@ -50,7 +53,7 @@ class Client:
         ) as reply:
             if reply.status != _OK:
                 raise NoReplyError(f", code {reply.status}")
-            return await _read(reply) if question.wants_answer else b""
+            return await read_at_most(reply, _MOST_BYTES) if question.wants_answer else b""
 
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -70,12 +73,3 @@ class Client:
 def _in_a_line(error: Exception) -> str:
     """Return what an error says; it may quote what the other side sent, however much that was."""
     return " ".join(str(error).split())[:_SHOWN] or type(error).__name__
-
-
-async def _read(reply: aiohttp.ClientResponse) -> bytes:
-    content = bytearray()
-    async for piece in reply.content.iter_any():
-        content += piece
-        if len(content) > _MOST_BYTES:
-            raise NoReplyError(f": an answer of more than {_MOST_BYTES} bytes")
-    return bytes(content)

@@ -1,0 +1,23 @@
+"""Bounded reading: the body of an answer, as far as it may go; of servers other than the API server, too."""
+
+import aiohttp
+
+__all__ = ["TooLargeError", "read_at_most"]
+
+
+class TooLargeError(Exception):
+    """A body is larger than its reader takes."""
+
+
+async def read_at_most(reply: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+    """Return the body of an answer.
+
+    Raises:
+        TooLargeError: It has more bytes; no more than a piece beyond them was read.
+    """
+    content = bytearray()
+    async for piece in reply.content.iter_any():
+        content += piece
+        if len(content) > most_bytes:
+            raise TooLargeError(f"an answer of more than {most_bytes} bytes")
+    return bytes(content)
