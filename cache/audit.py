@@ -30,6 +30,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("affinity", _by_id(running.tasks_with_affinity), _by_id(fresh.tasks_with_affinity)),
         *_between("claims", _by_id(running.tasks_with_claims), _by_id(fresh.tasks_with_claims)),
         *_between("lookups", _lookups(running), _lookups(fresh)),
+        *_between("quotas", _quota_uses(running), _quota_uses(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
     ]
 
@@ -115,6 +116,16 @@ def _node(snapshot: Snapshot, table: NodeTable, column: int) -> object:
 
 def _outsiders(snapshot: Snapshot) -> dict[Hashable, object]:
     return {each.task.id: (each.refusal.reason, each.refusal.message) for each in snapshot.outsiders}
+
+
+def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
+    """Return what is counted by claim, and of which quotas."""
+    uses = snapshot.quota_uses
+    counted: dict[Hashable, object] = {"known": list(snapshot.elastic_quotas)}
+    for column, claim in enumerate(() if uses is None else uses.claims):
+        both = (uses.requested, uses.used)  # type: ignore[union-attr]  # there are no claims without them
+        counted[claim] = [snapshot.resources.amounts(array[:, column]) for array in both]
+    return counted
 
 
 def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:

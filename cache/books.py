@@ -24,6 +24,7 @@ from cache.options import SINGLE, BooksOptions
 from cache.outsiders import NO_GROUP, broken_pod, outsiders
 from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
+from cache.quotas import QuotaKeeper, UsesByClaim
 from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
@@ -33,6 +34,7 @@ from cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
 from model import wire
 from model.arrays import BoolArray
 from model.device_claims import device_claim_keys
+from model.elastic import QuotaUses
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Plan
@@ -103,6 +105,8 @@ class Books:
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
         self._numa = NumaKeeper(self._fault)
+        self._quotas = QuotaKeeper(self._fault)
+        self._quota_uses = UsesByClaim()
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
@@ -181,6 +185,8 @@ class Books:
             broken_gangs=self._still_broken(),
             usage=self._usage,
             numa=self._numa.of(objects.numatopologies),
+            elastic_quotas=self._quotas.by_name(),
+            quota_uses=self._uses_by_claim(),
         )
         return self._snapshot
 
@@ -395,8 +401,9 @@ class Books:
         return single_job_id(pod)
 
     def _replace(self, old: Task | None, new: Task | None) -> None:
-        """Exchange a task in the books of nodes and jobs."""
+        """Exchange a task in the books of nodes, quotas and jobs."""
         self._generation += 1
+        self._quota_uses.exchange(old, new, self._effects)
         self._move_on_nodes(
             old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
         )
@@ -556,6 +563,9 @@ class Books:
                     self._translate_node(node)
             case "NodeShard":
                 self._shard_mask = None
+            case "ElasticQuota":
+                self._quotas.follow(changed.metadata.key, new)
+                self._cover(self._quotas.amounts())
             case _:
                 pass
 
@@ -608,6 +618,7 @@ class Books:
         for queue in self._queues.values():
             yield from (queue.capability, queue.guarantee, queue.deserved)
         yield from self._jobs.min_resources()
+        yield from self._quotas.amounts()
 
     def _forget_templates(self) -> None:
         """Drop the templates of pods that are gone, when they have become as many as those in use."""
@@ -629,6 +640,12 @@ class Books:
     def _outsiders(self) -> tuple[Outsider, ...]:
         loose = ((self._tasks[task], self._loose[task]) for task in sorted(self._loose))
         return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
+
+    def _uses_by_claim(self) -> QuotaUses | None:
+        if not self._quotas.by_name():
+            self._quota_uses.stop()
+            return None
+        return self._quota_uses.table(self._space, self._effects, self._tasks.values())
 
     def _placed_with_affinity(self) -> tuple[Task, ...]:
         names = self._nodes.names()

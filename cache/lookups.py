@@ -30,6 +30,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "NodeShard": "node_shards",
     "Numatopology": "numatopologies",
     "ConfigMap": "config_maps",
+    "ElasticQuota": "elastic_quotas",
 }
 """Kind to the field of `ClusterObjects` that holds it."""
 

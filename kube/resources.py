@@ -14,6 +14,7 @@ __all__ = [
     "CSI_NODES",
     "CSI_STORAGE_CAPACITIES",
     "DEVICE_CLASSES",
+    "ELASTIC_QUOTAS",
     "HYPER_NODES",
     "LEASES",
     "NAMESPACES",
@@ -166,6 +167,15 @@ QUEUES: Final = _volcano("scheduling", "v1beta1", "queues", "Queue", wire.Queue)
 HYPER_NODES: Final = _volcano("topology", "v1alpha1", "hypernodes", "HyperNode", wire.HyperNode)
 NODE_SHARDS: Final = _volcano("shard", "v1alpha1", "nodeshards", "NodeShard", wire.NodeShard)
 NUMATOPOLOGIES: Final = _volcano("nodeinfo", "v1alpha1", "numatopologies", "Numatopology", wire.Numatopology)
+ELASTIC_QUOTAS: Final = Resource(
+    group="scheduling.sigs.k8s.io",
+    version="v1alpha1",
+    plural="elasticquotas",
+    kind="ElasticQuota",
+    struct=wire.ElasticQuota,
+    is_namespaced=True,
+    is_optional=True,
+)
 
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,
@@ -194,4 +204,5 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     HYPER_NODES,
     NODE_SHARDS,
     NUMATOPOLOGIES,
+    ELASTIC_QUOTAS,
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model import wire
+from model.elastic import ElasticQuota, QuotaUses
 from model.ids import JobId, NodeName, QueueName
 from model.jobs import Job, JobTable
 from model.nodes import NodeTable
@@ -43,6 +44,7 @@ class ClusterObjects:
     node_shards: Mapping[str, wire.NodeShard] = field(default_factory=dict)
     numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
     config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
+    elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +87,7 @@ class Snapshot:
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)
     """The inside of nodes that have a Numatopology; None where it cannot be read."""
+    elastic_quotas: Mapping[str, ElasticQuota | None] = field(default_factory=dict)
+    """By name, which is unique in the cluster: of several the oldest counts; None where it cannot be read."""
+    quota_uses: QuotaUses | None = None
+    """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""

@@ -130,6 +130,7 @@ from model.wire.groups import (
     RegexMatch,
     SubGroupPolicy,
 )
+from model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from model.wire.selectors import NodeSelector, NodeSelectorTerm
 from model.wire.storage import (
     CSIDriver,
@@ -221,6 +222,9 @@ __all__ = [
     "DeviceSelector",
     "DeviceTaint",
     "DeviceToleration",
+    "ElasticQuota",
+    "ElasticQuotaSpec",
+    "ElasticQuotaStatus",
     "EphemeralVolumeSource",
     "ExactDeviceRequest",
     "ExactMatch",

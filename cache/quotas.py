@@ -1,0 +1,121 @@
+"""Quotas: elastic quotas, each read once for each of its versions, and what pods ask for and have by quota.
+
+Pods are counted while there is a quota at all; a cluster without them pays nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from cache.columns import frozen
+from cache.effects import Effects
+from model import wire
+from model.arrays import IntArray
+from model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
+from model.elastic.uses import claim_of, counts
+from model.errors import ObjectError
+from model.resources import Amounts, ResourceSpace
+from model.tasks import Task
+
+__all__ = ["QuotaKeeper", "UsesByClaim"]
+
+_Reading = ElasticQuota | None
+
+
+class QuotaKeeper:
+    """The readings of all quotas."""
+
+    def __init__(self, report: Callable[[ObjectError], None]) -> None:
+        """Tell `report` of each object that cannot be read, once for each of its versions."""
+        self._report = report
+        self._by_key: dict[str, tuple[wire.ElasticQuota, _Reading]] = {}
+        self._by_name: dict[str, _Reading] | None = {}
+
+    def follow(self, key: str, quota: wire.ElasticQuota | None) -> None:
+        """Take over an object, new or changed, by `namespace/name`; None stands for its absence."""
+        self._by_name = None
+        if quota is None:
+            self._by_key.pop(key, None)
+        else:
+            self._by_key[key] = (quota, self._read(quota))
+
+    def amounts(self) -> Iterable[Amounts]:
+        """Return all amounts that quotas speak of."""
+        for _, reading in self._by_key.values():
+            if reading is not None:
+                yield from (reading.maximum, reading.minimum, reading.weight)
+
+    def by_name(self) -> Mapping[str, _Reading]:
+        """Return the readings in the order of their names; of several quotas of one name the oldest counts."""
+        if self._by_name is None:
+            found: dict[str, tuple[tuple[str, str], _Reading]] = {}
+            for key, (quota, reading) in self._by_key.items():
+                age = (quota.metadata.creation_timestamp, key)
+                known = found.get(quota.metadata.name)
+                if known is None or age < known[0]:
+                    found[quota.metadata.name] = (age, reading)
+            self._by_name = {name: found[name][1] for name in sorted(found)}
+        return self._by_name
+
+    def _read(self, quota: wire.ElasticQuota) -> _Reading:
+        try:
+            return read_quota(quota, self._report)
+        except ObjectError as fault:
+            self._report(fault)
+            return None
+
+
+class UsesByClaim:
+    """Sums of what pods ask for and have."""
+
+    def __init__(self) -> None:
+        """Count nothing yet."""
+        self._counted: dict[Claim, tuple[IntArray, int]] | None = None
+        """Asked for and used, base units, shape (2, R), and how many pods; None while nobody asks."""
+        self._space: ResourceSpace | None = None
+        self._effects: Effects | None = None
+
+    def exchange(self, old: Task | None, new: Task | None, effects: Effects) -> None:
+        """Count a task in place of what it was; None stands for its absence."""
+        if self._counted is None:
+            return
+        if effects is not self._effects:
+            self._counted = None  # amounts have other rows from now on
+            return
+        if old is not None:
+            self._add(self._counted, old, effects, -1)
+        if new is not None:
+            self._add(self._counted, new, effects, 1)
+
+    def table(self, space: ResourceSpace, effects: Effects, tasks: Iterable[Task]) -> QuotaUses:
+        """Return the sums; `tasks` are all there are, and are counted where that has not been done in this space."""
+        if self._counted is None or self._space is not space or self._effects is not effects:
+            self._space, self._effects, self._counted = space, effects, {}
+            for task in tasks:
+                self._add(self._counted, task, effects, 1)
+        claims = tuple(sorted(self._counted))
+        both = np.zeros((2, len(space), len(claims)), dtype=np.int64)
+        for column, claim in enumerate(claims):
+            both[:, :, column] = self._counted[claim][0]
+        frozen(both)
+        return QuotaUses(claims=claims, requested=both[0], used=both[1])
+
+    def stop(self) -> None:
+        """Count no more."""
+        self._counted = None
+
+    @staticmethod
+    def _add(counted: dict[Claim, tuple[IntArray, int]], task: Task, effects: Effects, sign: int) -> None:
+        asks, uses = counts(task)
+        if not asks:
+            return
+        claim, request = claim_of(task), effects.request(task.template)
+        known = counted.get(claim)
+        sums, pods = (np.zeros((2, request.size), dtype=np.int64), 0) if known is None else known
+        sums[0] += sign * request
+        if uses:
+            sums[1] += sign * request
+        if pods + sign:
+            counted[claim] = (sums, pods + sign)
+        else:
+            del counted[claim]

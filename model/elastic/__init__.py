@@ -1,0 +1,21 @@
+"""Elastic quotas: trees of guarantees and ceilings whose unused part is lent, as Koordinator defines them.
+
+Here is what an ElasticQuota says, which quota a pod belongs to, and how what is there is divided; no I/O, no clock, and
+no word of plugins.
+"""
+
+from model.elastic.belonging import Belonging
+from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
+from model.elastic.quota import ElasticQuota, read_quota
+from model.elastic.uses import Claim, QuotaUses
+
+__all__ = [
+    "DEFAULT_QUOTA",
+    "ROOT_QUOTA",
+    "SYSTEM_QUOTA",
+    "Belonging",
+    "Claim",
+    "ElasticQuota",
+    "QuotaUses",
+    "read_quota",
+]

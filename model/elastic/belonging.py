@@ -1,0 +1,38 @@
+"""Belonging: which elastic quota a pod uses."""
+
+from collections.abc import Iterable
+
+from model.elastic.names import DEFAULT_QUOTA
+from model.elastic.quota import ElasticQuota
+
+__all__ = ["Belonging"]
+
+
+class Belonging:
+    """Which quota pods use, by what they name and where they are.
+
+    The quota that a pod names, else one that has the name of the pod's namespace and stands in it, else one that lists
+    the namespace, else the default one; so does a pod that names a quota which is not there.
+    """
+
+    def __init__(self, quotas: Iterable[ElasticQuota]) -> None:
+        self._names: set[str] = set()
+        self._of_namespace: dict[str, str] = {}
+        self._listed: dict[str, str] = {}
+        for quota in quotas:
+            self._names.add(quota.name)
+            if quota.name == quota.namespace:
+                self._of_namespace[quota.namespace] = quota.name
+            for namespace in quota.namespaces:
+                self._listed.setdefault(namespace, quota.name)
+
+    def quota_of(self, label: str, namespace: str) -> str:
+        """Return the name of the quota of pods.
+
+        Args:
+            label: The quota that they name, or empty.
+            namespace: Where they are.
+        """
+        if label:
+            return label if label in self._names else DEFAULT_QUOTA
+        return self._of_namespace.get(namespace) or self._listed.get(namespace) or DEFAULT_QUOTA

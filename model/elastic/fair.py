@@ -1,0 +1,73 @@
+"""Fair: how what there is of one resource is divided among quotas side by side.
+
+Each first gets what it is guaranteed, or what it asks for where that is less and it lends the rest; what is left goes
+to those who ask for more, by weight, the largest remainders first, until they have it or nothing is left (water
+filling). Amounts are integers, and so are parts: nothing is lost in rounding.
+
+Example: 100 for a (weight 60, asks for 80, guaranteed 40), b (30, 50, 20) and c (10, 5, 20, lends). First 40, 20, 5;
+35 are left for a and b: 23.3 and 11.7, so 23 and 11, and one more for b. That makes 63, 32, 5.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Sharer", "divided", "scaled"]
+
+
+class Sharer(NamedTuple):
+    """What one quota brings to the division of one resource, base units."""
+
+    name: str
+    guaranteed: int
+    asked: int
+    """No more than its maximum."""
+    weight: int
+    lends: bool = True
+
+    @property
+    def first(self) -> int:
+        """What it gets before anything is divided by weight."""
+        return min(self.asked, self.guaranteed) if self.lends else self.guaranteed
+
+
+def divided(total: int, sharers: Sequence[Sharer]) -> list[int]:
+    """Divide a total; where guarantees exceed it nobody gets less for that.
+
+    Args:
+        total: What there is, base units; below 0 counts as nothing.
+        sharers: Who shares; ties of remainders go by name.
+
+    Returns:
+        The part of each, in their order.
+    """
+    parts = [sharer.first for sharer in sharers]
+    left = total - sum(parts)
+    contending = [at for at, each in enumerate(sharers) if each.asked > each.guaranteed and each.weight > 0]
+    while left > 0 and contending:
+        surplus = 0
+        for at, share in zip(contending, _by_weight(left, [sharers[at] for at in contending]), strict=True):
+            part = parts[at] + share
+            parts[at] = min(part, sharers[at].asked)
+            surplus += part - parts[at]
+        contending = [at for at in contending if parts[at] < sharers[at].asked]
+        left = surplus
+    return parts
+
+
+def scaled(total: int, guarantees: Sequence[int]) -> list[int]:
+    """Cut guarantees down, in proportion, to what there is; they stay as they are where there is enough."""
+    together = sum(guarantees)
+    if together <= total:
+        return list(guarantees)
+    return [max(total, 0) * each // together for each in guarantees]
+
+
+def _by_weight(amount: int, sharers: Sequence[Sharer]) -> list[int]:
+    """Divide an amount by weights: whole parts, then one more for the largest remainders, ties by name."""
+    weights = sum(sharer.weight for sharer in sharers)
+    divisions = [divmod(amount * sharer.weight, weights) for sharer in sharers]
+    parts = [whole for whole, _ in divisions]
+    largest_first = sorted(range(len(sharers)), key=lambda at: (-divisions[at][1], sharers[at].name))
+    for at in largest_first[: amount - sum(parts)]:
+        parts[at] += 1
+    return parts

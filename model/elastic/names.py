@@ -1,0 +1,56 @@
+"""Names that users of elastic quotas write, and those of the quotas that are always there."""
+
+from typing import Final
+
+__all__ = [
+    "ALLOW_LENT_RESOURCE",
+    "CHILD_REQUEST",
+    "DEFAULT_QUOTA",
+    "GUARANTEED",
+    "IS_PARENT",
+    "NAMESPACES",
+    "NON_PREEMPTIBLE_REQUEST",
+    "NON_PREEMPTIBLE_USED",
+    "PARENT",
+    "PREEMPTIBLE",
+    "QUOTA_NAME",
+    "REQUEST",
+    "ROOT_QUOTA",
+    "RUNTIME",
+    "SHARED_WEIGHT",
+    "SYSTEM_QUOTA",
+    "TREE_ID",
+]
+
+_PREFIX: Final = "quota.scheduling.koordinator.sh/"
+
+QUOTA_NAME: Final = _PREFIX + "name"
+"""Label of a pod: the quota that it uses."""
+PREEMPTIBLE: Final = _PREFIX + "preemptible"
+"""Label of a pod: `false` keeps it from being evicted for the sake of quotas, and holds it to the guarantee."""
+PARENT: Final = _PREFIX + "parent"
+"""Label of a quota: the one above it; the root where it is absent."""
+IS_PARENT: Final = _PREFIX + "is-parent"
+"""Label of a quota: `true` where others may stand below it."""
+TREE_ID: Final = _PREFIX + "tree-id"
+"""Label of a quota: the tree that it belongs to, where there are several."""
+ALLOW_LENT_RESOURCE: Final = _PREFIX + "allow-lent-resource"
+"""Label of a quota: `false` keeps what it is guaranteed even while nobody asks for it."""
+SHARED_WEIGHT: Final = _PREFIX + "shared-weight"
+"""Annotation of a quota, a resource list: its part of what nobody is guaranteed; its maximum where it is absent."""
+NAMESPACES: Final = _PREFIX + "namespaces"
+"""Annotation of a quota, a list of names: namespaces whose pods use it."""
+
+RUNTIME: Final = _PREFIX + "runtime"
+REQUEST: Final = _PREFIX + "request"
+CHILD_REQUEST: Final = _PREFIX + "child-request"
+GUARANTEED: Final = _PREFIX + "guaranteed"
+NON_PREEMPTIBLE_REQUEST: Final = _PREFIX + "non-preemptible-request"
+NON_PREEMPTIBLE_USED: Final = _PREFIX + "non-preemptible-used"
+"""Annotations of a quota that the scheduler writes, resource lists: how it stands."""
+
+ROOT_QUOTA: Final = "koordinator-root-quota"
+"""Above all others; it is the cluster."""
+SYSTEM_QUOTA: Final = "koordinator-system-quota"
+DEFAULT_QUOTA: Final = "koordinator-default-quota"
+"""For pods that no other quota claims. Both take no part in sharing: what they use is not there for others."""

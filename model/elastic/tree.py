@@ -1,0 +1,217 @@
+"""Tree: quotas below quotas, what each asks for, and what each may have now.
+
+Requests go up: a quota asks for what its pods and the quotas below it ask for, no less than its guarantee where it does
+not lend, and no more than its maximum. What there is comes down: the root has the cluster, and each quota divides what
+it has among those below it (`fair`), their guarantees cut to it where they exceed it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from model.elastic.fair import Sharer, divided, scaled
+from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
+from model.elastic.quota import ElasticQuota
+from model.resources import Amounts, ResourceSpace
+
+__all__ = ["APART", "QuotaBook", "QuotaTree", "faults_of"]
+
+APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
+"""Quotas that take no part in sharing: what they use is not there for others."""
+
+
+def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
+    """Say of quotas why they cannot be served: something is wrong with those above them."""
+    faults: dict[str, str] = {}
+    for name in sorted(quotas.keys() - APART):
+        fault = _fault(quotas, name)
+        if fault is not None:
+            faults[name] = fault
+    return faults
+
+
+def _fault(quotas: Mapping[str, ElasticQuota], name: str) -> str | None:
+    seen = {name}
+    below = quotas[name]
+    while below.parent != ROOT_QUOTA:
+        above = quotas.get(below.parent)
+        if above is None:
+            return f"there is no quota {below.parent} above {below.name}"
+        if above.name in APART or not above.is_parent:
+            return f"quota {above.name} above {below.name} is not marked as a parent"
+        if above.name in seen:
+            return f"quotas {', '.join(sorted(seen))} stand above each other in a circle"
+        seen.add(above.name)
+        below = above
+    return None
+
+
+class QuotaBook:
+    """Amounts of one quota, base units by resource row; those below it count as well."""
+
+    __slots__ = (
+        "_own_request",
+        "child_request",
+        "children",
+        "guaranteed",
+        "lends",
+        "maximum",
+        "minimum",
+        "minimum_rows",
+        "name",
+        "parent",
+        "request",
+        "rows",
+        "runtime",
+        "unpreemptible_request",
+        "unpreemptible_used",
+        "used",
+        "weight",
+    )
+
+    def __init__(self, space: ResourceSpace, name: str, *, maximum: Amounts, quota: ElasticQuota | None) -> None:
+        """Count nothing yet.
+
+        Args:
+            space: Rows of amounts.
+            name: Of the quota.
+            maximum: Most that it may have; what it does not speak of is not limited.
+            quota: What the object says; None of a quota that is there without one.
+        """
+        self.name = name
+        self.parent: QuotaBook | None = None
+        self.children: list[QuotaBook] = []
+        """In the order of their names."""
+        self.lends = quota is None or quota.lends
+        self.rows = tuple(sorted(space.rows[each] for each in maximum if each in space.rows))
+        """Those that the maximum speaks of."""
+        self.maximum: list[int] = space.vector(maximum).tolist()
+        minimum = {} if quota is None else quota.minimum
+        self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
+        self.minimum: list[int] = space.vector(minimum).tolist()
+        self.guaranteed = list(self.minimum)
+        """The minimum, cut to what is there."""
+        self.weight: list[int] = space.vector(maximum if quota is None else quota.weight).tolist()
+        nothing = [0] * len(space)
+        self._own_request = list(nothing)
+        self.child_request = list(nothing)
+        """What its pods and those of the quotas below it ask for, each of these up to its maximum."""
+        self.request = list(nothing)
+        """The same, no less than the minimum where it does not lend."""
+        self.used = list(nothing)
+        self.unpreemptible_request = list(nothing)
+        self.unpreemptible_used = list(nothing)
+        self.runtime = list(nothing)
+        """Most that it may have now."""
+
+    def line(self) -> "Iterator[QuotaBook]":
+        """Iterate over the quota and all above it."""
+        book: QuotaBook | None = self
+        while book is not None:
+            yield book
+            book = book.parent
+
+    def ask(self, amounts: Sequence[int], *, is_preemptible: bool) -> None:
+        """Count what pods of the quota ask for; `QuotaTree.settle` hands it up."""
+        for row in self.rows:
+            self._own_request[row] += amounts[row]
+        if not is_preemptible:
+            for book in self.line():
+                for row in self.rows:
+                    book.unpreemptible_request[row] += amounts[row]
+
+    def use(self, amounts: Sequence[int], *, is_preemptible: bool, sign: int = 1) -> None:
+        """Count what pods of the quota have, up to the root, or take it away again (-1)."""
+        for book in self.line():
+            used, kept = book.used, book.unpreemptible_used
+            for row in self.rows:
+                amount = amounts[row]
+                if amount:
+                    used[row] += sign * amount
+                    if not is_preemptible:
+                        kept[row] += sign * amount
+
+    def gather(self) -> None:
+        """Make the request of those of the quotas below it, which are made."""
+        self.child_request = list(self._own_request)
+        for child in self.children:
+            for row, amount in enumerate(child.limited()):
+                self.child_request[row] += amount
+        self.request = list(self.child_request)
+        if not self.lends:
+            for row in self.minimum_rows:
+                self.request[row] = max(self.request[row], self.minimum[row])
+
+    def limited(self) -> list[int]:
+        """Return what it asks for of those above it: no more than its maximum."""
+        amounts = list(self.request)
+        for row in self.rows:
+            amounts[row] = min(amounts[row], self.maximum[row])
+        return amounts
+
+
+class QuotaTree:
+    """All quotas that are served; the root stands for the cluster."""
+
+    def __init__(self, space: ResourceSpace, quotas: Iterable[ElasticQuota], apart: Mapping[str, Amounts]) -> None:
+        """Put quotas below each other.
+
+        Args:
+            space: Rows of amounts.
+            quotas: Without faults; those that stand apart are among them where they have objects.
+            apart: Maximums of the quotas that stand apart and have no object.
+        """
+        self._space = space
+        self.root = QuotaBook(space, ROOT_QUOTA, maximum=dict.fromkeys(space.names, 0), quota=None)
+        self.books: dict[str, QuotaBook] = {}
+        """All but the root, by name."""
+        known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
+        for name in sorted(known.keys() | apart.keys()):
+            quota = known.get(name)
+            maximum = apart[name] if quota is None else quota.maximum
+            self.books[name] = QuotaBook(space, name, maximum=maximum, quota=quota)
+        for name, book in self.books.items():
+            if name not in APART:
+                above = known[name].parent
+                book.parent = self.root if above == ROOT_QUOTA else self.books[above]
+                book.parent.children.append(book)
+        self._down = list(self._downwards(self.root))
+
+    def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
+        """Hand requests up and what there is down.
+
+        Args:
+            total: What the cluster has, base units by row.
+            cuts_guarantees: Whether guarantees are cut to what there is where they exceed it.
+        """
+        for book in reversed(self._down):
+            book.gather()
+        apart = [self.books[name] for name in APART if name in self.books]
+        self.root.runtime = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
+        for book in apart:
+            book.gather()
+            book.runtime = list(book.maximum)
+        for book in self._down:
+            if book.children:
+                self._divide(book, total, cuts_guarantees=cuts_guarantees)
+
+    def _divide(self, book: QuotaBook, total: Sequence[int], *, cuts_guarantees: bool) -> None:
+        children = book.children
+        limited = [child.limited() for child in children]
+        spoken = {row for child in children for row in child.rows}
+        for row in spoken:
+            there = book.runtime[row] if row in book.rows else 0
+            guarantees = [child.minimum[row] for child in children]
+            # what the cluster does not have at all is not spoken of there, and cuts nothing
+            if cuts_guarantees and (book is not self.root or total[row]) and row in book.rows:
+                guarantees = scaled(there, guarantees)
+            sharers = [
+                Sharer(child.name, guaranteed, asked[row], child.weight[row], child.lends)
+                for child, guaranteed, asked in zip(children, guarantees, limited, strict=True)
+            ]
+            for child, guaranteed, part in zip(children, guarantees, divided(there, sharers), strict=True):
+                child.guaranteed[row] = guaranteed
+                child.runtime[row] = part if row in child.rows else 0
+
+    def _downwards(self, book: QuotaBook) -> Iterator[QuotaBook]:
+        yield book
+        for child in book.children:
+            yield from self._downwards(child)

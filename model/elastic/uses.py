@@ -1,0 +1,52 @@
+"""Uses: what pods ask for and have, by what decides which elastic quota they belong to."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from model.arrays import IntArray
+from model.elastic.names import PREEMPTIBLE, QUOTA_NAME
+from model.tasks import Task, TaskStatus
+
+__all__ = ["Claim", "QuotaUses", "claim_of", "counts", "is_preemptible"]
+
+_GONE = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED, TaskStatus.RELEASING})
+
+
+class Claim(NamedTuple):
+    """What pods say that decides which quota they use."""
+
+    label: str
+    """The quota that they name, or empty."""
+    namespace: str
+    is_preemptible: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuotaUses:
+    """Sums over all pods that live, by claim; R resources, K claims, arrays write-protected.
+
+    Pods that have ended or are being deleted count nowhere: their room is others' already.
+    """
+
+    claims: tuple[Claim, ...]
+    """Ascending."""
+    requested: IntArray
+    """What pods ask for, on nodes or not, base units, shape (R, K)."""
+    used: IntArray
+    """What pods on nodes have, base units, shape (R, K)."""
+
+
+def claim_of(task: Task) -> Claim:
+    """Return what decides which quota a task uses."""
+    return Claim(task.pod.metadata.labels.get(QUOTA_NAME, ""), task.namespace, is_preemptible(task))
+
+
+def is_preemptible(task: Task) -> bool:
+    """Tell whether quotas may have a task evicted."""
+    return task.pod.metadata.labels.get(PREEMPTIBLE) != "false"
+
+
+def counts(task: Task) -> tuple[bool, bool]:
+    """Tell whether a task counts as asked for, and whether as used."""
+    lives = task.status not in _GONE
+    return lives, lives and task.node is not None

@@ -1,0 +1,257 @@
+"""Trees of quotas: what they ask for, what they may have, and what is wrong with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from model import wire
+from model.elastic.names import (
+    ALLOW_LENT_RESOURCE,
+    DEFAULT_QUOTA,
+    IS_PARENT,
+    NAMESPACES,
+    PARENT,
+    SHARED_WEIGHT,
+    SYSTEM_QUOTA,
+)
+from model.elastic.quota import ElasticQuota, read_quota
+from model.elastic.tree import QuotaTree, faults_of
+from model.errors import ObjectError
+from model.resources import ResourceSpace
+
+SPACE = ResourceSpace()
+CPU, MEMORY = 0, 1
+G = 1024**3
+
+
+def quota(
+    name: str,
+    *,
+    least: Mapping[str, Any],
+    most: Mapping[str, Any],
+    parent: str = "",
+    is_parent: bool = False,
+    lends: bool = True,
+    annotations: Mapping[str, str] | None = None,
+    report: Any = None,
+) -> ElasticQuota:
+    """Read a quota from what an object says."""
+    labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower()}
+    if parent:
+        labels[PARENT] = parent
+    metadata = wire.ObjectMeta(name=name, namespace="quotas", labels=labels, annotations=annotations or {})
+    faults: list[ObjectError] = []
+    read = read_quota(
+        wire.ElasticQuota(metadata=metadata, spec=wire.ElasticQuotaSpec(min=least, max=most)), report or faults.append
+    )
+    assert not faults
+    return read
+
+
+def cores(name: str, least: int, most: int, **more: Any) -> ElasticQuota:
+    """A quota of CPUs alone."""
+    return quota(name, least={"cpu": least}, most={"cpu": most}, **more)
+
+
+def settled(
+    total: Mapping[str, Any], quotas: list[ElasticQuota], asked: Mapping[str, list[int]], **more: Any
+) -> QuotaTree:
+    """Divide a cluster; what quotas' pods ask for is by row."""
+    tree = QuotaTree(SPACE, quotas, {})
+    for name, amounts in asked.items():
+        tree.books[name].ask(amounts, is_preemptible=True)
+    tree.settle(SPACE.vector({name: amount * 1000 for name, amount in total.items()}).tolist(), **more)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("lend", "asked", "runtimes"),
+    [
+        ((False, False, False), (0, 0), (60, 20, 20)),
+        ((False, False, False), (40, 0), (60, 40, 20)),
+        ((False, False, False), (60, 0), (80, 60, 20)),
+        ((True, False, True), (0, 0), (20, 20, 0)),
+        ((True, False, True), (40, 0), (40, 40, 0)),
+        ((True, False, True), (60, 0), (60, 60, 0)),
+        ((True, False, False), (0, 0), (40, 20, 20)),
+        ((True, False, False), (40, 0), (60, 40, 20)),
+        ((True, False, False), (60, 0), (80, 60, 20)),
+    ],
+)
+def test_who_does_not_lend_keeps(
+    lend: tuple[bool, bool, bool], asked: tuple[int, int], runtimes: tuple[int, int, int]
+) -> None:
+    """A quota that does not lend asks for its guarantee at least, of those above it as well."""
+    quotas = [
+        cores("p", 60, 96, is_parent=True, lends=lend[0]),
+        cores("c1", 20, 96, parent="p", lends=lend[1]),
+        cores("c2", 20, 96, parent="p", lends=lend[2]),
+    ]
+    wants = {f"c{at + 1}": [amount * 1000, 0, 0] for at, amount in enumerate(asked)}
+    tree = settled({"cpu": 96}, quotas, wants)
+    assert tuple(tree.books[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
+
+
+def three_below(*, asked: int = 200) -> list[ElasticQuota]:
+    """A parent that is guaranteed 300, and three below it that are guaranteed 100 each."""
+    both = {"cpu": 300, "memory": "300Gi"}
+    each = {"cpu": 100, "memory": "100Gi"}
+    most = {"cpu": 600, "memory": "600Gi"}
+    return [
+        quota("p", least=both, most=most, is_parent=True),
+        *(quota(name, least=each, most=most, parent="p") for name in "abc"),
+    ]
+
+
+def test_guarantees_are_cut_where_the_cluster_is_short() -> None:
+    """Two thirds are there: the parent's guarantee is all of it, and each below it has a third of that."""
+    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants)
+    parent, *below = (tree.books[name] for name in "pabc")
+    assert parent.guaranteed[:2] == [200_000, 200 * G]
+    assert [each.guaranteed[:2] for each in below] == [[66_666, 71_582_788_266]] * 3
+    assert [each.runtime[CPU] for each in below] == [66_667, 66_667, 66_666]
+
+
+def test_guarantees_are_whole_where_the_cluster_suffices() -> None:
+    """Guarantees stay, and what is left is divided."""
+    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    tree = settled({"cpu": 600, "memory": 600 * G}, three_below(), wants)
+    assert tree.books["p"].guaranteed[CPU] == 300_000
+    assert [tree.books[name].guaranteed[CPU] for name in "abc"] == [100_000] * 3
+    assert [tree.books[name].runtime[CPU] for name in "abc"] == [200_000] * 3
+
+
+def test_what_one_does_not_ask_for_goes_to_the_others() -> None:
+    """Half each for two, nothing for the one that asks for nothing."""
+    wants = {"a": [200_000, 200 * G, 0], "c": [200_000, 200 * G, 0]}
+    tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants)
+    assert [tree.books[name].runtime[CPU] for name in "abc"] == [100_000, 0, 100_000]
+
+
+def test_guarantees_stay_whole_where_that_is_wanted() -> None:
+    """Together they may exceed what is there."""
+    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants, cuts_guarantees=False)
+    assert [tree.books[name].runtime[CPU] for name in "pabc"] == [300_000, 100_000, 100_000, 100_000]
+
+
+@pytest.mark.parametrize(
+    ("total", "above", "below", "asked", "runtime"),
+    [
+        ((350, 1800), (300, 1024), (500, 2048), (400, 1500), (300, 1024)),
+        ((300, 8000), (600, 4096), (500, 2048), (500, 4096), (300, 2048)),
+    ],
+)
+def test_each_level_caps(
+    total: tuple[int, int],
+    above: tuple[int, int],
+    below: tuple[int, int],
+    asked: tuple[int, int],
+    runtime: tuple[int, int],
+) -> None:
+    """Nobody has more than the cluster, the quota above, or its own maximum."""
+
+    def most(amounts: tuple[int, int]) -> Mapping[str, Any]:
+        return {"cpu": amounts[0], "memory": f"{amounts[1]}Gi"}
+
+    quotas = [
+        quota("p", least={}, most=most(above), is_parent=True),
+        quota("c", least={}, most=most(below), parent="p"),
+    ]
+    tree = settled({"cpu": total[0], "memory": total[1] * G}, quotas, {"c": [asked[0] * 1000, asked[1] * G, 0]})
+    assert tree.books["c"].runtime[:2] == [runtime[0] * 1000, runtime[1] * G]
+
+
+def test_a_weight_counts_in_place_of_the_maximum() -> None:
+    """Three quarters and one quarter of what is left."""
+    quotas = [
+        cores("a", 0, 100, annotations={SHARED_WEIGHT: '{"cpu": "3"}'}),
+        cores("b", 0, 100, annotations={SHARED_WEIGHT: '{"cpu": 1}'}),
+    ]
+    tree = settled({"cpu": 40}, quotas, dict.fromkeys("ab", [100_000, 0, 0]))
+    assert [tree.books[name].runtime[CPU] for name in "ab"] == [30_000, 10_000]
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"cpu": "0"}', "nonsense", '{"cpu": "-1"}', '["cpu"]', '{"cpu": "x"}'])
+def test_a_weight_that_says_nothing_is_the_maximum(text: str) -> None:
+    """An annotation without sense is told, and counts as absent."""
+    faults: list[ObjectError] = []
+    read = cores("a", 0, 7, annotations={SHARED_WEIGHT: text}, report=faults.append)
+    assert read.weight == {"cpu": 7000}
+    assert bool(faults) is (text not in ("", "{}", '{"cpu": "0"}'))
+
+
+@pytest.mark.parametrize("text", ["nonsense", '{"a": 1}', "[1]"])
+def test_namespaces_that_cannot_be_read_are_none(text: str) -> None:
+    """They are told."""
+    faults: list[ObjectError] = []
+    assert cores("a", 0, 7, annotations={NAMESPACES: text}, report=faults.append).namespaces == ()
+    assert [fault.path for fault in faults] == [f"metadata.annotations.{NAMESPACES}"]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "path"),
+    [
+        ({"cpu": "x"}, {"cpu": 1}, "spec.min.cpu"),
+        ({}, {"cpu": "1e"}, "spec.max.cpu"),
+        ({}, {"memory": "-1Gi"}, "spec.max.memory"),
+        ({"cpu": 2}, {"cpu": 1}, "spec.min.cpu"),
+        ({"memory": "1Gi"}, {"cpu": 1}, "spec.min.memory"),
+    ],
+)
+def test_amounts_that_make_no_sense_are_refused(least: dict[str, Any], most: dict[str, Any], path: str) -> None:
+    """The object is named with the field."""
+    with pytest.raises(ObjectError) as caught:
+        quota("a", least=least, most=most)
+    assert (caught.value.name, caught.value.path) == ("quotas/a", path)
+
+
+def test_what_stands_apart_takes_from_the_cluster() -> None:
+    """Use of the default and of the system quota is not there for others, and these may have their maximum."""
+    tree = QuotaTree(SPACE, [cores("a", 0, 100)], {DEFAULT_QUOTA: {"cpu": 50_000}, SYSTEM_QUOTA: {"cpu": 9_000}})
+    tree.books["a"].ask([100_000, 0, 0], is_preemptible=True)
+    tree.books[DEFAULT_QUOTA].use([30_000, 0, 0], is_preemptible=True)
+    tree.books[SYSTEM_QUOTA].use([5_000, 0, 0], is_preemptible=True)
+    tree.settle([100_000, 0, 0])
+    assert tree.root.runtime[CPU] == 65_000
+    assert tree.books["a"].runtime[CPU] == 65_000
+    assert tree.books[DEFAULT_QUOTA].runtime[CPU] == 50_000
+
+
+def test_use_counts_up_to_the_root() -> None:
+    """With its sign, and only for resources that the quota speaks of."""
+    quotas = [cores("p", 0, 9, is_parent=True), cores("c", 0, 9, parent="p")]
+    tree = QuotaTree(SPACE, quotas, {})
+    tree.books["c"].use([2000, 5, 1], is_preemptible=False)
+    tree.books["c"].use([500, 5, 1], is_preemptible=True)
+    assert [book.used for book in tree.books["c"].line()] == [[2500, 0, 0]] * 3
+    assert [book.unpreemptible_used for book in tree.books["c"].line()] == [[2000, 0, 0]] * 3
+    tree.books["c"].use([2000, 5, 1], is_preemptible=False, sign=-1)
+    tree.books["c"].use([500, 5, 1], is_preemptible=True, sign=-1)
+    assert [book.used for book in tree.books["c"].line()] == [[0, 0, 0]] * 3
+    assert [book.unpreemptible_used for book in tree.books["c"].line()] == [[0, 0, 0]] * 3
+
+
+def test_what_is_wrong_above_is_told_below() -> None:
+    """A missing parent, one that is none, and a circle; sound quotas have no fault."""
+    quotas = [
+        cores("sound", 0, 1, is_parent=True),
+        cores("below", 0, 1, parent="sound"),
+        cores("orphan", 0, 1, parent="gone", is_parent=True),
+        cores("child", 0, 1, parent="orphan"),
+        cores("leaf", 0, 1),
+        cores("stray", 0, 1, parent="leaf"),
+        cores("x", 0, 1, parent="y", is_parent=True),
+        cores("y", 0, 1, parent="x", is_parent=True),
+        cores(DEFAULT_QUOTA, 0, 1, parent="gone"),
+    ]
+    faults = faults_of({each.name: each for each in quotas})
+    assert faults == {
+        "orphan": "there is no quota gone above orphan",
+        "child": "there is no quota gone above orphan",
+        "stray": "quota leaf above stray is not marked as a parent",
+        "x": "quotas x, y stand above each other in a circle",
+        "y": "quotas x, y stand above each other in a circle",
+    }
