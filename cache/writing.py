@@ -6,13 +6,21 @@ from typing import Final
 from cache.books import Books
 from cache.hands import Hands
 from kube.events import Regarding
-from kube.resources import POD_GROUPS, PODS, QUEUES
+from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
 from model import report, wire
+from model.elastic.names import (
+    CHILD_REQUEST,
+    GUARANTEED,
+    NON_PREEMPTIBLE_REQUEST,
+    NON_PREEMPTIBLE_USED,
+    REQUEST,
+    RUNTIME,
+)
 from model.requests import resource_list
 
 __all__ = ["write"]
 
-_API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES)}
+_API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES, ELASTIC_QUOTAS)}
 
 
 def write(said: report.CycleReport, books: Books, hands: Hands) -> None:
@@ -34,7 +42,23 @@ def write(said: report.CycleReport, books: Books, hands: Hands) -> None:
         queue: wire.Queue | None = books.stored("Queue").get(queue_status.queue)
         if queue is not None:
             hands.statuses.queue(queue, resource_list(queue_status.allocated))
+    for figures in said.quotas:
+        quota: wire.ElasticQuota | None = books.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
+        if quota is not None and quota.metadata.uid == figures.uid:
+            hands.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
     _record(said.events, books, hands)
+
+
+def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
+    """Return what stands in annotations of an elastic quota."""
+    return {
+        RUNTIME: resource_list(figures.runtime),
+        REQUEST: resource_list(figures.request),
+        CHILD_REQUEST: resource_list(figures.child_request),
+        GUARANTEED: resource_list(figures.guaranteed),
+        NON_PREEMPTIBLE_REQUEST: resource_list(figures.non_preemptible_request),
+        NON_PREEMPTIBLE_USED: resource_list(figures.non_preemptible_used),
+    }
 
 
 def _pod_condition(condition: report.PodCondition) -> wire.Condition:

@@ -104,7 +104,8 @@ def run_cycle(
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
     report, grace_ends = _close(session, settled, observer)
-    ends = min((moment for moment in (patience_ends, grace_ends) if moment is not None), default=None)
+    moments = (patience_ends, grace_ends, session.wakes)
+    ends = min((moment for moment in moments if moment is not None), default=None)
     return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
 
 
@@ -213,6 +214,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         },
         samples=tuple(session.samples) + tuple(_failure_samples(session)),
         failures={plugin: session.failures[plugin] for plugin in sorted(session.failures)},
+        quotas=tuple(session.quotas),
         gates_lifted=tuple(task.id for task in session.gates_lifted),
     )
 

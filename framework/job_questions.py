@@ -43,7 +43,7 @@ class JobQuestions(NodeQuestions):
         """The action that is running, or empty."""
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
-        self.told_again: dict[tuple[QueueName | None, int | None], Refusal] = {}
+        self.told_again: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = {}
         """By queue, where it is the queue's doing, and template: why jobs passed over wait, with the amounts of now."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
@@ -105,7 +105,7 @@ class JobQuestions(NodeQuestions):
             # nodes can refuse for other reasons than before: who was told something else is told anew
             reason = self.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
-            self.told_again[None, number] = reason
+            self.told_again[None, number, ()] = reason
             if not self.fits_empty_nodes(task):
                 too_great |= columns
         self._out_of_reach = mask & too_great
@@ -138,13 +138,25 @@ class JobQuestions(NodeQuestions):
         mask = mask.copy()
         for queue, number in sorted(set(zip(table.queue[mask].tolist(), templates[mask].tolist(), strict=True))):
             columns = mask & (table.queue == queue) & (templates == number)
-            jobs = table.select(columns)
-            task = next((t for t in jobs[0].tasks.values() if t.template.number == number), None) if jobs else None
-            reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
-            mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
-            if reason is not None:
-                self.told_again[jobs[0].queue, number] = reason
+            for kind, jobs, task in self._by_kind(table.select(columns), number):
+                reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
+                mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
+                if reason is not None:
+                    self.told_again[jobs[0].queue, number, kind] = reason
         return mask
+
+    def _by_kind(self, jobs: Sequence[Job], number: int) -> Iterator[tuple[tuple[Any, ...], list[Job], Task | None]]:
+        """Yield jobs by the kind of their tasks of a template, with a task of that kind; None where there is none."""
+        if not self.tells_kinds:
+            if jobs:
+                yield (), list(jobs), _task_of(jobs[0], number)
+            return
+        found: dict[tuple[Any, ...], list[Job]] = {}
+        for job in jobs:
+            task = _task_of(job, number)
+            found.setdefault(() if task is None else self.kind(task), []).append(job)
+        for kind, alike in found.items():
+            yield kind, alike, _task_of(alike[0], number)
 
     def _refused_by_queue(self, name: QueueName, task: Task) -> Refusal | None:
         queue = self.queue(name)
@@ -275,9 +287,19 @@ class JobQuestions(NodeQuestions):
             most = 1 if each.headroom is None else min(most, self.ask_or(each, 1, queue, task, asking=each.headroom))
         return most
 
+    def kind(self, task: Task) -> tuple[Any, ...]:
+        """Return what of a task, beside its queue and its template, decides whether its queue may take it."""
+        asked = self.functions(points.ALLOCATABLE)
+        return tuple(self.ask_or(each, task.id, task, asking=each.kind) for each in asked if each.kind is not None)
+
+    @property
+    def tells_kinds(self) -> bool:
+        """Whether anything but queue and template decides whether a queue may take a task."""
+        return any(each.kind is not None for each in self.functions(points.ALLOCATABLE))
+
     @property
     def judges_templates(self) -> bool:
-        """Whether every function that says what a queue may take can count, and so speaks of all equal tasks."""
+        """Whether every function that says what a queue may take can count, and so speaks of all that are of a kind."""
         return all(each.headroom is not None for each in self.functions(points.ALLOCATABLE))
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
@@ -518,3 +540,8 @@ def _task(told: object) -> Task:
     if not isinstance(told, Task):
         raise TypeError(f"a task was expected, got {type(told).__name__}")
     return told
+
+
+def _task_of(job: Job, number: int) -> Task | None:
+    """Return a task of a job that has a template, by its number."""
+    return next((task for task in job.tasks.values() if task.template.number == number), None)

@@ -7,7 +7,7 @@ is noted on its job.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -154,7 +154,10 @@ def place_tasks(
 def _note_full_queue(site: _Site, task: Task) -> None:
     """Note that the queue has no room for any task of a job, where the first of equal ones tells."""
     sheet = site.worksheet
-    if sheet.position or not (sheet.is_uniform and site.session.judges_templates):
+    session = site.session
+    if sheet.position or not (sheet.is_uniform and session.judges_templates):
+        return
+    if session.tells_kinds and any(session.kind(each) != session.kind(task) for each in sheet.left()):
         return
     if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps room
         site.job.note_misfit(task.template, in_queue=True)
@@ -174,7 +177,11 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
         return False
     if not candidates.has_free_room(site.domain):
         return False  # where room is only being released tasks go one by one
-    length = site.worksheet.run_length(most, partial(_joins_run, site))
+    joins = partial(_joins_run, site)
+    if session.tells_kinds:
+        kind = session.kind(task)
+        joins = partial(_joins_run_of_kind, site, kind)
+    length = site.worksheet.run_length(most, joins)
     columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:
         return False
@@ -190,6 +197,10 @@ def _joins_run(site: _Site, task: Task) -> bool:
     """Whether a task is placed like its like before it: also not one whose role has failed, which is refused itself."""
     has_failed = bool(task.role) and task.role in site.worksheet.failed_roles
     return not has_failed and _stands_alone(site, task)
+
+
+def _joins_run_of_kind(site: _Site, kind: tuple[Any, ...], task: Task) -> bool:
+    return _joins_run(site, task) and site.session.kind(task) == kind
 
 
 def _stands_alone(site: _Site, task: Task) -> bool:

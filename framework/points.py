@@ -160,6 +160,8 @@ class Registered(Generic[F]):
     """Of `ALLOCATABLE`: how many tasks like this one the queue may still take."""
     grouped: Callable[[Task], Any] | None = None
     """Of scores of locality `GLOBAL`: the same scores by group of nodes (`framework.grouped.GroupedScores`)."""
+    kind: Callable[[Task], Any] | None = None
+    """Of `ALLOCATABLE`: what of a task, beside its template, the answer depends on; None where nothing."""
     missing: Callable[[Any], int] | None = None
     """Of `JOB_READY` and `SUB_JOB_READY`: how many more placements are needed at least before the answer can be yes."""
     alike: bool = False

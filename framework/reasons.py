@@ -5,6 +5,7 @@ refusal is looked up once for equal tasks.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from framework.explaining import NO_NODE_FITS
 from framework.messages import behind_gates
@@ -23,7 +24,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
         outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
     }
-    of_kind: dict[tuple[QueueName | None, int | None], tuple[Refusal, ...]] = {}
+    of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
     known, behind = session.known_jobs(), _nodes_behind_queues(session)
     for job in session.passed_over:
         standing, again = session.standing(job), known.get(job.id)
@@ -31,8 +32,9 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             continue
         evictions = None if again is None else again.eviction_refusals
         refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
-        kind = (job.queue if standing.misfits_queue else None, standing.misfit)
         for task_id, refusal in standing.task_refusals.items():
+            own = session.kind(job.tasks[task_id]) if standing.misfits_queue else ()
+            kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
                 of_kind[kind] = behind(job.tasks[task_id], session.told_again.get(kind, refusal))
             first = of_kind[kind]

@@ -59,6 +59,7 @@ class Registering:
         normalise: Callable[[FloatArray], FloatArray] | None = None,
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
+        kind: Callable[[Task], Any] | None = None,
         missing: Callable[[Any], int] | None = None,
         alike: bool = False,
         within_job: bool = False,
@@ -83,6 +84,8 @@ class Registering:
             cares: For locality `GLOBAL`: whether a task is any concern of the function.
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
                 tasks need not ask one by one.
+            kind: For `ALLOCATABLE`: what of a task, beside its template, the answer and the headroom depend on, where
+                something does: tasks of one kind are judged alike.
             missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
             grouped: For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are
                 placed in one go; asked anew for each run.
@@ -110,6 +113,7 @@ class Registering:
             cares,
             headroom,
             grouped,
+            kind,
             missing,
             alike,
             within_job,

@@ -24,7 +24,7 @@ from model.arrays import IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.plan import Plan
 from model.refusals import Refusal
-from model.report import Condition, EventNote, JobShare, Sample
+from model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
 from model.resources import CPU, MEMORY, MILLI, PODS
 from model.snapshot import Snapshot
 from model.tasks import Task
@@ -74,6 +74,10 @@ class Session(JobQuestions):
         """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
         self.runs: dict[str, float] = {}
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
+        self.wakes: float | None = None
+        """When a cycle is due though nothing changes, seconds since 1970; None for never."""
+        self.quotas: list[QuotaFigures] = []
+        """How elastic quotas stand."""
         self.differences: dict[QueueName, dict[str, int]] = {}
         """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
         self._committed = committed
@@ -143,6 +147,10 @@ class Session(JobQuestions):
         conditions = self.conditions.setdefault(job.id, [])
         conditions[:] = [known for known in conditions if known.type != condition.type]
         conditions.append(condition)
+
+    def wake(self, moment: float) -> None:
+        """Ask for a cycle just after a moment, seconds since 1970, though nothing changes until then."""
+        self.wakes = moment if self.wakes is None else min(moment, self.wakes)
 
     def sample(self, metric: str, value: float, kind: str = "gauge", **labels: str) -> None:
         """Note a value of a metric, named without the `volcano_` prefix."""

@@ -19,10 +19,20 @@ from kube.clock import Clock, SystemClock
 from kube.discovery import Discovery
 from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
-from kube.resources import POD_GROUPS, PODS, QUEUES, Resource
+from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
 from kube.traffic import Traffic
 from model.quantity import QuantityError, parse
-from model.wire import Condition, ObjectMeta, Pod, PodGroup, PodGroupStatus, Queue, ResourceList, time_text
+from model.wire import (
+    Condition,
+    ElasticQuota,
+    ObjectMeta,
+    Pod,
+    PodGroup,
+    PodGroupStatus,
+    Queue,
+    ResourceList,
+    time_text,
+)
 
 __all__ = ["StatusWriter"]
 
@@ -195,6 +205,31 @@ class StatusWriter:
             )
         )
 
+    def elastic_quota(self, seen: ElasticQuota, used: ResourceList, amounts: Mapping[str, ResourceList]) -> bool:
+        """Wish what a quota uses, and amounts in annotations, by their keys. Tell whether it is news.
+
+        What says nothing but zeros where nothing is written is no news.
+        """
+        news = {
+            key: msgspec.json.encode(wanted, order="deterministic").decode()
+            for key, wanted in amounts.items()
+            if not _says(seen.metadata.annotations.get(key, ""), wanted)
+        }
+        known = seen.status.used
+        changed: dict[str, Any] = {name: None for name in known if name not in used}
+        changed |= {name: amount for name, amount in used.items() if not _equal(known.get(name, 0), amount)}
+        return self._offer(
+            _Write(
+                since=self._clock.monotonic(),
+                resource=ELASTIC_QUOTAS,
+                metadata=seen.metadata,
+                wish=(tuple(sorted(used.items())), tuple(sorted(news.items()))),
+                status={"used": changed} if changed else {},
+                annotations=news,
+                media_type=MediaType.MERGE_PATCH,
+            )
+        )
+
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
@@ -343,3 +378,14 @@ def _equal(one: str | float, other: str | float) -> bool:
         return parse(one) == parse(other)
     except QuantityError:
         return one == other
+
+
+def _says(text: str, wanted: ResourceList) -> bool:
+    """Tell whether a resource list in an annotation says what is wanted; one that is absent says zeros."""
+    try:
+        known = msgspec.json.decode(text or "{}", type=dict[str, str | int | float])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return (not text or known.keys() == wanted.keys()) and all(
+        _equal(known.get(name, 0), amount) for name, amount in wanted.items()
+    )

@@ -10,7 +10,17 @@ from model.plan import Plan
 from model.refusals import Refusal
 from model.resources import Amounts
 
-__all__ = ["Condition", "CycleReport", "EventNote", "GroupStatus", "JobShare", "PodCondition", "QueueStatus", "Sample"]
+__all__ = [
+    "Condition",
+    "CycleReport",
+    "EventNote",
+    "GroupStatus",
+    "JobShare",
+    "PodCondition",
+    "QueueStatus",
+    "QuotaFigures",
+    "Sample",
+]
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -60,11 +70,27 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What its tasks and those of the queues below it hold; CPU and memory always, others where they are not 0."""
 
 
+class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How an elastic quota stands: thousandths by resource name, of what it counts."""
+
+    namespace: str
+    name: str
+    uid: str
+    used: Amounts
+    runtime: Amounts
+    """Most that it may have now."""
+    request: Amounts
+    child_request: Amounts
+    guaranteed: Amounts
+    non_preemptible_request: Amounts
+    non_preemptible_used: Amounts
+
+
 class EventNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event to record."""
 
     kind: str
-    """`Pod`, `PodGroup` or `Queue`."""
+    """`Pod`, `PodGroup`, `Queue` or `ElasticQuota`."""
     namespace: str
     name: str
     uid: str
@@ -136,5 +162,7 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Metrics of the decisions; stop-watch figures are the observer's."""
     failures: Mapping[str, Refusal] = {}
     """Plugins that raised something, by instance name, with the first of it."""
+    quotas: tuple[QuotaFigures, ...] = ()
+    """Of all elastic quotas that are served, where a plugin serves them."""
     gates_lifted: tuple[TaskId, ...] = ()
     """Tasks whose queue has room for them: the scheduling gate of their queue may go."""

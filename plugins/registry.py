@@ -9,6 +9,7 @@ from plugins.cdp import Cdp
 from plugins.conformance import Conformance
 from plugins.deviceshare import DeviceShare
 from plugins.drf import Drf
+from plugins.elastic_quota import ElasticQuota
 from plugins.extender import Extender
 from plugins.gang import Gang
 from plugins.network_topology_aware.plugin import NetworkTopologyAware
@@ -37,6 +38,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Conformance,
     DeviceShare,
     Drf,
+    ElasticQuota,
     Extender,
     Gang,
     NetworkTopologyAware,

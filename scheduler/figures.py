@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from model.elastic import ElasticQuota
 from model.refusals import Refusal
+from model.resources import CPU, MILLI, Amounts
 from model.tasks import TaskStatus
 from scheduler.daemon import Seen
 from scheduler.metrics import Metrics
@@ -29,8 +31,43 @@ def tell_figures(seen: Seen, metrics: Metrics) -> None:
     metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
     metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")
     metrics.show_shares(report.shares)
+    if report.quotas or not snapshot.elastic_quotas:
+        metrics.replace("scheduler_elastic_quota_status", dict(_figures_of_quotas(seen)))
+        metrics.replace("scheduler_elastic_quota_spec", dict(_limits_of_quotas(seen)))
     metrics.keep_queues(set(queues))
     metrics.keep_jobs(snapshot.jobs.keys())
+
+
+def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield how elastic quotas stand: CPU in thousandths, everything else in its units, as in Koordinator."""
+    for figures in seen.report.quotas:
+        quota = seen.snapshot.elastic_quotas.get(figures.name)
+        if quota is not None:
+            for field, amounts in (
+                ("used", figures.used),
+                ("runtime", figures.runtime),
+                ("request", figures.request),
+                ("child-request", figures.child_request),
+                ("guaranteed", figures.guaranteed),
+                ("non-preemptible-request", figures.non_preemptible_request),
+                ("non-preemptible-used", figures.non_preemptible_used),
+            ):
+                yield from _by_resource(quota, field, amounts)
+
+
+def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield what elastic quotas are guaranteed and may have at most."""
+    served = {figures.name for figures in seen.report.quotas}
+    for name, quota in seen.snapshot.elastic_quotas.items():
+        if quota is not None and name in served:
+            yield from _by_resource(quota, "min", quota.minimum)
+            yield from _by_resource(quota, "max", quota.maximum)
+
+
+def _by_resource(quota: ElasticQuota, field: str, amounts: Amounts) -> Iterator[tuple[tuple[str, ...], float]]:
+    for resource, thousandths in amounts.items():
+        value = thousandths if resource == CPU else thousandths / MILLI
+        yield (quota.name, resource, quota.tree, str(quota.is_parent).lower(), quota.parent, field), float(value)
 
 
 def _first_refusals(seen: Seen) -> Iterator[Refusal]:

@@ -161,7 +161,7 @@ class GangPlanner:
         session, job = self._session, attempt.job
         if job.has_sub_group_policy or job.pending_best_effort or any(map(session.beyond, tasks)):
             return self._make_room(attempt, domain, tasks, goes_on)
-        like = tuple((task.template.number, task.priority, task.role) for task in tasks)
+        like = tuple((task.template.number, task.priority, task.role, session.kind(task)) for task in tasks)
         roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
         minimum = (job.min_available - job.ready_count, roles)
         key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)

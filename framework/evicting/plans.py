@@ -353,7 +353,7 @@ class Planner:
         own = job.allocated.tobytes() if is_like_others else job.id
         return (
             *(attempt.takes_gangs, task.template.number, task.priority, task.revocable_zone),
-            *(job.queue, job.priority, own, job.job.revocable_zone),
+            *(job.queue, job.priority, own, job.job.revocable_zone, self._session.kind(task)),
         )
 
     def _place_one(self, attempt: Attempt, task: Task) -> Refusal | None:

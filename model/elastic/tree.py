@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from model.elastic.fair import Sharer, divided, scaled
 from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from model.elastic.quota import ElasticQuota
+from model.elastic.quota import LARGEST_AMOUNT, ElasticQuota
 from model.resources import Amounts, ResourceSpace
 
 __all__ = ["APART", "QuotaBook", "QuotaTree", "faults_of"]
@@ -67,13 +67,14 @@ class QuotaBook:
         "weight",
     )
 
-    def __init__(self, space: ResourceSpace, name: str, *, maximum: Amounts, quota: ElasticQuota | None) -> None:
+    def __init__(self, space: ResourceSpace, name: str, *, maximum: Amounts, quota: ElasticQuota | None = None) -> None:
         """Count nothing yet.
 
         Args:
             space: Rows of amounts.
             name: Of the quota.
-            maximum: Most that it may have; what it does not speak of is not limited.
+            maximum: Most that it may have; what it does not speak of is not its concern, but for the quotas that are
+                always there, which count everything.
             quota: What the object says; None of a quota that is there without one.
         """
         self.name = name
@@ -81,9 +82,11 @@ class QuotaBook:
         self.children: list[QuotaBook] = []
         """In the order of their names."""
         self.lends = quota is None or quota.lends
-        self.rows = tuple(sorted(space.rows[each] for each in maximum if each in space.rows))
-        """Those that the maximum speaks of."""
-        self.maximum: list[int] = space.vector(maximum).tolist()
+        counts_all = name == ROOT_QUOTA or name in APART
+        spoken = space.names if counts_all else maximum
+        self.rows = tuple(sorted(space.rows[each] for each in spoken if each in space.rows))
+        """What it counts: what its maximum speaks of."""
+        self.maximum: list[int] = space.vector(maximum, absent=LARGEST_AMOUNT if counts_all else 0).tolist()
         minimum = {} if quota is None else quota.minimum
         self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
         self.minimum: list[int] = space.vector(minimum).tolist()
@@ -157,16 +160,16 @@ class QuotaTree:
         Args:
             space: Rows of amounts.
             quotas: Without faults; those that stand apart are among them where they have objects.
-            apart: Maximums of the quotas that stand apart and have no object.
+            apart: Maximums of the quotas that stand apart, where these have no object.
         """
         self._space = space
-        self.root = QuotaBook(space, ROOT_QUOTA, maximum=dict.fromkeys(space.names, 0), quota=None)
+        self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
         self.books: dict[str, QuotaBook] = {}
         """All but the root, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
-        for name in sorted(known.keys() | apart.keys()):
+        for name in sorted(known.keys() | APART):
             quota = known.get(name)
-            maximum = apart[name] if quota is None else quota.maximum
+            maximum = apart.get(name, {}) if quota is None else quota.maximum
             self.books[name] = QuotaBook(space, name, maximum=maximum, quota=quota)
         for name, book in self.books.items():
             if name not in APART:
@@ -184,7 +187,7 @@ class QuotaTree:
         """
         for book in reversed(self._down):
             book.gather()
-        apart = [self.books[name] for name in APART if name in self.books]
+        apart = [self.books[name] for name in sorted(APART)]
         self.root.runtime = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
         for book in apart:
             book.gather()

@@ -93,7 +93,7 @@ def test_who_does_not_lend_keeps(
     assert tuple(tree.books[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
 
 
-def three_below(*, asked: int = 200) -> list[ElasticQuota]:
+def three_below() -> list[ElasticQuota]:
     """A parent that is guaranteed 300, and three below it that are guaranteed 100 each."""
     both = {"cpu": 300, "memory": "300Gi"}
     each = {"cpu": 100, "memory": "100Gi"}
@@ -106,7 +106,7 @@ def three_below(*, asked: int = 200) -> list[ElasticQuota]:
 
 def test_guarantees_are_cut_where_the_cluster_is_short() -> None:
     """Two thirds are there: the parent's guarantee is all of it, and each below it has a third of that."""
-    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants)
     parent, *below = (tree.books[name] for name in "pabc")
     assert parent.guaranteed[:2] == [200_000, 200 * G]
@@ -116,7 +116,7 @@ def test_guarantees_are_cut_where_the_cluster_is_short() -> None:
 
 def test_guarantees_are_whole_where_the_cluster_suffices() -> None:
     """Guarantees stay, and what is left is divided."""
-    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 600, "memory": 600 * G}, three_below(), wants)
     assert tree.books["p"].guaranteed[CPU] == 300_000
     assert [tree.books[name].guaranteed[CPU] for name in "abc"] == [100_000] * 3
@@ -132,7 +132,7 @@ def test_what_one_does_not_ask_for_goes_to_the_others() -> None:
 
 def test_guarantees_stay_whole_where_that_is_wanted() -> None:
     """Together they may exceed what is there."""
-    wants = dict.fromkeys("abc", [200_000, 200 * G, 0])
+    wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants, cuts_guarantees=False)
     assert [tree.books[name].runtime[CPU] for name in "pabc"] == [300_000, 100_000, 100_000, 100_000]
 
@@ -170,7 +170,7 @@ def test_a_weight_counts_in_place_of_the_maximum() -> None:
         cores("a", 0, 100, annotations={SHARED_WEIGHT: '{"cpu": "3"}'}),
         cores("b", 0, 100, annotations={SHARED_WEIGHT: '{"cpu": 1}'}),
     ]
-    tree = settled({"cpu": 40}, quotas, dict.fromkeys("ab", [100_000, 0, 0]))
+    tree = settled({"cpu": 40}, quotas, {name: [100_000, 0, 0] for name in "ab"})
     assert [tree.books[name].runtime[CPU] for name in "ab"] == [30_000, 10_000]
 
 

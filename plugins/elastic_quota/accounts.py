@@ -1,0 +1,107 @@
+"""Accounts: what each quota has and may have in one session."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from framework.ledgers import Change
+from framework.session import Session
+from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
+from model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of
+from model.elastic.uses import claim_of
+from model.tasks import Task
+from plugins.elastic_quota.arguments import ElasticQuotaArgs
+
+__all__ = ["Accounts"]
+
+_UNREADABLE: Final = "its object cannot be read"
+
+
+class Accounts:
+    """The quotas of one session; a ledger."""
+
+    def __init__(self, session: Session, uses: QuotaUses, args: ElasticQuotaArgs) -> None:
+        """Count what there is at the beginning of the session."""
+        self._session = session
+        self._args = args
+        quotas = session.snapshot.elastic_quotas
+        readable = {name: quota for name, quota in quotas.items() if quota is not None}
+        self.faults = {name: _UNREADABLE for name, quota in quotas.items() if quota is None} | faults_of(readable)
+        """Why quotas are not served, by name."""
+        sound = [quota for name, quota in readable.items() if name not in self.faults]
+        apart = {DEFAULT_QUOTA: args.default_maximum, SYSTEM_QUOTA: args.system_maximum}
+        self.tree = QuotaTree(session.resources, sound, apart)
+        self._belonging = Belonging(readable.values())
+        self._unreadable = [name for name, quota in quotas.items() if quota is None]
+        self._names: dict[tuple[str, str], str] = {}
+        for column, claim in enumerate(uses.claims):
+            book = self.tree.books.get(self._quota_of(claim))
+            if book is not None:
+                book.ask(uses.requested[:, column].tolist(), is_preemptible=claim.is_preemptible)
+                book.use(uses.used[:, column].tolist(), is_preemptible=claim.is_preemptible)
+        self.tree.settle(session.total.tolist(), cuts_guarantees=args.cuts_guarantees)
+
+    def quota_of(self, task: Task) -> str:
+        """Return the name of the quota that a task uses."""
+        return self._quota_of(claim_of(task))
+
+    def _quota_of(self, claim: Claim) -> str:
+        key = (claim.label, claim.namespace)
+        known = self._names.get(key)
+        if known is None:
+            # who names a quota that cannot be read means that one: it is refused, not counted elsewhere
+            is_broken = claim.label in self._unreadable
+            known = self._names[key] = claim.label if is_broken else self._belonging.quota_of(*key)
+        return known
+
+    def book_of(self, task: Task) -> QuotaBook | None:
+        """Return what is counted for a task's quota; None where that is not served."""
+        return self.tree.books.get(self.quota_of(task))
+
+    def limit(self, book: QuotaBook) -> list[int]:
+        """Return the most that a quota may have now, base units by row."""
+        return book.runtime if self._args.lends else book.maximum
+
+    def above(self, book: QuotaBook) -> Iterator[QuotaBook]:
+        """Iterate over the quotas above one that must have room, too."""
+        if self._args.checks_parents:
+            yield from (each for each in book.line() if each is not book and each is not self.tree.root)
+
+    def request(self, task: Task) -> list[int]:
+        """Return what a task asks for, base units by row."""
+        amounts: list[int] = self._session.nodes.needs(task.template).amounts
+        return amounts
+
+    def over(self, book: QuotaBook, more: Sequence[int]) -> list[int]:
+        """Return the rows in which a quota would have more than it may, with more; also those that are not asked for.
+
+        A quota that has too much of something takes nobody who asks for less of it, or for none.
+        """
+        limit = self.limit(book)
+        return [row for row in book.rows if book.used[row] + more[row] > limit[row]]
+
+    def is_within(self, book: QuotaBook, used: Sequence[int]) -> bool:
+        """Tell whether a quota would have no more than it may."""
+        limit = self.limit(book)
+        return all(used[row] <= limit[row] for row in book.rows)
+
+    def shared(self) -> Iterator[QuotaBook]:
+        """Iterate over the quotas that take part in sharing, in the order of their names."""
+        return (book for name, book in self.tree.books.items() if name not in APART)
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> None:
+        """Count a change."""
+        self._count(change, change.sign)
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        self._count(change, -change.sign)
+
+    def _count(self, change: Change, sign: int) -> None:
+        amounts = change.needs.amounts
+        for task in change.tasks:
+            claim = claim_of(task)
+            book = self.tree.books.get(self._quota_of(claim))
+            if book is not None:
+                book.use(amounts, is_preemptible=claim.is_preemptible, sign=sign)

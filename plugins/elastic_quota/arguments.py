@@ -1,0 +1,62 @@
+"""Arguments of elastic-quota."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from framework.arguments import argument
+from framework.conversions import Mismatch
+from model.durations import parse_duration
+from model.quantity import QuantityError
+from model.requests import amounts
+from model.resources import NO_AMOUNTS, Amounts
+
+__all__ = ["ElasticQuotaArgs"]
+
+_DELAY: Final = Fraction(120)
+
+
+def _delay(value: object) -> Fraction:
+    try:
+        read = parse_duration(value)
+    except ValueError as error:
+        raise Mismatch(value, str(error)) from None
+    if read < 0:
+        raise Mismatch(value, "a duration of at least 0")
+    return read
+
+
+def _maximum(value: Any) -> Amounts:
+    expected = "amounts by resource name, at least 0"
+    if not isinstance(value, Mapping):
+        raise Mismatch(value, expected)
+    try:
+        read = amounts(value)
+    except (QuantityError, TypeError, AttributeError):
+        raise Mismatch(value, expected) from None
+    if any(amount < 0 for amount in read.values()):
+        raise Mismatch(value, expected)
+    return read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticQuotaArgs:
+    """Arguments of elastic-quota, spelled as Koordinator's."""
+
+    monitor_all: bool = argument("monitorAllQuotas", True)
+    """Whether pods are evicted of quotas that have had more than they may for long; needs the action shuffle."""
+    delay: Fraction = argument("delayEvictTime", _DELAY, parse=_delay)
+    """For how long, seconds."""
+    lends: bool = argument("enableRuntimeQuota", True)
+    """Whether a quota may have what it is guaranteed and what others leave; else its maximum, whatever is there."""
+    checks_parents: bool = argument("enableCheckParentQuota", True)
+    """Whether the quotas above one's own must have room, too."""
+    cuts_guarantees: bool = argument("enableMinQuotaScale", True)
+    """Whether guarantees are cut in proportion where together they exceed what is there."""
+    spares_default: bool = argument("disableDefaultQuotaPreemption", True)
+    """Whether pods of the default quota evict, and are evicted, as if there were no quotas."""
+    default_maximum: Amounts = argument("defaultQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
+    """Most that pods without a quota may have together; what it does not speak of is not limited."""
+    system_maximum: Amounts = argument("systemQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
+    """The same of pods of the system quota."""

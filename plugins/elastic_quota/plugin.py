@@ -1,0 +1,186 @@
+"""Elastic quota: hold pods to what their quota may have now, which is what it is guaranteed and what others leave.
+
+Points: allocatable, job enqueueable, preemptable, reclaimable, unified evictable, victim tasks; a ledger.
+Arguments: `ElasticQuotaArgs`.  Rules and example: docs/plugins/elastic-quota.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from framework import points
+from framework.jobs import SessionJob
+from framework.points import Vote
+from framework.queue_limits import amounts_beyond
+from framework.session import Session
+from model.elastic.tree import QuotaBook
+from model.elastic.uses import is_preemptible
+from model.queues import Queue
+from model.refusals import Refusal
+from model.tasks import Task
+from plugins.elastic_quota.accounts import Accounts
+from plugins.elastic_quota.arguments import ElasticQuotaArgs
+from plugins.elastic_quota.revoking import Revoking
+from plugins.elastic_quota.status import tell
+from plugins.elastic_quota.taking import Taking
+
+__all__ = ["ElasticQuota"]
+
+MOST: Final = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticQuota:
+    """Share the cluster by quotas that lend."""
+
+    name: ClassVar[str] = "elastic-quota"
+    watches_clock: ClassVar[bool] = False
+    args: ElasticQuotaArgs = field(default_factory=ElasticQuotaArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves; none where the cluster has no quota."""
+        uses = session.snapshot.quota_uses
+        if uses is None:
+            return
+        accounts = Accounts(session, uses, self.args)
+        holding = Holding(session, accounts)
+        session.register(
+            points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom, kind=holding.kind
+        )
+        session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
+        taking = Taking(session, accounts, self.args)
+        session.register(points.PREEMPTABLE, self.name, taking.preemptable)
+        session.register(points.RECLAIMABLE, self.name, taking.reclaimable)
+        session.register(points.UNIFIED_EVICTABLE, self.name, taking.evictable)
+        session.register_ledger(self.name, accounts)
+        if self.args.monitor_all and self.args.lends:
+            revoking = Revoking(session, accounts, self.args.delay)
+            if revoking.due:
+                session.register(points.VICTIM_TASKS, self.name, revoking.moves)
+        tell(session, accounts)
+
+
+class Holding:
+    """Answers whether quotas have room."""
+
+    def __init__(self, session: Session, accounts: Accounts) -> None:
+        self._session = session
+        self._accounts = accounts
+
+    def kind(self, task: Task) -> tuple[str, bool]:
+        """Return what beside its template decides about a task: its quota, and whether it may be evicted."""
+        return self._accounts.quota_of(task), is_preemptible(task)
+
+    def allocatable(self, _: Queue, task: Task) -> Refusal | None:
+        """Refuse a task with which its quota, or one above it, would have more than it may now."""
+        book = self._accounts.book_of(task)
+        if book is None:
+            return self._unserved(task)
+        request = self._accounts.request(task)
+        short = self._accounts.over(book, request)
+        if short:
+            return self._over(book, short, request, self._accounts.limit(book))
+        if not is_preemptible(task):
+            kept = [row for row in book.minimum_rows if book.unpreemptible_used[row] + request[row] > book.minimum[row]]
+            if kept:
+                return self._unpreemptible(book, kept, request)
+        for above in self._accounts.above(book):
+            limit = self._accounts.limit(above)
+            short = [
+                row
+                for row in above.rows
+                if row in book.rows and request[row] and above.used[row] + request[row] > limit[row]
+            ]
+            if short:
+                return self._over(above, short, request, limit, below=book.name)
+        return None
+
+    def headroom(self, _: Queue, task: Task) -> int:
+        """Count how many tasks like this one fit into its quota and those above it."""
+        book = self._accounts.book_of(task)
+        if book is None:
+            return 0
+        request = self._accounts.request(task)
+        limit = self._accounts.limit(book)
+        if not self._accounts.is_within(book, book.used):
+            return 0
+        most = _times(book.rows, request, book.used, limit, MOST)
+        if not is_preemptible(task):
+            if any(book.unpreemptible_used[row] > book.minimum[row] for row in book.minimum_rows):
+                return 0
+            most = _times(book.minimum_rows, request, book.unpreemptible_used, book.minimum, most)
+        for above in self._accounts.above(book):
+            rows = [row for row in above.rows if row in book.rows]
+            most = _times(rows, request, above.used, self._accounts.limit(above), most)
+        return most
+
+    def enqueueable(self, job: SessionJob) -> Vote | Refusal:
+        """Keep a job at the gate whose minimum is more than its quota, or one above it, could ever have."""
+        minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
+        quotas = {self._accounts.quota_of(task): task for task in self._session.pending_tasks(job)}
+        if len(quotas) != 1:  # its pods are not there yet, or have several
+            return Vote.ABSTAIN
+        book = self._accounts.book_of(*quotas.values())
+        if book is None:
+            return self._unserved(*quotas.values())
+        for each in book.line():
+            short = [] if each is self._accounts.tree.root else _beyond(each, minimum)
+            if short:
+                names = ", ".join(self._session.resources.names[row] for row in short)
+                message = f"the job's minimum of {names} is more than quota {each.name} may ever have"
+                over = amounts_beyond(self._session.resources, short, minimum, each.maximum)
+                return _refusal("QuotaTooSmall", message, amounts=over)
+        return Vote.ABSTAIN
+
+    # Refusals ---------------------------------------------------------------------------------------------------------
+
+    def _unserved(self, task: Task) -> Refusal:
+        name = self._accounts.quota_of(task)
+        fault = self._accounts.faults.get(name, "it is not there")
+        return _refusal("QuotaBroken", f"quota {name} is out of service: {fault}", resolvable=False)
+
+    def _over(
+        self, book: QuotaBook, short: Sequence[int], request: Sequence[int], limit: Sequence[int], *, below: str = ""
+    ) -> Refusal:
+        space = self._session.resources
+        where = f"quota {book.name}, above {below}," if below else f"quota {book.name}"
+        names = ", ".join(space.names[row] for row in short)
+        at_most = all(limit[row] >= book.maximum[row] for row in short)
+        what = "its maximum" if at_most else "it may now: its guarantee, and what others leave"
+        would = [used + amount for used, amount in zip(book.used, request, strict=True)]
+        return _refusal(
+            "InsufficientQuota",
+            f"Insufficient quotas: {where} would have more {names} than {what}",
+            amounts=amounts_beyond(space, short, would, limit),
+        )
+
+    def _unpreemptible(self, book: QuotaBook, kept: Sequence[int], request: Sequence[int]) -> Refusal:
+        space = self._session.resources
+        names = ", ".join(space.names[row] for row in kept)
+        would = [used + amount for used, amount in zip(book.unpreemptible_used, request, strict=True)]
+        return _refusal(
+            "InsufficientGuarantee",
+            f"Insufficient quotas: pods that may not be evicted would have more {names} than quota {book.name}"
+            " is guaranteed",
+            amounts=amounts_beyond(space, kept, would, book.minimum),
+        )
+
+
+def _refusal(
+    reason: str, message: str, *, amounts: dict[str, tuple[int, int]] | None = None, resolvable: bool = True
+) -> Refusal:
+    return Refusal(
+        plugin=ElasticQuota.name, reason=reason, message=message, amounts=amounts or {}, resolvable=resolvable
+    )
+
+
+def _times(rows: Sequence[int], request: Sequence[int], used: Sequence[int], limit: Sequence[int], most: int) -> int:
+    """Count how many times a request fits, at most `most`."""
+    for row in rows:
+        if request[row] > 0:
+            most = min(most, (limit[row] - used[row]) // request[row])
+    return max(most, 0)
+
+
+def _beyond(book: QuotaBook, minimum: Sequence[int]) -> list[int]:
+    return [row for row in book.rows if minimum[row] > book.maximum[row]]

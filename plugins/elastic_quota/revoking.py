@@ -1,0 +1,126 @@
+"""Revoking: whoever has had more than his quota may for long gives it back, the least important pods first."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+from framework.evicting.gangs import whole_gang
+from framework.points import Move
+from framework.session import Session
+from model.elastic.tree import QuotaBook
+from model.elastic.uses import is_preemptible
+from model.tasks import Task
+from plugins.elastic_quota.accounts import Accounts
+
+__all__ = ["Revoking", "to_revoke"]
+
+STRATEGY: Final = "quota-overuse"
+
+
+class Revoking:
+    """Follows since when quotas have had too much; the moments are kept between cycles."""
+
+    def __init__(self, session: Session, accounts: Accounts, delay: Fraction) -> None:
+        """Look at all quotas; those that have had too much for longer than the delay are due, and begin anew."""
+        self._session = session
+        self._accounts = accounts
+        self.due: list[QuotaBook] = []
+        prefix = f"{session.option.instance}/"
+        before = {key: since for key, since in session.runs.items() if key.startswith(prefix)}
+        for key in before:
+            del session.runs[key]
+        for book in accounts.shared():
+            if accounts.is_within(book, book.used):
+                continue
+            key = prefix + book.name
+            since = before.get(key, session.now)
+            if Fraction(session.now) > Fraction(since) + delay:
+                self.due.append(book)
+                since = session.now
+            session.runs[key] = since
+            session.wake(since + float(delay))
+
+    def moves(self, tasks: Sequence[Task]) -> list[Move]:
+        """Name who goes; a gang that cannot spare those goes whole."""
+        by_quota: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_quota.setdefault(self._accounts.quota_of(task), []).append(task)
+        moves: list[Move] = []
+        for book in self.due:
+            victims = self._victims(book, by_quota.get(book.name, ()))
+            budget = f"to bring quota {book.name} down to what it may have"
+            moves += [
+                Move(task=task, strategy=STRATEGY, budget=budget, breaks_gangs=True)
+                for task in self._with_gangs(victims)
+            ]
+        return moves
+
+    def _victims(self, book: QuotaBook, tasks: Iterable[Task]) -> list[Task]:
+        ranked = sorted(tasks, key=_least_important_first)
+        requests = [(task, self._accounts.request(task)) for task in ranked if is_preemptible(task)]
+        names = to_revoke([request for _, request in requests], book.used, self._accounts.limit(book), book.rows)
+        return [requests[at][0] for at in names]
+
+    def _with_gangs(self, victims: Sequence[Task]) -> Iterator[Task]:
+        """Yield victims, and behind the first of a gang that would lack them all the rest of it."""
+        going = {task.id for task in victims}
+        told: set[str] = set()
+        for task in victims:
+            if task.id in told:
+                continue
+            job = self._session.job_of(task)
+            yield task
+            told.add(task.id)
+            if job is None:
+                continue
+            gang = whole_gang(job)
+            left = sum(each.id not in going for each in gang)
+            if job.min_available > 1 and 0 < left < job.min_available:
+                for each in sorted(gang, key=_least_important_first):
+                    if each.id not in told:
+                        told.add(each.id)
+                        yield each
+
+
+def to_revoke(
+    requests: Sequence[Sequence[int]], used: Sequence[int], limit: Sequence[int], rows: Sequence[int]
+) -> list[int]:
+    """Return which of a quota's preemptible pods go, by position.
+
+    They are taken away from the least important on until the quota has no more than it may, and given back from the
+    most important on as far as it stays so. Where taking all away does not suffice all go.
+
+    Args:
+        requests: What each has, base units by row, the least important first.
+        used: What the quota has.
+        limit: Most that it may have.
+        rows: Those that count.
+    """
+    left = list(used)
+
+    def is_within() -> bool:
+        return all(left[row] <= limit[row] for row in rows)
+
+    taken = []
+    for at, request in enumerate(requests):
+        if is_within():
+            break
+        taken.append(at)
+        for row in rows:
+            left[row] -= request[row]
+    if not is_within():
+        return taken
+    gone = []
+    for at in reversed(taken):
+        for row in rows:
+            left[row] += requests[at][row]
+        if not is_within():
+            gone.append(at)
+            for row in rows:
+                left[row] -= requests[at][row]
+    return gone
+
+
+def _least_important_first(task: Task) -> tuple[int, float, str]:
+    """Key by which pods go: the lowest priority first, then the youngest."""
+    return task.priority, -task.created, task.id

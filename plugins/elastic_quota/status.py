@@ -1,0 +1,62 @@
+"""Status: how each quota stands, and what is wrong with those that are not served."""
+
+from framework.session import Session
+from model.elastic import ElasticQuota
+from model.elastic.tree import QuotaBook
+from model.report import EventNote, QuotaFigures
+from model.resources import MILLI, Amounts
+from plugins.elastic_quota.accounts import Accounts
+
+__all__ = ["tell"]
+
+
+def tell(session: Session, accounts: Accounts) -> None:
+    """Note figures of quotas, and an event about each that is not served, when it is news."""
+    for name, quota in session.snapshot.elastic_quotas.items():
+        fault, book = accounts.faults.get(name), accounts.tree.books.get(name)
+        if quota is None:
+            continue
+        if fault is not None:
+            _tell_fault(session, quota, fault)
+        elif book is not None:
+            session.quotas.append(_figures(session, quota, book))
+
+
+def _tell_fault(session: Session, quota: ElasticQuota, fault: str) -> None:
+    metadata, message = quota.object.metadata, f"out of service: {fault}"
+    if session.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
+        session.events.append(
+            EventNote(
+                kind="ElasticQuota",
+                namespace=metadata.namespace,
+                name=metadata.name,
+                uid=metadata.uid,
+                type="Warning",
+                reason="QuotaBroken",
+                message=message,
+            )
+        )
+
+
+def _figures(session: Session, quota: ElasticQuota, book: QuotaBook) -> QuotaFigures:
+    space = session.resources
+
+    def spoken(amounts: list[int]) -> Amounts:
+        return {
+            space.names[row]: amounts[row] * MILLI // space.scales[row]
+            for row in book.rows
+            if space.names[row] in quota.maximum
+        }
+
+    return QuotaFigures(
+        namespace=quota.namespace,
+        name=quota.name,
+        uid=quota.object.metadata.uid,
+        used=spoken(book.used),
+        runtime=spoken(book.runtime),
+        request=spoken(book.request),
+        child_request=spoken(book.child_request),
+        guaranteed=spoken(book.guaranteed),
+        non_preemptible_request=spoken(book.unpreemptible_request),
+        non_preemptible_used=spoken(book.unpreemptible_used),
+    )

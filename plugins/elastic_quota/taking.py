@@ -1,0 +1,83 @@
+"""Taking: who may be evicted for whom, as far as quotas are concerned."""
+
+from collections.abc import Sequence
+
+from framework.evicting.gang_plans import GangEviction
+from framework.points import Vote
+from framework.session import Session
+from model.elastic.names import DEFAULT_QUOTA
+from model.elastic.tree import APART, QuotaBook
+from model.elastic.uses import is_preemptible
+from model.tasks import Task
+from plugins.elastic_quota.accounts import Accounts
+from plugins.elastic_quota.arguments import ElasticQuotaArgs
+
+__all__ = ["Taking"]
+
+
+class Taking:
+    """Answers to evicting actions.
+
+    Pods that say that they are not preemptible never go. Inside a Volcano queue (preempt) pods of one quota make way
+    for more important ones of the same; between queues (reclaim) a quota that has less than it is guaranteed takes from
+    quotas that have more than they may, as long as these do. Pods of the default and of the system quota evict as if
+    there were no quotas.
+    """
+
+    def __init__(self, session: Session, accounts: Accounts, args: ElasticQuotaArgs) -> None:
+        self._session = session
+        self._accounts = accounts
+        self._args = args
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit less important victims of the preemptor's quota."""
+        return self._inside(self._accounts.quota_of(preemptor), candidates, preemptor.priority), Vote.PERMIT
+
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """Permit victims of quotas that have more than they may, for one that has less than it is guaranteed."""
+        return self._between(reclaimer, self._accounts.request(reclaimer), candidates), Vote.PERMIT
+
+    def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """The same for a whole gang, as its first task would be answered."""
+        tasks = self._session.pending_tasks(context.job)
+        if not tasks:
+            return [], Vote.PERMIT
+        if context.is_reclaim:
+            return self._between(tasks[0], self._accounts.request(tasks[0]), candidates), Vote.PERMIT
+        return self._inside(self._accounts.quota_of(tasks[0]), candidates, tasks[0].priority), Vote.PERMIT
+
+    def _inside(self, name: str, candidates: Sequence[Task], priority: int) -> list[Task]:
+        may_go = [task for task in candidates if is_preemptible(task)]
+        if self._is_free(name):
+            return may_go
+        return [task for task in may_go if task.priority < priority and self._accounts.quota_of(task) == name]
+
+    def _between(self, reclaimer: Task, request: Sequence[int], candidates: Sequence[Task]) -> list[Task]:
+        name = self._accounts.quota_of(reclaimer)
+        may_go = [task for task in candidates if is_preemptible(task)]
+        if self._is_free(name):
+            return may_go
+        own = self._accounts.tree.books.get(name)
+        if own is None or any(request[row] and own.used[row] + request[row] > own.guaranteed[row] for row in own.rows):
+            return []
+        left: dict[str, list[int]] = {}
+        return [task for task in may_go if self._accounts.quota_of(task) != name and self._take(task, left)]
+
+    def _take(self, task: Task, left: dict[str, list[int]]) -> bool:
+        """Take a task of a quota that has too much of what the task has, or spare it."""
+        book = self._accounts.book_of(task)
+        if book is None or book.name in APART:
+            return False
+        used = left.get(book.name, book.used)
+        request = self._accounts.request(task)
+        if not self._has_too_much(book, used, request):
+            return False
+        left[book.name] = [amount - own for amount, own in zip(used, request, strict=True)]
+        return True
+
+    def _has_too_much(self, book: QuotaBook, used: Sequence[int], request: Sequence[int]) -> bool:
+        limit = self._accounts.limit(book)
+        return any(request[row] and used[row] > limit[row] for row in book.rows)
+
+    def _is_free(self, name: str) -> bool:
+        return name in APART and (name != DEFAULT_QUOTA or self._args.spares_default)

@@ -1,0 +1,43 @@
+"""Elastic quotas for tests, as objects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from model.elastic.names import ALLOW_LENT_RESOURCE, IS_PARENT, PARENT, PREEMPTIBLE, QUOTA_NAME
+
+__all__ = ["elastic_quota", "uses"]
+
+
+def elastic_quota(
+    name: str,
+    *,
+    least: Mapping[str, Any] | None = None,
+    most: Mapping[str, Any] | None = None,
+    parent: str = "",
+    is_parent: bool = False,
+    lends: bool = True,
+    namespace: str = "quotas",
+    annotations: Mapping[str, str] | None = None,
+    **metadata: Any,
+) -> dict[str, Any]:
+    """A quota; one that names no parent stands below the root."""
+    labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower()}
+    if parent:
+        labels[PARENT] = parent
+    return {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "ElasticQuota",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": labels,
+            "annotations": dict(annotations or {}),
+            **metadata,
+        },
+        "spec": {"min": dict(least or {}), "max": dict(most or {})},
+    }
+
+
+def uses(quota: str, *, preemptible: bool = True) -> dict[str, str]:
+    """Labels of a pod of a quota."""
+    return {QUOTA_NAME: quota} | ({} if preemptible else {PREEMPTIBLE: "false"})

@@ -1,0 +1,135 @@
+"""Elastic quotas in whole cycles: lending, gangs, pods of several quotas in one queue, evictions and revoking."""
+
+from typing import Any
+
+from pyroclast.testing import Outcome, Scenario
+from tests.elastic_quotas import elastic_quota, uses
+
+PLUGINS = (("priority", "gang"), ("predicates", "nodeorder", "elastic-quota"))
+TWO = Scenario().node("n1", cpu=8).node("n2", cpu=8)
+HALVES = [elastic_quota(name, least={"cpu": 8}, most={"cpu": 16}) for name in ("a", "b")]
+
+
+def run(scenario: Scenario, *actions: str, **more: Any) -> Outcome:
+    """Decide, with quotas."""
+    return scenario.run(*(actions or ("enqueue", "allocate", "backfill")), plugins=PLUGINS, **more)
+
+
+def placed(outcome: Outcome, job: str) -> int:
+    """How many tasks of a job are bound."""
+    return sum(name.rpartition("-")[0] == job for name in outcome.bindings)
+
+
+def test_a_quota_borrows_what_the_other_does_not_ask_for() -> None:
+    """Twelve of sixteen, for the other asks for four."""
+    scenario = TWO.add(*HALVES)
+    scenario = scenario.job("wide", tasks=16, min_available=1, labels=uses("a"))
+    scenario = scenario.job("small", tasks=4, min_available=1, labels=uses("b"))
+    outcome = run(scenario)
+    assert (placed(outcome, "wide"), placed(outcome, "small")) == (12, 4)
+
+
+def test_a_gang_is_placed_whole_or_waits() -> None:
+    """Nine are too many beside eight of the other quota; eight are not."""
+    for size, expected in ((9, 0), (8, 8)):
+        scenario = TWO.add(*HALVES).job("gang", tasks=size, labels=uses("a"))
+        scenario = scenario.job("other", tasks=8, min_available=1, labels=uses("b"))
+        outcome = run(scenario)
+        assert (placed(outcome, "gang"), placed(outcome, "other")) == (expected, 8)
+
+
+def test_a_waiting_gang_is_told_of_its_quota() -> None:
+    """The pod says which quota, of what, and why."""
+    scenario = TWO.add(elastic_quota("a", most={"cpu": 2})).job("gang", tasks=3, labels=uses("a"))
+    outcome = run(scenario)
+    assert placed(outcome, "gang") == 0
+    (told,) = {refusal.message for refusals in outcome.report.task_refusals.values() for refusal in refusals[:1]}
+    assert told == "Insufficient quotas: quota a would have more cpu than its maximum"
+
+
+def test_one_job_may_have_pods_of_several_quotas() -> None:
+    """Equal pods but for their label: each is held to its own quota, also where many are placed in one go."""
+    scenario = TWO.add(elastic_quota("a", most={"cpu": 4}), elastic_quota("b", most={"cpu": 1}))
+    scenario = scenario.job("mixed", tasks=0, min_available=5)
+    for number in range(10):
+        scenario = scenario.pod(f"mixed-{number}", job="mixed", labels=uses("ab"[number % 2]))
+    outcome = run(scenario)
+    assert sorted(outcome.bindings) == ["mixed-0", "mixed-1", "mixed-2", "mixed-4", "mixed-6"]
+
+
+def test_equal_jobs_of_several_quotas_are_told_apart_in_later_cycles() -> None:
+    """What one quota refused says nothing of the same pods of another, also where the answer is remembered."""
+    scenario = TWO.add(elastic_quota("full", most={"cpu": 0}), elastic_quota("free", most={"cpu": 8}))
+    scenario = scenario.job("first", labels=uses("full"))
+    later = scenario.job("second", labels=uses("free")).job("third", labels=uses("full"))
+    outcome = run(scenario, cycles=4, later={2: later})
+    assert outcome.bindings.keys() == {"second-0"}
+    waiting = {refusals[0].message for refusals in outcome.report.task_refusals.values()}
+    assert waiting == {"Insufficient quotas: quota full would have more cpu than its maximum"}
+
+
+def test_more_important_pods_of_a_quota_evict_less_important_ones_of_it() -> None:
+    """Those of another quota stay, though they are as unimportant; so do those that may not be evicted."""
+    quotas = [elastic_quota("a", most={"cpu": 8}), elastic_quota("b", most={"cpu": 8})]
+    scenario = TWO.add(*quotas).priority_class("high", 10)
+    scenario = scenario.running("kept", on=["n1"], cpu=2, labels=uses("a", preemptible=False))
+    scenario = scenario.running("low", on=["n1", "n1"], cpu=3, labels=uses("a"))
+    scenario = scenario.running("other", on=["n2"], cpu=8, labels=uses("b"))
+    scenario = scenario.job("new", cpu=3, labels=uses("a"), priority=10, priority_class="high")
+    outcome = run(scenario, "allocate", "preempt")
+    assert len(outcome.evictions) == 1
+    assert outcome.evictions[0].startswith("low-")
+
+
+def test_a_guarantee_comes_back_from_the_queue_that_borrowed_it() -> None:
+    """Reclaim takes from the quota that has more than it may, for as large a gang as is guaranteed, and no larger."""
+    scenario = TWO.queue("one").queue("two").add(*HALVES)
+    scenario = scenario.running("borrower", on=["n1"] * 8 + ["n2"] * 8, queue="one", labels=uses("a"))
+    for size, taken in ((8, 8), (9, 0)):
+        outcome = run(scenario.job("owner", tasks=size, queue="two", labels=uses("b")), "allocate", "reclaim", cycles=4)
+        assert (len(outcome.evictions), placed(outcome, "owner")) == (taken, taken)
+        assert outcome.is_at_rest
+
+
+def overused() -> Scenario:
+    """A quota that has borrowed all, and another that wants its half, in one queue."""
+    scenario = TWO.add(*HALVES)
+    scenario = scenario.running("borrower", on=["n1"] * 8 + ["n2"] * 8, labels=uses("a"))
+    return scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
+
+
+def test_too_much_is_given_back_after_a_while() -> None:
+    """Two seconds long nothing happens, then eight go and the owner has its half."""
+    arguments = {"elastic-quota": {"delayEvictTime": "2s"}}
+    actions = ("allocate", "shuffle")
+    assert run(overused(), *actions, cycles=3, arguments=arguments).evictions == []
+    outcome = run(overused(), *actions, cycles=6, arguments=arguments)
+    assert len(outcome.evictions) == 8
+    assert placed(outcome, "owner") == 8
+
+
+def test_nobody_is_revoked_where_that_is_switched_off() -> None:
+    """Then what is lent stays lent."""
+    for switch in ("monitorAllQuotas", "enableRuntimeQuota"):
+        arguments = {"elastic-quota": {"delayEvictTime": "0s", switch: False}}
+        assert run(overused(), "allocate", "shuffle", cycles=4, arguments=arguments).evictions == []
+
+
+def test_pods_that_may_not_be_evicted_are_not_revoked() -> None:
+    """The others go instead, more important or not."""
+    scenario = TWO.add(*HALVES)
+    scenario = scenario.running("kept", on=["n1"] * 8, labels=uses("a", preemptible=False))
+    scenario = scenario.running("borrower", on=["n2"] * 8, priority=100, labels=uses("a"))
+    scenario = scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
+    outcome = run(scenario, "allocate", "shuffle", cycles=4, arguments={"elastic-quota": {"delayEvictTime": "0s"}})
+    assert len(outcome.evictions) == 8
+    assert all(name.startswith("borrower-") for name in outcome.evictions)
+
+
+def test_a_gang_that_cannot_spare_who_goes_goes_whole() -> None:
+    """Half a gang would hold room and do nothing."""
+    scenario = TWO.add(*HALVES)
+    scenario = scenario.running("gang", on=["n1"] * 8 + ["n2"] * 4, min_available=12, labels=uses("a"))
+    scenario = scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
+    outcome = run(scenario, "allocate", "shuffle", cycles=4, arguments={"elastic-quota": {"delayEvictTime": "0s"}})
+    assert len(outcome.evictions) == 12
