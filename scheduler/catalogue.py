@@ -173,7 +173,7 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_background_failures_total": Shape(
         "counter", ("work",), "Surprises that ended background work, which is begun again after a pause."
     ),
-    "scheduler_elastic_quota_spec": Shape("gauge", _QUOTA, "What an elastic quota is guaranteed and may have at most."),
+    "scheduler_elastic_quota_spec": Shape("gauge", _QUOTA, "What an elastic quota is guaranteed and may have."),
     "scheduler_elastic_quota_status": Shape("gauge", _QUOTA, "How an elastic quota stands, by `field`."),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."

@@ -9,8 +9,8 @@ from framework.lint.served import EVICTABLE, SERVED, can_serve, serves
 
 __all__ = ["lint_actions"]
 
-QUEUE_PLUGINS: Final = frozenset({"capacity", "proportion"})
-"""Plugins that know what a queue deserves."""
+QUEUE_PLUGINS: Final = frozenset({"capacity", "elastic-quota", "proportion"})
+"""Plugins that know what a queue, or a quota, deserves."""
 PLACING: Final = frozenset({"allocate", "backfill"})
 
 
@@ -58,6 +58,11 @@ def _evicting(profile: Profile) -> Iterator[tuple[Severity, str]]:
     for action in ("reclaim", "gangreclaim"):
         if action in profile.actions and _known_only(profile) and not _has_shares(profile):
             yield Severity.WARNING, f"{action} without capacity or proportion: nothing says what a queue deserves"
+    if "elastic-quota" in plugins and "shuffle" not in profile.actions:
+        message = (
+            "without shuffle nobody is evicted of quotas that have had more than they may for long (elastic-quota)"
+        )
+        yield Severity.NOTE, message
     if "shuffle" in profile.actions:
         yield from _needs(profile, "shuffle", "enabledVictim", "names pods to move")
     if {"gangpreempt", "gangreclaim"} & set(profile.actions) and "network-topology-aware" not in plugins:

@@ -20,6 +20,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "conformance": "enablePreemptable enableReclaimable",
         "deviceshare": "enablePredicate enableNodeOrder",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
+        "elastic-quota": "enabledAllocatable enableJobEnqueued enablePreemptable enableReclaimable enabledVictim",
         "extender": "enablePredicate enableNodeOrder enablePreemptable enableReclaimable enabledOverused "
         "enableJobEnqueued enableJobReady enabledVictim",
         "gang": "enablePreemptable enableReclaimable enableJobOrder enabledSubJobOrder enableJobReady "
@@ -46,10 +47,12 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
 }
 """Flags that gate a point the plugin serves; `enablePreemptable` also stands for the simulation of evictions."""
 
-ALWAYS_ASKED: Final = frozenset({"capacity", "cdp", "conformance", "extender", "gang", "pdb", "priority"})
+ALWAYS_ASKED: Final = frozenset(
+    {"capacity", "cdp", "conformance", "elastic-quota", "extender", "gang", "pdb", "priority"}
+)
 """Plugins that serve a point without a flag as well."""
 
-EVICTABLE: Final = frozenset({"capacity", "cdp", "conformance", "gang", "pdb", "priority"})
+EVICTABLE: Final = frozenset({"capacity", "cdp", "conformance", "elastic-quota", "gang", "pdb", "priority"})
 """Plugins that choose victims for gangpreempt and gangreclaim."""
 
 HIERARCHICAL: Final = frozenset({"capacity", "drf", "nodegroup"})

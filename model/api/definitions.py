@@ -34,6 +34,8 @@ class Definition:
     is_namespaced: bool = True
     has_status_subresource: bool = True
     columns: tuple[Column, ...] = ()
+    approval: str = ""
+    """Where the API was approved: Kubernetes asks for it in groups whose name ends in `k8s.io`."""
 
     @property
     def group(self) -> str:

@@ -7,6 +7,7 @@ from model.api.bus import Command
 from model.api.definitions import KubernetesObject
 from model.api.flow import JobFlow, JobTemplate
 from model.api.nodeinfo import Numatopology
+from model.api.quota import ElasticQuota
 from model.api.scheduling import PodGroup, Queue
 from model.api.shard import NodeShard
 from model.api.topology import HyperNode
@@ -24,4 +25,5 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     HyperNode,
     Numatopology,
     NodeShard,
+    ElasticQuota,
 )

@@ -1,6 +1,6 @@
 """Arguments of elastic-quota."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -44,19 +44,28 @@ def _maximum(value: Any) -> Amounts:
 class ElasticQuotaArgs:
     """Arguments of elastic-quota, spelled as Koordinator's."""
 
-    monitor_all: bool = argument("monitorAllQuotas", True)
-    """Whether pods are evicted of quotas that have had more than they may for long; needs the action shuffle."""
-    delay: Fraction = argument("delayEvictTime", _DELAY, parse=_delay)
-    """For how long, seconds."""
     lends: bool = argument("enableRuntimeQuota", True)
     """Whether a quota may have what it is guaranteed and what others leave; else its maximum, whatever is there."""
     checks_parents: bool = argument("enableCheckParentQuota", True)
     """Whether the quotas above one's own must have room, too."""
     cuts_guarantees: bool = argument("enableMinQuotaScale", True)
     """Whether guarantees are cut in proportion where together they exceed what is there."""
+    monitor_all: bool = argument("monitorAllQuotas", True)
+    """Whether pods are evicted of quotas that have had more than they may for long; needs the action shuffle."""
+    delay: Fraction = argument("delayEvictTime", _DELAY, parse=_delay)
+    """For how long, seconds."""
     spares_default: bool = argument("disableDefaultQuotaPreemption", True)
     """Whether pods of the default quota evict, and are evicted, as if there were no quotas."""
     default_maximum: Amounts = argument("defaultQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
     """Most that pods without a quota may have together; what it does not speak of is not limited."""
     system_maximum: Amounts = argument("systemQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
     """The same of pods of the system quota."""
+
+    def doubts(self) -> Iterable[str]:
+        """Name what is switched off though quotas promise it."""
+        if not self.lends:
+            yield "enableRuntimeQuota: false lets quotas have their maximum, whatever others are guaranteed"
+        elif not self.monitor_all:
+            yield "monitorAllQuotas: false leaves with a quota what it borrowed, also when its owner asks for it"
+        if not self.checks_parents:
+            yield "enableCheckParentQuota: false lets quotas together have more than the one above them"

@@ -5,7 +5,7 @@ from typing import Any
 from pyroclast.testing import Outcome, Scenario
 from tests.elastic_quotas import elastic_quota, uses
 
-PLUGINS = (("priority", "gang"), ("predicates", "nodeorder", "elastic-quota"))
+PLUGINS = (("priority", "gang", "elastic-quota"), ("predicates", "nodeorder"))
 TWO = Scenario().node("n1", cpu=8).node("n2", cpu=8)
 HALVES = [elastic_quota(name, least={"cpu": 8}, most={"cpu": 16}) for name in ("a", "b")]
 

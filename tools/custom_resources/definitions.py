@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from model.api.definitions import Column, KubernetesObject
+from model.api.definitions import Column, Definition, KubernetesObject
 from tools.custom_resources.schemas import Schema, schema_of_struct
 
 __all__ = ["definition_of", "file_name", "text_of"]
@@ -35,7 +35,7 @@ def definition_of(kind: type[KubernetesObject]) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": definition.name, "labels": _OURS, "annotations": _KEEP},
+        "metadata": {"name": definition.name, "labels": _OURS, "annotations": _annotations(definition)},
         "spec": {
             "group": definition.group,
             "names": {
@@ -49,6 +49,10 @@ def definition_of(kind: type[KubernetesObject]) -> dict[str, Any]:
             "versions": [_version(kind)],
         },
     }
+
+
+def _annotations(definition: Definition) -> dict[str, str]:
+    return {"api-approved.kubernetes.io": definition.approval, **_KEEP} if definition.approval else _KEEP
 
 
 def _version(kind: type[KubernetesObject]) -> dict[str, Any]:
