@@ -110,6 +110,7 @@ class Ground:
         *,
         group: str = "",
         gang: str = "",
+        labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> Object:
@@ -122,7 +123,7 @@ class Ground:
                 "metadata": {
                     "name": name,
                     "namespace": self.name,
-                    "labels": {"gang": gang or group or name},
+                    "labels": {"gang": gang or group or name, **(labels or {})},
                     "annotations": {
                         **({"scheduling.k8s.io/group-name": group} if group else {}),
                         **(annotations or {}),
