@@ -39,5 +39,5 @@ def elastic_quota(
 
 
 def uses(quota: str, *, preemptible: bool = True) -> dict[str, str]:
-    """Labels of a pod of a quota."""
-    return {QUOTA_NAME: quota} | ({} if preemptible else {PREEMPTIBLE: "false"})
+    """Labels of a pod of a quota, or of none where the name is empty."""
+    return ({QUOTA_NAME: quota} if quota else {}) | ({} if preemptible else {PREEMPTIBLE: "false"})

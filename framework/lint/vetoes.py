@@ -12,6 +12,7 @@ __all__ = ["SPARING", "lint_vetoes"]
 SPARING: Final[Mapping[str, str]] = {
     "cdp": "pods in their cool-down time",
     "conformance": "pods that the cluster needs",
+    "elastic-quota": "pods that must not be evicted for quotas, and those of other quotas",
     "pdb": "pods that a disruption budget keeps",
     "tdm": "more of a job than its budget lets go",
 }

@@ -9,7 +9,7 @@ from model.tasks import Task, TaskStatus
 
 __all__ = ["Claim", "QuotaUses", "claim_of", "counts", "is_preemptible"]
 
-_GONE = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED, TaskStatus.RELEASING})
+_ENDED = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 
 
 class Claim(NamedTuple):
@@ -25,7 +25,8 @@ class Claim(NamedTuple):
 class QuotaUses:
     """Sums over all pods that live, by claim; R resources, K claims, arrays write-protected.
 
-    Pods that have ended or are being deleted count nowhere: their room is others' already.
+    Pods that have ended count nowhere. Those that are being deleted are asked for until they are gone, so that nobody's
+    part changes because of an eviction, and are not used any more: their room is others' already.
     """
 
     claims: tuple[Claim, ...]
@@ -48,5 +49,5 @@ def is_preemptible(task: Task) -> bool:
 
 def counts(task: Task) -> tuple[bool, bool]:
     """Tell whether a task counts as asked for, and whether as used."""
-    lives = task.status not in _GONE
-    return lives, lives and task.node is not None
+    asks = task.status not in _ENDED
+    return asks, asks and task.node is not None and task.status is not TaskStatus.RELEASING

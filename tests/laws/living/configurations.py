@@ -52,6 +52,11 @@ class Setting:
         return "cdp" in self.plugins and len(self.tiers) == 1
 
     @property
+    def keeps_quotas(self) -> bool:
+        """Whether elastic quotas hold."""
+        return "elastic-quota" in self.plugins
+
+    @property
     def is_hierarchical(self) -> bool:
         """Whether limits hold along a tree of queues."""
         return any(each == BRANCHES for tier in self.tiers for each in tier)
@@ -185,6 +190,19 @@ FLAT: Final = (
         tdm=WINDOWS,
         nodegroup={"strict": False},
         rescheduling=EVEN,
+    ),
+    _setting(
+        "elastic quotas",
+        "enqueue allocate preempt reclaim shuffle backfill",
+        (*FIRST, "elastic-quota"),
+        ("drf", "predicates", "proportion", "nodeorder"),
+        **{"elastic-quota": {"delayEvictTime": "3s"}},
+    ),
+    _setting(
+        "elastic quotas of gangs",
+        "allocate gangpreempt gangreclaim shuffle backfill",
+        ("elastic-quota", *FIRST, "pdb", "predicates", "capacity", "nodeorder", RACKS),
+        **{"elastic-quota": {"delayEvictTime": "0s"}},
     ),
     _setting("shares alone", "enqueue allocate preempt backfill", ("priority", "gang"), ("drf", "predicates")),
 )

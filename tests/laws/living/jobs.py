@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
+from tests.elastic_quotas import uses
 
 __all__ = ["COOLDOWN_SECONDS", "GIB", "PRIORITIES", "QUEUES", "Wish", "filling", "objects_of", "random_wish"]
 
@@ -14,6 +15,7 @@ PRIORITIES: Final = {"low": 1, "middle": 5, "high": 9, "meek": 9}
 """Value by class; pods of class `meek` evict nobody."""
 QUEUES: Final = ("red", "green", "blue")
 GIB: Final = 2**30
+USED_QUOTAS: Final = ("ant", "ant", "bee", "bee", "")
 COOLDOWN_SECONDS: Final = 10
 """How long pods are spared that say so."""
 
@@ -51,6 +53,10 @@ class Wish:
     """Whether it may run on nodes that can be taken back, and leaves them when asked."""
     cools_down: bool = False
     """Whether its pods are spared for a while after they were scheduled."""
+    quota: str = ""
+    """Elastic quota that its pods name; empty for none."""
+    is_kept: bool = False
+    """Whether quotas must not have its pods evicted."""
 
     @property
     def request(self) -> Mapping[str, int]:
@@ -104,6 +110,7 @@ def filling(chance: random.Random) -> Wish:
         priority="low",
         is_guest=chance.random() < 0.2,
         cools_down=chance.random() < 0.2,
+        quota=chance.choice(USED_QUOTAS),
     )
 
 
@@ -131,6 +138,8 @@ def random_wish(chance: random.Random) -> Wish:
         is_spared=special == "spared",
         is_guest=special == "guest",
         cools_down=chance.random() < 0.2,
+        quota=chance.choice(USED_QUOTAS),
+        is_kept=chance.random() < 0.1,
     )
 
 
@@ -154,7 +163,7 @@ def objects_of(name: str, wish: Wish, created: str) -> list[Mapping[str, Any]]:
             resources=wish.request_of(number),
             priority=PRIORITIES[wish.priority],
             role=wish.role_of(number),
-            labels={"job": name, "part": wish.part_of(number)},
+            labels={"job": name, "part": wish.part_of(number), **uses(wish.quota, preemptible=not wish.is_kept)},
             annotations=_annotations(wish),
             spec={"preemptionPolicy": "Never"} if wish.priority == "meek" else None,
         )

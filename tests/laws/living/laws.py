@@ -15,7 +15,7 @@ from model.wire.times import unix_seconds
 from pyroclast.testing.objects import GPU
 from tests.laws.living.inspecting import WITHOUT_BENEFICIARY
 from tests.laws.living.jobs import COOLDOWN_SECONDS, GIB, Wish
-from tests.laws.living.world import DOMAINS, GIB_A_CPU, PARENTS, PODS, World
+from tests.laws.living.world import DOMAINS, GIB_A_CPU, PARENTS, PODS, QUOTAS, World
 
 __all__ = ["Laws", "Seen"]
 
@@ -67,6 +67,7 @@ class Laws:
             *self._beyond_budget(seen),
             *self._across_topology(seen),
             *self._beyond_capability(seen),
+            *self._beyond_quota(seen),
             *self._moved(seen),
             *self._cooling_down(seen),
         ]
@@ -145,6 +146,33 @@ class Laws:
                         amount, limit = used[queue][resource], self.world.limits_of(queue).get(resource)
                         if limit is not None and amount > limit:
                             yield f"queue {queue} uses {amount} of {limit} {resource} after {bind.name} was bound"
+
+    def _beyond_quota(self, seen: Seen) -> Iterator[str]:
+        """Where something was bound, its elastic quota has no more than its maximum, and the one above it neither.
+
+        Who must not be evicted for quotas stays, and of such pods a quota has no more than it is guaranteed.
+        """
+        if not self.world.setting.keeps_quotas:
+            return
+        used: Counter[tuple[str, bool]] = Counter()
+        for task in _tasks(seen.after):
+            wish = self.world.jobs[task.name.rpartition("-")[0]]
+            if task.status in ALLOCATED_STATUSES:
+                for quota in _quotas_of(wish):
+                    used[quota, True] += self._request(task).get("cpu", 0)
+                    used[quota, False] += self._request(task).get("cpu", 0) if wish.is_kept else 0
+        for bind in (bind for plan in seen.plans for bind in plan.binds):
+            wish = self.world.jobs[bind.name.rpartition("-")[0]]
+            for quota in _quotas_of(wish) if wish.cpu else ():
+                least, most = QUOTAS[quota]
+                if used[quota, True] > most:
+                    yield f"quota {quota} uses {used[quota, True]} of {most} CPUs after {bind.name} was bound"
+                if wish.is_kept and quota == wish.quota and used[quota, False] > least:
+                    yield f"quota {quota} keeps {used[quota, False]} CPUs of {least} for good, with {bind.name}"
+        if len(self.world.setting.tiers) > 1:
+            return  # where the first tier spares everybody the next one decides
+        evicted = (each for plan in seen.plans for each in plan.evictions)
+        yield from (f"{each.name} was not to be evicted for quotas" for each in evicted if self._wish(each).is_kept)
 
     def _line(self, queue: str) -> list[str]:
         """Return a queue and, where limits hold along the tree, those above it."""
@@ -236,6 +264,10 @@ class Laws:
             ]
             if self._wish(each).cools_down and times and times[0] + COOLDOWN_SECONDS > self.world.now:
                 yield f"{each.name} was scheduled {self.world.now - times[0]} seconds ago and is evicted"
+
+
+def _quotas_of(wish: Wish) -> tuple[str, ...]:
+    return {"ant": ("ant", "ants"), "bee": ("bee",)}.get(wish.quota, ())
 
 
 def _tasks(snapshot: Snapshot) -> Iterator[Task]:

@@ -14,6 +14,7 @@ from framework.holding import hold_promised_room
 from framework.memory import Memory, Settled
 from framework.registry import Registry
 from framework.session import Session
+from model.elastic.names import QUOTA_NAME
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
@@ -122,6 +123,8 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
     profile = following.configuration.profiles[0]
     if any(plan.evictions for plan in report.plans) and any(each.plugin == "proportion" for each in profile.plugins):
         return  # it divides by what is asked for, and those who go ask for nothing
+    if any(each.plugin == "elastic-quota" for each in profile.plugins) and _moves_who_has_no_quota(report, following):
+        return  # it divides what those leave whose pods have no quota, as it is when a cycle begins
     session = Session(
         following.snapshot,
         profile,
@@ -138,6 +141,13 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
     held = {task.id for job in session.jobs() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
     if held == {task for places in report.pipelined.values() for task in places}:
         yield from differs("queues have left", headroom, headroom_of(session))
+
+
+def _moves_who_has_no_quota(report: CycleReport, following: Beginning) -> bool:
+    moved = {each.task for plan in report.plans for each in (*plan.binds, *plan.evictions)}
+    moved |= {task for places in report.pipelined.values() for task in places}
+    tasks = (task for job in following.snapshot.jobs.values() for task in job.tasks.values())
+    return any(task.id in moved and QUOTA_NAME not in task.pod.metadata.labels for task in tasks)
 
 
 def differs(what: str, one: object, other: object) -> Iterator[str]:

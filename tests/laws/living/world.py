@@ -12,12 +12,13 @@ from model.ids import NodeName
 from model.usage import NodeUsage
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
+from tests.elastic_quotas import elastic_quota
 from tests.hypernodes import hyper_node
 from tests.laws.living.cluster import LivingCluster
 from tests.laws.living.configurations import FLAT, TREE, Setting
 from tests.laws.living.jobs import GIB, PRIORITIES, QUEUES, Wish, objects_of
 
-__all__ = ["DOMAINS", "GIB_A_CPU", "PARENTS", "PODS", "Terms", "World"]
+__all__ = ["DOMAINS", "GIB_A_CPU", "PARENTS", "PODS", "QUOTAS", "Terms", "World"]
 
 START: Final = 1_800_000_000.0
 GROUP_LABEL: Final = "volcano.sh/nodegroup-name"
@@ -29,6 +30,8 @@ LEFT_LIMITS: Final = {"cpu": 14, GPU: 3, "memory": 24 * GIB}
 """What the queues of one branch may have together."""
 GIB_A_CPU: Final = 2
 """Memory of a node for each of its CPUs."""
+QUOTAS: Final[Mapping[str, tuple[int, int]]] = {"ants": (6, 14), "ant": (4, 10), "bee": (3, 9)}
+"""Elastic quotas: guaranteed CPUs and most CPUs; `ants` stands above `ant`. They speak of CPUs alone."""
 GROUPS: Final = ("fast", "slow", "")
 """Groups of nodes, dealt out in turn; the last have none."""
 ZONES: Final = {"n1": "night", "n4": "day"}
@@ -121,6 +124,12 @@ class World:
             scenario = scenario.queue("root").queue("right", parent="root")
             scenario = scenario.queue("left", parent="root", capability=LEFT_LIMITS)
         scenario = scenario.add(*(self._queue(name) for name in QUEUES))
+        for name, (least, most) in QUOTAS.items():
+            above = "ants" if name == "ant" else ""
+            quota = elastic_quota(
+                name, least={"cpu": least}, most={"cpu": most}, parent=above, is_parent=name == "ants"
+            )
+            scenario = scenario.add(quota)
         return [*scenario.objects, *(self._node(name) for name in self.nodes)]
 
     def _queue(self, name: str) -> Mapping[str, Any]:
