@@ -19,8 +19,6 @@ from model.tasks import Task
 
 __all__ = ["QuotaKeeper", "UsesByClaim"]
 
-_Reading = ElasticQuota | None
-
 
 class QuotaKeeper:
     """The readings of all quotas."""
@@ -28,8 +26,8 @@ class QuotaKeeper:
     def __init__(self, report: Callable[[ObjectError], None]) -> None:
         """Tell `report` of each object that cannot be read, once for each of its versions."""
         self._report = report
-        self._by_key: dict[str, tuple[wire.ElasticQuota, _Reading]] = {}
-        self._by_name: dict[str, _Reading] | None = {}
+        self._by_key: dict[str, ElasticQuota] = {}
+        self._by_name: dict[str, ElasticQuota] | None = {}
 
     def follow(self, key: str, quota: wire.ElasticQuota | None) -> None:
         """Take over an object, new or changed, by `namespace/name`; None stands for its absence."""
@@ -37,32 +35,24 @@ class QuotaKeeper:
         if quota is None:
             self._by_key.pop(key, None)
         else:
-            self._by_key[key] = (quota, self._read(quota))
+            self._by_key[key] = read_quota(quota, self._report)
 
     def amounts(self) -> Iterable[Amounts]:
         """Return all amounts that quotas speak of."""
-        for _, reading in self._by_key.values():
-            if reading is not None:
-                yield from (reading.maximum, reading.minimum, reading.weight)
+        for quota in self._by_key.values():
+            yield from (quota.maximum, quota.minimum, quota.weight)
 
-    def by_name(self) -> Mapping[str, _Reading]:
+    def by_name(self) -> Mapping[str, ElasticQuota]:
         """Return the readings in the order of their names; of several quotas of one name the oldest counts."""
         if self._by_name is None:
-            found: dict[str, tuple[tuple[str, str], _Reading]] = {}
-            for key, (quota, reading) in self._by_key.items():
-                age = (quota.metadata.creation_timestamp, key)
-                known = found.get(quota.metadata.name)
-                if known is None or age < known[0]:
-                    found[quota.metadata.name] = (age, reading)
-            self._by_name = {name: found[name][1] for name in sorted(found)}
+            oldest_last = sorted(
+                self._by_key.items(),
+                key=lambda item: (item[1].object.metadata.creation_timestamp, item[0]),
+                reverse=True,
+            )
+            found = {quota.name: quota for _, quota in oldest_last}
+            self._by_name = {name: found[name] for name in sorted(found)}
         return self._by_name
-
-    def _read(self, quota: wire.ElasticQuota) -> _Reading:
-        try:
-            return read_quota(quota, self._report)
-        except ObjectError as fault:
-            self._report(fault)
-            return None
 
 
 class UsesByClaim:
@@ -119,3 +109,7 @@ class UsesByClaim:
             counted[claim] = (sums, pods + sign)
         else:
             del counted[claim]
+
+
+def _age(quota: ElasticQuota) -> tuple[str, str]:
+    return quota.object.metadata.creation_timestamp, quota.object.metadata.key

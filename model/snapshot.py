@@ -87,7 +87,7 @@ class Snapshot:
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)
     """The inside of nodes that have a Numatopology; None where it cannot be read."""
-    elastic_quotas: Mapping[str, ElasticQuota | None] = field(default_factory=dict)
-    """By name, which is unique in the cluster: of several the oldest counts; None where it cannot be read."""
+    elastic_quotas: Mapping[str, ElasticQuota] = field(default_factory=dict)
+    """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None
     """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""

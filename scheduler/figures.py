@@ -59,7 +59,7 @@ def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
     """Yield what elastic quotas are guaranteed and may have at most."""
     served = {figures.name for figures in seen.report.quotas}
     for name, quota in seen.snapshot.elastic_quotas.items():
-        if quota is not None and name in served:
+        if name in served:
             yield from _by_resource(quota, "min", quota.minimum)
             yield from _by_resource(quota, "max", quota.maximum)
 

@@ -19,7 +19,7 @@ from model.elastic.names import (
 from model.errors import ObjectError
 from model.quantity import QuantityError
 from model.requests import amounts, is_whole
-from model.resources import MILLI, Amounts
+from model.resources import MILLI, NO_AMOUNTS, Amounts
 
 __all__ = ["LARGEST_AMOUNT", "ElasticQuota", "read_quota"]
 
@@ -49,6 +49,8 @@ class ElasticQuota:
     """Its part, beside others', of what nobody is guaranteed or asks for by guarantee."""
     namespaces: tuple[str, ...]
     """Whose pods use it without naming it."""
+    fault: str
+    """What is wrong with its amounts, so that none of them counts; empty where nothing is."""
     object: wire.ElasticQuota
 
 
@@ -57,19 +59,16 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
 
     Args:
         quota: The object.
-        report: Is told of annotations that cannot be read, and count as absent then.
-
-    Raises:
-        ObjectError: An amount of its spec is no quantity, is negative, or its minimum exceeds its maximum.
+        report: Is told what cannot be read: an amount of the spec that is no quantity, is negative, or is guaranteed
+            beyond the maximum makes the quota a faulty one, an annotation counts as absent.
     """
-    metadata, spec = quota.metadata, quota.spec
-    maximum = _amounts(metadata.key, "spec.max", spec.max)
-    minimum = _amounts(metadata.key, "spec.min", spec.min)
-    for name, least in minimum.items():
-        if name not in maximum:
-            raise ObjectError(KIND, metadata.key, f"spec.min.{name}", "has no maximum in spec.max")
-        if least > maximum[name]:
-            raise ObjectError(KIND, metadata.key, f"spec.min.{name}", "is more than spec.max has of it")
+    metadata, fault = quota.metadata, ""
+    minimum = maximum = NO_AMOUNTS
+    try:
+        minimum, maximum = _limits(quota)
+    except ObjectError as error:
+        report(error)
+        fault = f"{error.path}: {error.message}"
     return ElasticQuota(
         name=metadata.name,
         namespace=metadata.namespace,
@@ -81,8 +80,21 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         maximum=maximum,
         weight=_weight(metadata, report) or maximum,
         namespaces=_namespaces(metadata, report),
+        fault=fault,
         object=quota,
     )
+
+
+def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts]:
+    """Return minimum and maximum; raises ObjectError where they cannot be read, or do not go together."""
+    key = quota.metadata.key
+    minimum, maximum = _amounts(key, "spec.min", quota.spec.min), _amounts(key, "spec.max", quota.spec.max)
+    for name, least in minimum.items():
+        if name not in maximum:
+            raise ObjectError(KIND, key, f"spec.min.{name}", "has no maximum in spec.max")
+        if least > maximum[name]:
+            raise ObjectError(KIND, key, f"spec.min.{name}", "is more than spec.max has of it")
+    return minimum, maximum
 
 
 def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:

@@ -19,10 +19,10 @@ APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
 
 
 def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
-    """Say of quotas why they cannot be served: something is wrong with those above them."""
+    """Say of quotas why they cannot be served: something is wrong with them, or with those above them."""
     faults: dict[str, str] = {}
-    for name in sorted(quotas.keys() - APART):
-        fault = _fault(quotas, name)
+    for name in sorted(quotas):
+        fault = quotas[name].fault or (None if name in APART else _fault(quotas, name))
         if fault is not None:
             faults[name] = fault
     return faults
@@ -37,6 +37,8 @@ def _fault(quotas: Mapping[str, ElasticQuota], name: str) -> str | None:
             return f"there is no quota {below.parent} above {below.name}"
         if above.name in APART or not above.is_parent:
             return f"quota {above.name} above {below.name} is not marked as a parent"
+        if above.fault:
+            return f"quota {above.name} above {below.name} is broken: {above.fault}"
         if above.name in seen:
             return f"quotas {', '.join(sorted(seen))} stand above each other in a circle"
         seen.add(above.name)

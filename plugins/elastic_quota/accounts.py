@@ -1,7 +1,6 @@
 """Accounts: what each quota has and may have in one session."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from framework.ledgers import Change
 from framework.session import Session
@@ -13,8 +12,6 @@ from plugins.elastic_quota.arguments import ElasticQuotaArgs
 
 __all__ = ["Accounts"]
 
-_UNREADABLE: Final = "its object cannot be read"
-
 
 class Accounts:
     """The quotas of one session; a ledger."""
@@ -24,14 +21,12 @@ class Accounts:
         self._session = session
         self._args = args
         quotas = session.snapshot.elastic_quotas
-        readable = {name: quota for name, quota in quotas.items() if quota is not None}
-        self.faults = {name: _UNREADABLE for name, quota in quotas.items() if quota is None} | faults_of(readable)
+        self.faults = faults_of(quotas)
         """Why quotas are not served, by name."""
-        sound = [quota for name, quota in readable.items() if name not in self.faults]
+        sound = [quota for name, quota in quotas.items() if name not in self.faults]
         apart = {DEFAULT_QUOTA: args.default_maximum, SYSTEM_QUOTA: args.system_maximum}
         self.tree = QuotaTree(session.resources, sound, apart)
-        self._belonging = Belonging(readable.values())
-        self._unreadable = [name for name, quota in quotas.items() if quota is None]
+        self._belonging = Belonging(quotas.values())
         self._names: dict[tuple[str, str], str] = {}
         for column, claim in enumerate(uses.claims):
             book = self.tree.books.get(self._quota_of(claim))
@@ -48,9 +43,7 @@ class Accounts:
         key = (claim.label, claim.namespace)
         known = self._names.get(key)
         if known is None:
-            # who names a quota that cannot be read means that one: it is refused, not counted elsewhere
-            is_broken = claim.label in self._unreadable
-            known = self._names[key] = claim.label if is_broken else self._belonging.quota_of(*key)
+            known = self._names[key] = self._belonging.quota_of(*key)
         return known
 
     def book_of(self, task: Task) -> QuotaBook | None:

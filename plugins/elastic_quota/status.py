@@ -14,8 +14,6 @@ def tell(session: Session, accounts: Accounts) -> None:
     """Note figures of quotas, and an event about each that is not served, when it is news."""
     for name, quota in session.snapshot.elastic_quotas.items():
         fault, book = accounts.faults.get(name), accounts.tree.books.get(name)
-        if quota is None:
-            continue
         if fault is not None:
             _tell_fault(session, quota, fault)
         elif book is not None:

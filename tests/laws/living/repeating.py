@@ -144,7 +144,8 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
 
 
 def _moves_who_has_no_quota(report: CycleReport, following: Beginning) -> bool:
-    moved = {each.task for plan in report.plans for each in (*plan.binds, *plan.evictions)}
+    moved = {bind.task for plan in report.plans for bind in plan.binds}
+    moved |= {eviction.task for plan in report.plans for eviction in plan.evictions}
     moved |= {task for places in report.pipelined.values() for task in places}
     tasks = (task for job in following.snapshot.jobs.values() for task in job.tasks.values())
     return any(task.id in moved and QUOTA_NAME not in task.pod.metadata.labels for task in tasks)

@@ -9,7 +9,7 @@ from kube import resources
 from kube.discovery import Discovery
 from kube.status import StatusWriter
 from kube.traffic import Traffic
-from model.wire import Condition, Pod, PodGroup, PodGroupStatus, Queue
+from model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
@@ -194,6 +194,32 @@ async def test_amounts_of_a_queue_compare_by_value(world: World, writer: StatusW
     await drained(writer)
 
     assert (await seen()).status.allocated == {"cpu": "1000m"}
+
+
+async def test_how_a_quota_stands_is_written_beside_what_others_wrote(world: World, writer: StatusWriter) -> None:
+    """Amounts compare by value; what says only zeros where nothing stands is no news; what cannot be read is mended."""
+    await world.define("elasticquotas", "ElasticQuota", group="scheduling.sigs.k8s.io", version="v1alpha1")
+    path = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/elasticquotas"
+    metadata = {"name": "q", "namespace": "default", "annotations": {"mine": "yes", "runtime": "nonsense"}}
+    quota = {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "ElasticQuota", "metadata": metadata}
+    await world.post(path, {**quota, "spec": {"max": {"cpu": "4"}}})
+
+    async def seen() -> ElasticQuota:
+        return resources.ELASTIC_QUOTAS.decoder.convert(await world.client.request_json("GET", f"{path}/q"))
+
+    assert writer.elastic_quota(await seen(), {"cpu": "1"}, {"runtime": {"cpu": "3"}, "request": {"cpu": "0"}})
+    await drained(writer)
+    written = await seen()
+    assert written.status.used == {"cpu": "1"}
+    assert written.metadata.annotations == {"mine": "yes", "runtime": '{"cpu":"3"}'}
+
+    assert not writer.elastic_quota(written, {"cpu": "1000m"}, {"runtime": {"cpu": "3000m"}, "request": {"cpu": "0"}})
+    assert writer.elastic_quota(written, {"memory": "1Gi"}, {"runtime": {"memory": "0"}, "request": {"cpu": "2"}})
+    await drained(writer)
+    written = await seen()
+    assert written.status.used == {"memory": "1Gi"}
+    assert written.metadata.annotations["runtime"] == '{"memory":"0"}'
+    assert written.metadata.annotations["request"] == '{"cpu":"2"}'
 
 
 async def test_a_cycle_writes_no_more_than_its_budget(world: World) -> None:

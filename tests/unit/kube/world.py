@@ -161,7 +161,7 @@ class World:
                 "metadata": {"name": f"{plural}.{group}"},
                 "spec": {
                     "group": group,
-                    "scope": "Namespaced" if kind == "PodGroup" else "Cluster",
+                    "scope": "Namespaced" if kind in {"PodGroup", "ElasticQuota"} else "Cluster",
                     "names": {"plural": plural, "kind": kind, "singular": kind.lower(), "listKind": f"{kind}List"},
                     "versions": [served | ({"subresources": {"status": {}}} if has_status else {})],
                 },

@@ -223,8 +223,15 @@ def test_what_the_default_quota_has_is_not_there_for_others() -> None:
 @pytest.mark.parametrize(
     ("quotas", "fault"),
     [
-        ([elastic_quota("q", most={"cpu": "many"})], "its object cannot be read"),
-        ([elastic_quota("q", least={"cpu": 2}, most={"cpu": 1})], "its object cannot be read"),
+        ([elastic_quota("q", most={"cpu": "many"})], "spec.max.cpu: 'many' is not a quantity"),
+        ([elastic_quota("q", least={"cpu": 2}, most={"cpu": 1})], "spec.min.cpu: is more than spec.max has of it"),
+        (
+            [
+                elastic_quota("q", most={"cpu": 1}, parent="above"),
+                elastic_quota("above", least={"cpu": 1}, is_parent=True),
+            ],
+            "quota above above q is broken: spec.min.cpu: has no maximum in spec.max",
+        ),
         ([elastic_quota("q", most={"cpu": 1}, parent="gone")], "there is no quota gone above q"),
     ],
 )
@@ -236,6 +243,15 @@ def test_pods_of_a_broken_quota_wait_and_others_do_not(quotas: list[dict[str, An
     assert why(session) == f"quota q is out of service: {fault}"
     assert room(session) == 0
     assert why(session, "k-0") is None
+
+
+def test_a_broken_quota_of_a_namespace_keeps_its_pods_too() -> None:
+    """They are not counted elsewhere because their quota cannot be read, and its owner is told."""
+    broken = elastic_quota("ns1", most={"cpu": "many"}, namespace="ns1", uid="u1")
+    session = opened(BIG.add(broken, elastic_quota("sound", most={"cpu": 5})).job("j", namespace="ns1"))
+    assert why(session) == "quota ns1 is out of service: spec.max.cpu: 'many' is not a quantity"
+    (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
+    assert (event.uid, event.message) == ("u1", "out of service: spec.max.cpu: 'many' is not a quantity")
 
 
 def test_of_two_quotas_of_one_name_the_older_counts() -> None:

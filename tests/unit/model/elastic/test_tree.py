@@ -201,11 +201,13 @@ def test_namespaces_that_cannot_be_read_are_none(text: str) -> None:
         ({"memory": "1Gi"}, {"cpu": 1}, "spec.min.memory"),
     ],
 )
-def test_amounts_that_make_no_sense_are_refused(least: dict[str, Any], most: dict[str, Any], path: str) -> None:
-    """The object is named with the field."""
-    with pytest.raises(ObjectError) as caught:
-        quota("a", least=least, most=most)
-    assert (caught.value.name, caught.value.path) == ("quotas/a", path)
+def test_amounts_that_make_no_sense_make_a_faulty_quota(least: dict[str, Any], most: dict[str, Any], path: str) -> None:
+    """The object is told with the field, and none of its amounts counts."""
+    faults: list[ObjectError] = []
+    read = quota("a", least=least, most=most, report=faults.append)
+    assert [(fault.name, fault.path) for fault in faults] == [("quotas/a", path)]
+    assert read.fault.startswith(f"{path}: ")
+    assert (read.minimum, read.maximum, read.weight) == ({}, {}, {})
 
 
 def test_what_stands_apart_takes_from_the_cluster() -> None:

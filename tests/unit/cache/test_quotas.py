@@ -1,0 +1,107 @@
+"""Elastic quotas follow their objects; what pods ask for and have is summed by what decides on their quota."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cache.audit import differences
+from cache.books import Books
+from cache.objects import decoded
+from model.elastic import Claim
+from model.errors import ObjectError
+from model.ids import TaskId
+from model.resources import ResourceSpace
+from pyroclast.testing import Scenario
+from tests.elastic_quotas import elastic_quota, uses
+
+
+def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+    """Take over objects."""
+    for kind, each in decoded(objects):
+        books.apply(kind, each)
+
+
+def pods(scenario: Scenario) -> Books:
+    """Books of a cluster with one quota."""
+    books = Books()
+    apply(books, elastic_quota("q", most={"cpu": 9}), *scenario.objects)
+    return books
+
+
+def sums(books: Books) -> dict[Claim, tuple[dict[str, int], dict[str, int]]]:
+    """What is asked for and used, by claim, pods left out; a rebuild must find the same."""
+    snapshot = books.snapshot()
+    assert differences(snapshot, books.rebuild().snapshot()) == []
+    found, table = {}, snapshot.quota_uses
+    assert table is not None
+    for column, claim in enumerate(table.claims):
+        both = (snapshot.resources.amounts(array[:, column]) for array in (table.requested, table.used))
+        asked, used = ({name: amount for name, amount in each.items() if name != "pods"} for each in both)
+        found[claim] = (asked, used)
+    return found
+
+
+Q, KEPT, NONE = Claim("q", "default", True), Claim("q", "default", False), Claim("", "default", True)
+
+
+def test_pods_are_summed_while_there_is_a_quota() -> None:
+    """Those that wait, that run, that others placed, that must not be evicted; not those that ended."""
+    scenario = Scenario().node("n")
+    scenario = scenario.job("a", tasks=2, running_on=["n"], labels=uses("q"))
+    scenario = scenario.job("b", cpu=3, labels=uses("q", preemptible=False))
+    scenario = scenario.pod("other", node="n", cpu=4, scheduler="default-scheduler")
+    scenario = scenario.pod("done", node="n", phase="Succeeded", cpu=5, labels=uses("q"))
+    books = pods(scenario)
+    assert sums(books) == {
+        Q: ({"cpu": 2000}, {"cpu": 1000}),
+        KEPT: ({"cpu": 3000}, {}),
+        NONE: ({"cpu": 4000}, {"cpu": 4000}),
+    }
+
+    books.remove("ElasticQuota", books.stored("ElasticQuota")["quotas/q"])
+    assert books.snapshot().quota_uses is None
+    assert books.snapshot().elastic_quotas == {}
+
+
+def test_sums_follow_pods() -> None:
+    """A pod that begins to go is used no more, and asked for until it is gone."""
+    books = pods(Scenario().node("n").pod("p", node="n", cpu=2, labels=uses("q")))
+    assert sums(books) == {Q: ({"cpu": 2000}, {"cpu": 2000})}
+
+    (pod,) = (each for each in Scenario().pod("p", node="n", cpu=2, labels=uses("q")).objects)
+    going = {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    apply(books, going)
+    assert sums(books) == {Q: ({"cpu": 2000}, {})}
+
+    (uid,) = books.stored("Pod")
+    books.remove("Pod", books.stored("Pod")[TaskId(uid)])
+    assert sums(books) == {}
+
+
+def test_sums_survive_a_larger_space() -> None:
+    """A resource that nobody spoke of before gives rows new numbers."""
+    books = pods(Scenario().node("n").pod("p", cpu=2, memory="1Gi", labels=uses("q")))
+    before = sums(books)
+    apply(books, *Scenario().node("m", resources={"example.com/a": 1}).objects)
+    assert books.snapshot().resources.names != ResourceSpace().names
+    assert sums(books) == before
+
+
+def test_amounts_of_quotas_are_covered() -> None:
+    """Also resources that no node and no pod names."""
+    books = Books()
+    apply(books, elastic_quota("q", most={"example.com/b": 3}, least={"example.com/b": "1500m"}))
+    space = books.snapshot().resources
+    assert space.scales[space.rows["example.com/b"]] == 1000
+
+
+def test_a_faulty_quota_is_named_once_for_each_version() -> None:
+    """It stays in the picture, with its fault."""
+    faults: list[ObjectError] = []
+    books = Books(report=faults.append)
+    apply(books, elastic_quota("q", most={"cpu": "x"}), elastic_quota("p", most={"cpu": 1}))
+    first = books.snapshot().elastic_quotas
+    apply(books, *Scenario().queue("red").objects)
+    assert books.snapshot().elastic_quotas is first
+    assert [(fault.kind, fault.name, fault.path) for fault in faults] == [("ElasticQuota", "quotas/q", "spec.max.cpu")]
+    assert list(first) == ["p", "q"]
+    assert (bool(first["p"].fault), bool(first["q"].fault)) == (False, True)
