@@ -14,9 +14,10 @@ path                  resource                            operations
 /hypernodes/validate  hypernodes.topology.volcano.sh      CREATE, UPDATE
 /cronjobs/validate    cronjobs.batch.volcano.sh           CREATE, UPDATE
 /jobflows/validate    jobflows.flow.volcano.sh            CREATE, UPDATE
+/elasticquotas/…      elasticquotas.scheduling.sigs.…     CREATE, UPDATE
 ====================  ==================================  =======================
 
-Paths are Volcano's.
+Paths are Volcano's; `/elasticquotas/validate` has none there.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +29,9 @@ from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch
 from controllers.admission.resource_groups import ResourceGroup
 from controllers.admission.reviews import Review, Verdict
-from controllers.admission.rules import cronjobs, hypernodes, jobflows, jobs, podgroups, pods, queues
+from controllers.admission.rules import cronjobs, elastic_quotas, hypernodes, jobflows, jobs, podgroups, pods, queues
 from controllers.admission.rules.queues import QueueLimits
-from model.api.names import BATCH, DEFAULT_SCHEDULER, FLOW, SCHEDULING, TOPOLOGY
+from model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
 __all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
 
@@ -217,6 +218,13 @@ SERVICES: Final[Mapping[str, Service]] = {
             operations=_CHANGES,
             validation=_by(jobflows.faults_of),
             warnings=jobflows.warnings_of,
+        ),
+        Service(
+            path="/elasticquotas/validate",
+            api_version=ELASTIC_QUOTAS,
+            resource="elasticquotas",
+            operations=_CHANGES,
+            validation=_by(elastic_quotas.faults_of),
         ),
     )
 }

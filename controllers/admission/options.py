@@ -25,6 +25,7 @@ DEFAULT_PATHS: Final = (
     "/hypernodes/validate",
     "/cronjobs/validate",
     "/jobflows/validate",
+    "/elasticquotas/validate",
 )
 """Paths that are served: all, since which of them the API server asks is said by its configurations."""
 

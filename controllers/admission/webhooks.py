@@ -32,6 +32,7 @@ CHART_PATHS: Final = (
     "/hypernodes/validate",
     "/cronjobs/validate",
     "/jobflows/validate",
+    "/elasticquotas/validate",
 )
 """What the chart asks about: the custom resources. Pods are opt-in, as in Volcano's chart."""
 
@@ -44,8 +45,9 @@ _SINGULAR: Final = {
     "hypernodes": "hypernode",
     "cronjobs": "cronjob",
     "jobflows": "jobflow",
+    "elasticquotas": "elasticquota",
 }
-_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
+_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows", "elasticquotas"})
 """Kinds of which a change matters only where it is one of the spec."""
 
 _HEAD: Final = "# Made by `make webhooks` from controllers/admission/webhooks.py; change it there.\n"

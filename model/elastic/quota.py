@@ -21,7 +21,7 @@ from model.quantity import QuantityError
 from model.requests import amounts, is_whole
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "read_quota"]
+__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "read_quota"]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
@@ -62,13 +62,12 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         report: Is told what cannot be read: an amount of the spec that is no quantity, is negative, or is guaranteed
             beyond the maximum makes the quota a faulty one, an annotation counts as absent.
     """
-    metadata, fault = quota.metadata, ""
-    minimum = maximum = NO_AMOUNTS
-    try:
-        minimum, maximum = _limits(quota)
-    except ObjectError as error:
-        report(error)
-        fault = f"{error.path}: {error.message}"
+    metadata = quota.metadata
+    minimum, maximum, faults = _limits(quota)
+    for each in faults:
+        report(each)
+    if faults:
+        minimum = maximum = NO_AMOUNTS
     return ElasticQuota(
         name=metadata.name,
         namespace=metadata.namespace,
@@ -80,63 +79,72 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         maximum=maximum,
         weight=_weight(metadata, report) or maximum,
         namespaces=_namespaces(metadata, report),
-        fault=fault,
+        fault="; ".join(f"{each.path}: {each.message}" for each in faults),
         object=quota,
     )
 
 
-def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts]:
-    """Return minimum and maximum; raises ObjectError where they cannot be read, or do not go together."""
-    key = quota.metadata.key
-    minimum, maximum = _amounts(key, "spec.min", quota.spec.min), _amounts(key, "spec.max", quota.spec.max)
+def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
+    """Return everything that is wrong with an ElasticQuota by itself."""
+    annotations: list[ObjectError] = []
+    _weight(quota.metadata, annotations.append)
+    _namespaces(quota.metadata, annotations.append)
+    return [*_limits(quota)[2], *annotations]
+
+
+def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectError]]:
+    """Return minimum and maximum, and what is wrong with them."""
+    key, faults = quota.metadata.key, list[ObjectError]()
+    minimum = _amounts(key, "spec.min", quota.spec.min, faults.append)
+    maximum = _amounts(key, "spec.max", quota.spec.max, faults.append)
     for name, least in minimum.items():
-        if name not in maximum:
-            raise ObjectError(KIND, key, f"spec.min.{name}", "has no maximum in spec.max")
-        if least > maximum[name]:
-            raise ObjectError(KIND, key, f"spec.min.{name}", "is more than spec.max has of it")
-    return minimum, maximum
+        if name not in quota.spec.max:
+            faults.append(ObjectError(KIND, key, f"spec.min.{name}", "has no maximum in spec.max"))
+        elif least > maximum.get(name, least):
+            faults.append(ObjectError(KIND, key, f"spec.min.{name}", "is more than spec.max has of it"))
+    return minimum, maximum, faults
 
 
 def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
     """Return the weights that an object gives; None where it gives none, only zeros, or what cannot be read."""
-    text = metadata.annotations.get(SHARED_WEIGHT)
-    if not text:
-        return None
-    try:
-        weights = _amounts(metadata.key, SHARED_WEIGHT, _json(metadata, SHARED_WEIGHT, text, dict[str, wire.Quantity]))
-    except ObjectError as fault:
-        report(fault)
-        return None
-    return weights if any(weights.values()) else None
+    given = _json(metadata, SHARED_WEIGHT, dict[str, wire.Quantity], report)
+    faults: list[ObjectError] = []
+    weights = _amounts(metadata.key, f"metadata.annotations.{SHARED_WEIGHT}", given or {}, faults.append)
+    for each in faults:
+        report(each)
+    return weights if any(weights.values()) and not faults else None
 
 
 def _namespaces(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> tuple[str, ...]:
-    text = metadata.annotations.get(NAMESPACES)
+    return tuple(_json(metadata, NAMESPACES, list[str], report) or ())
+
+
+def _json(metadata: wire.ObjectMeta, key: str, kind: Any, report: Callable[[ObjectError], None]) -> Any:
+    """Return what an annotation says; None where it is absent or cannot be read, which is reported."""
+    text = metadata.annotations.get(key)
     if not text:
-        return ()
-    try:
-        return tuple(_json(metadata, NAMESPACES, text, list[str]))
-    except ObjectError as fault:
-        report(fault)
-        return ()
-
-
-def _json(metadata: wire.ObjectMeta, key: str, text: str, kind: Any) -> Any:
+        return None
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ObjectError(KIND, metadata.key, f"metadata.annotations.{key}", str(error)) from None
+        report(ObjectError(KIND, metadata.key, f"metadata.annotations.{key}", str(error)))
+        return None
 
 
-def _amounts(key: str, path: str, resources: Mapping[str, wire.Quantity]) -> dict[str, int]:
+def _amounts(
+    key: str, path: str, resources: Mapping[str, wire.Quantity], report: Callable[[ObjectError], None]
+) -> dict[str, int]:
+    """Read amounts; those that are none, or negative, are reported and left out."""
     read: dict[str, int] = {}
     for name, quantity in resources.items():
         try:
             each = amounts({name: quantity})
         except QuantityError as error:
-            raise ObjectError(KIND, key, f"{path}.{name}", str(error)) from None
+            report(ObjectError(KIND, key, f"{path}.{name}", str(error)))
+            continue
         for own, amount in each.items():
             if amount < 0:
-                raise ObjectError(KIND, key, f"{path}.{own}", f"is negative: {quantity}")
-            read[own] = min(amount, LARGEST_AMOUNT * MILLI if is_whole(own) else LARGEST_AMOUNT)
+                report(ObjectError(KIND, key, f"{path}.{own}", f"is negative: {quantity}"))
+            else:
+                read[own] = min(amount, LARGEST_AMOUNT * MILLI if is_whole(own) else LARGEST_AMOUNT)
     return read
