@@ -1,14 +1,15 @@
 """Revoking: whoever has had more than his quota may for long gives it back, the least important pods first."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from framework.evicting.gangs import whole_gang
+from framework.evicting.gangs import active_count
 from framework.points import Move
 from framework.session import Session
 from model.elastic.tree import QuotaBook
 from model.elastic.uses import is_preemptible
+from model.ids import JobId
 from model.tasks import Task
 from plugins.elastic_quota.accounts import Accounts
 
@@ -41,45 +42,42 @@ class Revoking:
             session.wake(since + float(delay))
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
-        """Name who goes; a gang that cannot spare those goes whole."""
+        """Name who goes; a gang that cannot spare those goes whole, or stays where some of it must not go."""
         by_quota: dict[str, list[Task]] = {}
+        by_job: dict[JobId | None, list[Task]] = {}
         for task in tasks:
             by_quota.setdefault(self._accounts.quota_of(task), []).append(task)
+            by_job.setdefault(task.job, []).append(task)
         moves: list[Move] = []
         for book in self.due:
             victims = self._victims(book, by_quota.get(book.name, ()))
             budget = f"to bring quota {book.name} down to what it may have"
             moves += [
                 Move(task=task, strategy=STRATEGY, budget=budget, breaks_gangs=True)
-                for task in self._with_gangs(victims)
+                for task in self._with_gangs(victims, by_job)
             ]
         return moves
 
     def _victims(self, book: QuotaBook, tasks: Iterable[Task]) -> list[Task]:
-        ranked = sorted(tasks, key=_least_important_first)
-        requests = [(task, self._accounts.request(task)) for task in ranked if is_preemptible(task)]
-        names = to_revoke([request for _, request in requests], book.used, self._accounts.limit(book), book.rows)
-        return [requests[at][0] for at in names]
+        ranked = sorted(filter(_may_go, tasks), key=_least_important_first)
+        requests = [self._accounts.request(task) for task in ranked]
+        return [ranked[at] for at in to_revoke(requests, book.used, self._accounts.limit(book), book.rows)]
 
-    def _with_gangs(self, victims: Sequence[Task]) -> Iterator[Task]:
-        """Yield victims, and behind the first of a gang that would lack them all the rest of it."""
-        going = {task.id for task in victims}
-        told: set[str] = set()
+    def _with_gangs(self, victims: Sequence[Task], running: Mapping[JobId | None, Sequence[Task]]) -> Iterator[Task]:
+        """Yield victims job by job, and behind those of a gang that would lack them what else runs of it."""
+        by_job: dict[JobId | None, list[Task]] = {}
         for task in victims:
-            if task.id in told:
+            by_job.setdefault(task.job, []).append(task)
+        for job_id, going in by_job.items():
+            job = None if job_id is None else self._session.job(job_id)
+            left = 0 if job is None else active_count(job) - len(going)
+            if job is None or job.min_available <= 1 or not 0 < left < job.min_available:
+                yield from going
                 continue
-            job = self._session.job_of(task)
-            yield task
-            told.add(task.id)
-            if job is None:
-                continue
-            gang = whole_gang(job)
-            left = sum(each.id not in going for each in gang)
-            if job.min_available > 1 and 0 < left < job.min_available:
-                for each in sorted(gang, key=_least_important_first):
-                    if each.id not in told:
-                        told.add(each.id)
-                        yield each
+            gone = {task.id for task in going}
+            rest = [task for task in running[job_id] if task.id not in gone]
+            if all(map(_may_go, rest)):
+                yield from (*going, *sorted(rest, key=_least_important_first))
 
 
 def to_revoke(
@@ -119,6 +117,11 @@ def to_revoke(
             for row in rows:
                 left[row] -= requests[at][row]
     return gone
+
+
+def _may_go(task: Task) -> bool:
+    """Tell whether neither its quota's rules nor its own mark, or a budget that the server keeps, spare a task."""
+    return is_preemptible(task) and task.preemptable
 
 
 def _least_important_first(task: Task) -> tuple[int, float, str]:

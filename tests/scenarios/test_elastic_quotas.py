@@ -126,6 +126,33 @@ def test_pods_that_may_not_be_evicted_are_not_revoked() -> None:
     assert all(name.startswith("borrower-") for name in outcome.evictions)
 
 
+def revoked(scenario: Scenario) -> list[str]:
+    """Who goes of a cluster in which the other quota wants its half."""
+    scenario = scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
+    arguments = {"elastic-quota": {"delayEvictTime": "0s"}}
+    return run(scenario, "allocate", "shuffle", cycles=4, arguments=arguments).evictions
+
+
+def test_pods_with_a_mark_of_their_own_are_spared() -> None:
+    """Volcano's mark says so, whatever quotas say."""
+    kept = {"volcano.sh/preemptable": "false"}
+    scenario = TWO.add(*HALVES)
+    scenario = scenario.running("marked", on=["n1"] * 8, labels=uses("a"), annotations=kept)
+    scenario = scenario.running("borrower", on=["n2"] * 8, priority=100, labels=uses("a"))
+    found = revoked(scenario)
+    assert len(found) == 8
+    assert all(name.startswith("borrower-") for name in found)
+
+
+def test_a_gang_with_a_pod_that_must_stay_stays_where_it_can_spare_nobody() -> None:
+    """What it has too much stays with its quota: half a gang would be of no use to anybody."""
+    scenario = TWO.add(*HALVES).job("gang", tasks=0, min_available=12)
+    for number in range(12):
+        labels = uses("a", preemptible=number != 3)
+        scenario = scenario.pod(f"gang-{number}", job="gang", node="n1" if number < 8 else "n2", labels=labels)
+    assert revoked(scenario) == []
+
+
 def test_a_gang_that_cannot_spare_who_goes_goes_whole() -> None:
     """Half a gang would hold room and do nothing."""
     scenario = TWO.add(*HALVES)
