@@ -67,7 +67,7 @@ def planner_of(
     ) -> list[Task]:
         job = session.job_of(task)
         assert job is not None, "a task to be placed has a job"
-        context = GangEviction(job=job, is_reclaim=is_reclaim)
+        context = GangEviction(job=job, task=task, is_reclaim=is_reclaim)
         return session.evictable(context, task, candidates, gang=gang, first_tier=first_tier)
 
     return GangPlanner(

@@ -7,7 +7,7 @@ is noted on its job.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -177,11 +177,7 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
         return False
     if not candidates.has_free_room(site.domain):
         return False  # where room is only being released tasks go one by one
-    joins = partial(_joins_run, site)
-    if session.tells_kinds:
-        kind = session.kind(task)
-        joins = partial(_joins_run_of_kind, site, kind)
-    length = site.worksheet.run_length(most, joins)
+    length = site.worksheet.run_length(most, _of_kind(site, task, partial(_joins_run, site)))
     columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:
         return False
@@ -199,8 +195,13 @@ def _joins_run(site: _Site, task: Task) -> bool:
     return not has_failed and _stands_alone(site, task)
 
 
-def _joins_run_of_kind(site: _Site, kind: tuple[Any, ...], task: Task) -> bool:
-    return _joins_run(site, task) and site.session.kind(task) == kind
+def _of_kind(site: _Site, first: Task, joins: Callable[[Task], bool]) -> Callable[[Task], bool]:
+    """Let those join alone of whom the same is true as of the first, beside their template, for allocatable."""
+    session = site.session
+    if not session.tells_kinds:
+        return joins
+    kind = session.kind(first)
+    return lambda task: joins(task) and session.kind(task) == kind
 
 
 def _stands_alone(site: _Site, task: Task) -> bool:
@@ -241,7 +242,7 @@ def _fail_alike(site: _Site, refusal: Refusal) -> None:
     """Refuse what comes next and is equal to a task that no node has room for, but for one, with the same words."""
     if site.worksheet.is_uniform:
         site.job.note_misfit(site.worksheet.next_task.template)
-    alike = site.worksheet.run_length(_MANY, partial(_stands_alone, site))
+    alike = site.worksheet.run_length(_MANY, _of_kind(site, site.worksheet.next_task, partial(_stands_alone, site)))
     _fail(site, site.worksheet.take(alike - 1), refusal)
 
 

@@ -42,6 +42,8 @@ class GangEviction:
 
     job: SessionJob
     """The beneficiary."""
+    task: Task
+    """Of the beneficiary: the one for which a place is sought, or that comes first where one is sought for all."""
     is_reclaim: bool
     """Whether room is taken from other queues, else from the job's own."""
 

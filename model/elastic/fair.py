@@ -56,10 +56,10 @@ def divided(total: int, sharers: Sequence[Sharer]) -> list[int]:
 
 def scaled(total: int, guarantees: Sequence[int]) -> list[int]:
     """Cut guarantees down, in proportion, to what there is; they stay as they are where there is enough."""
-    together = sum(guarantees)
-    if together <= total:
+    there, together = max(total, 0), sum(guarantees)
+    if together <= there:
         return list(guarantees)
-    return [max(total, 0) * each // together for each in guarantees]
+    return [there * each // together for each in guarantees]
 
 
 def _by_weight(amount: int, sharers: Sequence[Sharer]) -> list[int]:

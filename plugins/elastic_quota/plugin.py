@@ -48,7 +48,7 @@ class ElasticQuota:
             points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom, kind=holding.kind
         )
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
-        taking = Taking(session, accounts, self.args)
+        taking = Taking(accounts, self.args)
         session.register(points.PREEMPTABLE, self.name, taking.preemptable)
         session.register(points.RECLAIMABLE, self.name, taking.reclaimable)
         session.register(points.UNIFIED_EVICTABLE, self.name, taking.evictable)

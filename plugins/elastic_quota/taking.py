@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from framework.evicting.gang_plans import GangEviction
 from framework.points import Vote
-from framework.session import Session
 from model.elastic.names import DEFAULT_QUOTA
 from model.elastic.tree import APART, QuotaBook
 from model.elastic.uses import is_preemptible
@@ -24,44 +23,36 @@ class Taking:
     there were no quotas.
     """
 
-    def __init__(self, session: Session, accounts: Accounts, args: ElasticQuotaArgs) -> None:
-        self._session = session
+    def __init__(self, accounts: Accounts, args: ElasticQuotaArgs) -> None:
         self._accounts = accounts
         self._args = args
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit less important victims of the preemptor's quota."""
-        return self._inside(self._accounts.quota_of(preemptor), candidates, preemptor.priority), Vote.PERMIT
+        name = self._accounts.quota_of(preemptor)
+        may_go = [task for task in candidates if is_preemptible(task)]
+        if not self._is_free(name):
+            own = [task for task in may_go if self._accounts.quota_of(task) == name]
+            may_go = [task for task in own if task.priority < preemptor.priority]
+        return may_go, Vote.PERMIT
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of quotas that have more than they may, for one that has less than it is guaranteed."""
-        return self._between(reclaimer, self._accounts.request(reclaimer), candidates), Vote.PERMIT
-
-    def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """The same for a whole gang, as its first task would be answered."""
-        tasks = self._session.pending_tasks(context.job)
-        if not tasks:
-            return [], Vote.PERMIT
-        if context.is_reclaim:
-            return self._between(tasks[0], self._accounts.request(tasks[0]), candidates), Vote.PERMIT
-        return self._inside(self._accounts.quota_of(tasks[0]), candidates, tasks[0].priority), Vote.PERMIT
-
-    def _inside(self, name: str, candidates: Sequence[Task], priority: int) -> list[Task]:
-        may_go = [task for task in candidates if is_preemptible(task)]
-        if self._is_free(name):
-            return may_go
-        return [task for task in may_go if task.priority < priority and self._accounts.quota_of(task) == name]
-
-    def _between(self, reclaimer: Task, request: Sequence[int], candidates: Sequence[Task]) -> list[Task]:
         name = self._accounts.quota_of(reclaimer)
         may_go = [task for task in candidates if is_preemptible(task)]
         if self._is_free(name):
-            return may_go
-        own = self._accounts.tree.books.get(name)
+            return may_go, Vote.PERMIT
+        own, request = self._accounts.tree.books.get(name), self._accounts.request(reclaimer)
         if own is None or any(request[row] and own.used[row] + request[row] > own.guaranteed[row] for row in own.rows):
-            return []
+            return [], Vote.PERMIT
         left: dict[str, list[int]] = {}
-        return [task for task in may_go if self._accounts.quota_of(task) != name and self._take(task, left)]
+        others = [task for task in may_go if self._accounts.quota_of(task) != name]
+        return [task for task in others if self._take(task, left)], Vote.PERMIT
+
+    def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+        """The same for a whole gang, by the task for which room is made."""
+        answer = self.reclaimable if context.is_reclaim else self.preemptable
+        return answer(context.task, candidates)
 
     def _take(self, task: Task, left: dict[str, list[int]]) -> bool:
         """Take a task of a quota that has too much of what the task has, or spare it."""

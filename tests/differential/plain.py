@@ -366,8 +366,10 @@ class Plain:
         return False
 
     def allocatable(self, group: Group, pod: Pod) -> bool:
-        """Whether a queue may have one pod more."""
-        return not self.has("proportion") or self.shares.takes(group.queue, pod.request)
+        """Whether a queue, and whoever else counts, may have one pod more."""
+        if self.has("proportion") and not self.shares.takes(group.queue, pod.request):
+            return False
+        return all(policy.takes(pod) for policy in self.policies.values())
 
     def goes_on(self, part: Part) -> bool:
         """Whether placing more pods can make sense after one found no node."""

@@ -21,6 +21,12 @@ class Policy:
         self.last = last
         """When it last acted, where it acts from time to time; None for never."""
 
+    # Amounts
+
+    def takes(self, _pod: Pod) -> bool:
+        """Whether a pod may have what it asks for, wherever it is placed."""
+        return True
+
     # Places
 
     def permits(self, _pod: Pod, _node: Node) -> bool:

@@ -14,6 +14,7 @@ from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
 from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
 from tests.differential.generated import case
+from tests.elastic_quotas import elastic_quota, uses
 
 SHUFFLING = ("allocate", "shuffle")
 TRIES = 4
@@ -108,6 +109,14 @@ def shuffling(chance: Random) -> Varied:
     plugins = {"rescheduling": each.now - chance.choice([30, 300, 301, 301, 900, 900])}
     arguments = {**each.arguments, "shuffle": {"maxEvictions": chance.choice([0, 0, 1, 2])}}
     return replace(each, actions=SHUFFLING, arguments=arguments, runs=plugins)
+
+
+def overusing(chance: Random) -> Varied:
+    """Make the same where teams have had more than their quota for a while."""
+    each = shuffling(chance)
+    since = each.now - chance.choice([30, 120, 121, 301, 900])
+    teams = {f"elastic-quota/{name}": since for name in ("org", "rest", "team0", "team1", "team2")}
+    return replace(each, runs={**each.runs, **teams, "elastic-quota": since})
 
 
 def rescheduling(chance: Random) -> Varied:
@@ -638,6 +647,50 @@ def with_cards(objects: tuple[Object, ...], _now: float, chance: Random) -> tupl
     return edited(objects, "Pod", pod), {switch: True}
 
 
+def with_elastic_quotas(
+    objects: tuple[Object, ...], _now: float, chance: Random
+) -> tuple[tuple[Object, ...], Arguments]:
+    """Teams, some inside an organisation, with jobs that are theirs and pods that are nobody's."""
+    teams = [f"team{number}" for number in range(chance.randint(1, 3))]
+    quotas = [_elastic_quota(name, chance, above=chance.choice(["", "", "org", "org", "lost"])) for name in teams]
+    if chance.random() < 0.3:
+        annotations = {"quota.scheduling.koordinator.sh/namespaces": json.dumps([NAMESPACE])}
+        quotas.append(_elastic_quota("rest", chance, annotations=annotations))
+    quotas.append(_elastic_quota("org", chance, is_parent=True, most=chance.choice([4, 8, 12])))
+    by_group: dict[str, str] = {}
+    kept = chance.choice([0.0, 0.2])
+
+    def pod(each: Any) -> Object:
+        group = each["metadata"]["annotations"].get("scheduling.k8s.io/group-name", "")
+        own = by_group.setdefault(group, chance.choice([*teams * 3, "", "elsewhere", "koordinator-system-quota"]))
+        other = own if chance.random() < 0.9 else chance.choice(teams)
+        return noted(each, "labels", uses(other, preemptible=chance.random() >= kept))
+
+    arguments: Arguments = {}
+    for key in ("enableRuntimeQuota", "enableCheckParentQuota", "enableMinQuotaScale", "disableDefaultQuotaPreemption"):
+        if chance.random() < 0.15:
+            arguments[key] = False
+    if chance.random() < 0.5:
+        arguments["delayEvictTime"] = chance.choice(["300s", "30s"])
+    return (*edited(objects, "Pod", pod), *quotas), arguments
+
+
+def _elastic_quota(name: str, chance: Random, *, above: str = "", most: int = 0, **more: Any) -> Object:
+    highest: dict[str, Any] = {"cpu": most or chance.choice([2, 3, 4, 6, 8])}
+    if chance.random() < 0.4:
+        highest |= {"memory": f"{chance.choice([2, 4, 8])}Gi"}
+    if chance.random() < 0.2:
+        highest |= {"pods": chance.randint(1, 5)}
+    least = {what: number if isinstance(number, str) else chance.randint(0, number) for what, number in highest.items()}
+    least = {what: number for what, number in least.items() if chance.random() < 0.8}
+    weight = {"cpu": chance.choice(["1", "3", "0"]), "memory": "1"}
+    notes = {"quota.scheduling.koordinator.sh/shared-weight": json.dumps(weight)} if chance.random() < 0.5 else {}
+    annotations = notes | more.pop("annotations", {})
+    return elastic_quota(
+        name, least=least, most=highest, parent=above, lends=chance.random() < 0.8, annotations=annotations, **more
+    )
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -649,6 +702,7 @@ class Variation:
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
     "deviceshare": Variation((roomy, full), with_cards),
+    "elastic-quota": Variation((roomy, gated, full, full, overusing), with_elastic_quotas),
     "extender": Variation((roomy, gated, full), with_marked_objects),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),

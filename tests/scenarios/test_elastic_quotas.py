@@ -160,3 +160,39 @@ def test_a_gang_that_cannot_spare_who_goes_goes_whole() -> None:
     scenario = scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
     outcome = run(scenario, "allocate", "shuffle", cycles=4, arguments={"elastic-quota": {"delayEvictTime": "0s"}})
     assert len(outcome.evictions) == 12
+
+
+def test_a_pod_whose_quota_takes_nobody_does_not_stop_others_of_its_role() -> None:
+    """It is as large as one that found no node, and is told of its quota all the same."""
+    scenario = TWO.add(
+        elastic_quota("free", most={"cpu": 16}), elastic_quota("lost", most={"cpu": 8}, parent="nowhere")
+    )
+    scenario = scenario.job("mixed", tasks=0, min_available=1)
+    for number, (role, quota, cpu) in enumerate([("a", "free", 9), ("b", "lost", 9), ("b", "free", 1)]):
+        scenario = scenario.pod(f"mixed-{number}", job="mixed", role=role, cpu=cpu, labels=uses(quota))
+    outcome = run(scenario)
+    assert outcome.bindings.keys() == {"mixed-2"}
+    reasons = {task: refusals[0].plugin for task, refusals in outcome.report.task_refusals.items()}
+    assert reasons == {"default-mixed-0": "resources", "default-mixed-1": "elastic-quota"}
+
+
+def test_pods_beside_all_quotas_may_have_more_than_there_is() -> None:
+    """Nothing is left to divide where nobody is guaranteed anything; a quota waits, and is told so."""
+    scenario = Scenario().node("n1", cpu=2).add(elastic_quota("a", most={"cpu": 2}))
+    scenario = scenario.running("stranger", on=["n1"] * 3).job("new", labels=uses("a"))
+    outcome = run(scenario)
+    assert outcome.report.failures == {}
+    assert [refusals[0].reason for refusals in outcome.report.task_refusals.values()] == ["InsufficientQuota"]
+
+
+def test_a_gang_of_several_quotas_makes_room_by_the_pod_that_needs_it() -> None:
+    """The first of its pods is kept out by its quota; the other takes room of its own quota."""
+    quotas = [elastic_quota("full", most={"cpu": 0}), elastic_quota("own", most={"cpu": 8})]
+    scenario = Scenario().node("n1", cpu=4).add(*quotas).priority_class("high", 10)
+    scenario = scenario.running("low", on=["n1"] * 4, labels=uses("own"))
+    scenario = scenario.job("mixed", tasks=0, min_available=1, priority_class="high")
+    for number, quota in enumerate(("full", "own")):
+        scenario = scenario.pod(f"mixed-{number}", job="mixed", priority=10, labels=uses(quota))
+    outcome = run(scenario, "allocate", "gangpreempt")
+    assert len(outcome.evictions) == 1
+    assert set(outcome.pipelined) == {"mixed-1"}

@@ -2,6 +2,7 @@
 
 from tests.differential.policies.cdp import Cdp
 from tests.differential.policies.deviceshare import DeviceShare
+from tests.differential.policies.elastic_quota import ElasticQuota
 from tests.differential.policies.extender import Extender
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
@@ -20,6 +21,7 @@ POLICIES: dict[str, type[Policy]] = {
     for each in (
         Cdp,
         DeviceShare,
+        ElasticQuota,
         Extender,
         NetworkTopologyAware,
         NodeGroup,

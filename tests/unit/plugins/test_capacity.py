@@ -216,7 +216,8 @@ def test_a_gang_takes_what_queues_have_beyond_their_part(is_reclaim: bool, gone:
         *jobs("d", "sure", "1", on="n"),
     )
     ask = there.function(points.UNIFIED_EVICTABLE).function
-    chosen, vote = ask(GangEviction(job=there.job("a"), is_reclaim=is_reclaim), there.tasks("b1", "b2", "b3", "c", "d"))
+    context = GangEviction(job=there.job("a"), task=there.task("a"), is_reclaim=is_reclaim)
+    chosen, vote = ask(context, there.tasks("b1", "b2", "b3", "c", "d"))
 
     assert (vote, [task.name for task in chosen]) == (Vote.PERMIT, gone)
 

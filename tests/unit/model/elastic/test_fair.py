@@ -56,6 +56,7 @@ def test_worked_numbers(total: int, sharers: list[Sharer], parts: list[int]) -> 
         pytest.param(600, [100] * 3, [100] * 3, id="enough is there"),
         pytest.param(100, [60, 50], [54, 45], id="rounded down"),
         pytest.param(-1, [60, 50], [0, 0], id="nothing is there"),
+        pytest.param(-1, [0, 0], [0, 0], id="nothing is there, or guaranteed"),
     ],
 )
 def test_guarantees_are_cut_in_proportion(total: int, guarantees: list[int], cut: list[int]) -> None:
