@@ -137,10 +137,12 @@ class _Process:
         )
         self._device_map = DeviceMapWatch(self._cache.books, client)
         self._device_figures = DeviceFigures(self._metrics)
+        self._in_force: Configuration | None = None
+        """The configuration of this cycle; of the cycle's thread, as what follows from it."""
         self._cards: DeviceShareArgs | None = None
-        """How the configuration of this cycle wants cards to be shared; of the cycle's thread."""
+        """How it wants cards to be shared."""
         self._map: tuple[str, str] | None = None
-        """The ConfigMap about devices that it names; of that thread, too."""
+        """The ConfigMap about devices that it names."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -173,8 +175,8 @@ class _Process:
         if not await self._sync():
             return 0
         configuration = self._settings.current()
-        self._map = map_of(configuration.profiles[0])
-        self._follow_configuration(configuration)  # standbys follow too
+        self._map = map_of(args_of(configuration.profiles[0]))
+        self._follow(configuration, self._map)  # standbys follow too
         self._cache.background.keep("measure-usage", self._usage.run)
         self._cache.background.keep("follow-device-map", self._device_map.run)
         await self._device_map.wait(_MAP_SECONDS)
@@ -252,22 +254,23 @@ class _Process:
     def _configuration(self) -> Configuration:
         """Return the configuration of the next cycle; what it wants followed and asked is so from now on."""
         configuration = self._settings.current()
+        if configuration is self._in_force:
+            return configuration
+        self._in_force = configuration
         self._delegate.follow(configuration)
         self._cards = args_of(configuration.profiles[0])
-        self._loop.call_soon_threadsafe(self._follow_configuration, configuration)
-        named = map_of(configuration.profiles[0])
+        named = map_of(self._cards)
+        self._loop.call_soon_threadsafe(self._follow, configuration, named)
         if named != self._map:
             self._map = named
             # what cards are is told there: a cycle before it has come would give out cut cards as if they were whole
             asyncio.run_coroutine_threadsafe(self._device_map.wait(_MAP_SECONDS), self._loop).result(2 * _MAP_SECONDS)
         return configuration
 
-    def _follow_configuration(self, configuration: Configuration) -> None:
+    def _follow(self, configuration: Configuration, device_map: tuple[str, str] | None) -> None:
         """Ask the source of usage, and follow the ConfigMap about devices, that a configuration names."""
-        profile = configuration.profiles[0]
-        self._usage.follow(read_source(profile.metrics))
-        named = map_of(profile)
-        self._device_map.follow(None if named is None else MapName(*named))
+        self._usage.follow(read_source(configuration.profiles[0].metrics))
+        self._device_map.follow(None if device_map is None else MapName(*device_map))
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
         """Record an event about a configuration that was refused, on the default queue: it is everybody's."""

@@ -25,9 +25,8 @@ def args_of(profile: Profile) -> DeviceShareArgs | None:
     return None if option is None else decode(DeviceShareArgs, option.arguments, option.path)[0]
 
 
-def map_of(profile: Profile) -> tuple[str, str] | None:
-    """Return namespace and name of the device ConfigMap that a configuration asks for; None for none."""
-    args = args_of(profile)
+def map_of(args: DeviceShareArgs | None) -> tuple[str, str] | None:
+    """Return namespace and name of the device ConfigMap that arguments ask for; None for none."""
     return (args.map_namespace, args.map_name) if args is not None and args.vgpu else None
 
 

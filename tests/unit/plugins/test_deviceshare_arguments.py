@@ -83,12 +83,12 @@ def test_the_config_map_follows_from_the_arguments() -> None:
         "deviceshare.VGPUEnable: true, deviceshare.KnownGeometriesCMName: m, deviceshare.KnownGeometriesCMNamespace: n"
     )
 
-    assert map_of(configured("deviceshare.VGPUEnable: true").profiles[0]) == (
+    assert map_of(args_of(configured("deviceshare.VGPUEnable: true").profiles[0])) == (
         "kube-system",
         "volcano-vgpu-device-config",
     )
-    assert map_of(configured(named).profiles[0]) == ("n", "m")
-    assert map_of(configured("deviceshare.GPUSharingEnable: true").profiles[0]) is None
+    assert map_of(args_of(configured(named).profiles[0])) == ("n", "m")
+    assert map_of(args_of(configured("deviceshare.GPUSharingEnable: true").profiles[0])) is None
     assert args_of(configured("").profiles[0]) == DeviceShareArgs()
 
 
