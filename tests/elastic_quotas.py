@@ -5,7 +5,7 @@ from typing import Any
 
 from model.elastic.names import ALLOW_LENT_RESOURCE, IS_PARENT, PARENT, PREEMPTIBLE, QUOTA_NAME
 
-__all__ = ["elastic_quota", "uses"]
+__all__ = ["elastic_quota", "is_preemptible", "quota_of", "uses"]
 
 
 def elastic_quota(
@@ -41,3 +41,14 @@ def elastic_quota(
 def uses(quota: str, *, preemptible: bool = True) -> dict[str, str]:
     """Labels of a pod of a quota, or of none where the name is empty."""
     return ({QUOTA_NAME: quota} if quota else {}) | ({} if preemptible else {PREEMPTIBLE: "false"})
+
+
+def quota_of(pod: Mapping[str, Any]) -> str:
+    """The quota that a pod names; empty where it names none."""
+    return str(pod["metadata"].get("labels", {}).get(QUOTA_NAME, ""))
+
+
+def is_preemptible(pod: Mapping[str, Any]) -> bool:
+    """Whether quotas may have a pod evicted."""
+    label: str | None = pod["metadata"].get("labels", {}).get(PREEMPTIBLE)
+    return label != "false"

@@ -235,8 +235,17 @@ class Deciding:
         report, repeated, following = self._report, self._repeated, self._next
         if report is None or repeated is None or following is None or repeated.headroom is None:
             return
-        if self._has_happened(report, after):
+        if self._has_happened(report, after) and not self._quotas_ask_for_less(following, after):
             yield from miscounted(repeated.headroom, report, replace(following, snapshot=after))
+
+    def _quotas_ask_for_less(self, following: Beginning, after: Snapshot) -> bool:
+        """Tell whether pods are gone that were asked for: what others lend to a quota changes by that."""
+        if not any(each.plugin == "elastic-quota" for each in following.configuration.profiles[0].plugins):
+            return False
+        before, left = (
+            {task for job in snapshot.jobs.values() for task in job.tasks} for snapshot in (self.noting.seen, after)
+        )
+        return not before <= left
 
     def _has_happened(self, report: CycleReport, after: Snapshot) -> bool:
         """Tell whether nobody who was to go stayed; who has gone by now holds as little as one who is going."""

@@ -9,8 +9,19 @@ from emulator.quantities import amount
 from model.plan import Eviction, Plan
 from model.report import CycleReport
 from model.tasks import READY_STATUSES
+from tests.elastic_quotas import is_preemptible, quota_of
 from tests.soak.ground import Ground, Object
-from tests.soak.workload import CARD, CARD_INDEX, CARD_MEMORY, GROUP_NAME, HYPERNODES, PARENTS, QUOTA, Workload
+from tests.soak.workload import (
+    CARD,
+    CARD_INDEX,
+    CARD_MEMORY,
+    ELASTIC_QUOTAS,
+    GROUP_NAME,
+    HYPERNODES,
+    PARENTS,
+    QUOTA,
+    Workload,
+)
 
 __all__ = ["Laws"]
 
@@ -77,6 +88,7 @@ class Laws:
             *self._across_topology(pods),
             *self._beyond_capability(pods),
             *self._beyond_quota(pods),
+            *self._beyond_elastic_quotas(pods),
         ]
         self.broken += [f"cycle {cycle}: {each}" for each in found]
         self.figures.cycles += 1
@@ -200,6 +212,27 @@ class Laws:
         for resource, limit in QUOTA.items():
             if used[resource] > (amount(limit) or 0):
                 yield f"the namespace uses {float(used[resource])} of {limit} {resource}"
+
+    def _beyond_elastic_quotas(self, pods: list[Object]) -> Iterator[str]:
+        """No quota, and none above it, has more than its maximum; what may not go stays within the guarantee."""
+        if "elastic-quota" not in self._workload.plugins:
+            return
+        used: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
+        for pod in pods:
+            is_here = pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp")
+            if not is_here or pod["status"].get("phase") in ENDED:
+                continue
+            quota, cpus = quota_of(pod), int(_requests(pod)["cpu"])
+            kept[quota] += 0 if is_preemptible(pod) else cpus
+            while quota:
+                used[quota] += cpus
+                quota = ELASTIC_QUOTAS[quota][0]
+        for name, (_above, least, most) in ELASTIC_QUOTAS.items():
+            if used[name] > most:
+                yield f"quota {name} has {used[name]} of {most} CPUs"
+            if kept[name] > least:
+                yield f"quota {name} has {kept[name]} CPUs that may not be taken back, and is guaranteed {least}"
 
     def _queue_of(self, group: str) -> str:
         found = self._workload.group(group)

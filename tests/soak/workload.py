@@ -16,10 +16,22 @@ from kube.client import MediaType
 from kube.errors import ApiError
 from model.ids import NodeName
 from model.usage import NodeUsage
+from tests.elastic_quotas import elastic_quota, uses
 from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object
 
-__all__ = ["CARD", "CARD_INDEX", "CARD_MEMORY", "GROUP_NAME", "HYPERNODES", "NAMESPACE", "PARENTS", "QUOTA", "Workload"]
+__all__ = [
+    "CARD",
+    "CARD_INDEX",
+    "CARD_MEMORY",
+    "ELASTIC_QUOTAS",
+    "GROUP_NAME",
+    "HYPERNODES",
+    "NAMESPACE",
+    "PARENTS",
+    "QUOTA",
+    "Workload",
+]
 
 NAMESPACE: Final = "soak"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -32,6 +44,7 @@ NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
 QUOTAS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas"
+ELASTIC_QUOTAS_PATH: Final = f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{NAMESPACE}/elasticquotas"
 QUEUES_PATH: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 
 NODES: Final = 8
@@ -61,6 +74,13 @@ ZONES: Final = ("rz1", "rz2")
 """Of the last nodes, which can be taken back."""
 QUOTA: Final = {"cpu": "40", "memory": "60Gi", "pods": "30"}
 """Of the one namespace: less than the cluster has."""
+ELASTIC_QUOTAS: Final = {
+    "org": ("", 24, 40),
+    "ant": ("org", 16, 32),
+    "bee": ("org", 8, 24),
+    "cat": ("", 16, 48),
+}
+"""By name: the one above, and the CPUs that it is guaranteed and may have at most."""
 NUMA_POLICIES: Final = ("single-numa-node", "restricted", "best-effort", "none")
 """Of the kubelets, in turns."""
 MEASURING: Final = 12
@@ -85,6 +105,8 @@ class Job:
     topology: Object | None
     extra: Object
     """Annotations of its pods."""
+    labels: Object = field(default_factory=dict)
+    """Of its pods."""
     group_annotations: Object
     grace_seconds: int
     has_budget: bool
@@ -146,6 +168,17 @@ class Workload:
                 await self._ground.post(
                     "/apis/topology.volcano.sh/v1alpha1/hypernodes", _hypernode(name, tier, members)
                 )
+        if "elastic-quota" in self.plugins:
+            for name, (above, least, most) in ELASTIC_QUOTAS.items():
+                quota = elastic_quota(
+                    name,
+                    least={"cpu": str(least)},
+                    most={"cpu": str(most)},
+                    parent=above,
+                    is_parent=name == "org",
+                    namespace=NAMESPACE,
+                )
+                await self._ground.post(ELASTIC_QUOTAS_PATH, quota)
         if "resourcequota" in self.plugins:
             status = {"hard": QUOTA, "used": {}}
             await self._ground.post(
@@ -359,6 +392,9 @@ class Workload:
             job.extra |= chance.choice(({}, {NUMA_POLICY: chance.choice(NUMA_POLICIES)}))
         if "deviceshare" in self.plugins and job.cpu and chance.random() < 0.5:
             job.card = chance.choice((2, 5, 5, 8))
+        if "elastic-quota" in self.plugins:
+            quota = chance.choice(("ant", "ant", "bee", "cat", "cat", ""))
+            job.labels |= uses(quota, preemptible=chance.random() < 0.9)
         if "task-topology" in self.plugins and job.tasks > 1 and chance.random() < 0.6:
             kind = chance.choice(("affinity", "anti-affinity"))
             job.group_annotations[f"volcano.sh/task-topology-{kind}"] = "first,rest"
@@ -438,7 +474,7 @@ def _pod(job: Job, number: int) -> Object:
     return {
         "metadata": {
             "name": f"{job.name}-{number}",
-            "labels": {"job": job.name},
+            "labels": {"job": job.name, **job.labels},
             "annotations": {GROUP_NAME: job.name, "volcano.sh/task-spec": role, **job.extra},
         },
         "spec": {
