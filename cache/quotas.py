@@ -40,7 +40,7 @@ class QuotaKeeper:
     def amounts(self) -> Iterable[Amounts]:
         """Return all amounts that quotas speak of."""
         for quota in self._by_key.values():
-            yield from (quota.maximum, quota.minimum, quota.weight)
+            yield from (quota.maximum, quota.minimum, quota.weight, quota.tree_total or {})
 
     def by_name(self) -> Mapping[str, ElasticQuota]:
         """Return the readings in the order of their names; of several quotas of one name the oldest counts."""

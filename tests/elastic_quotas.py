@@ -1,9 +1,20 @@
 """Elastic quotas for tests, as objects."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from model.elastic.names import ALLOW_LENT_RESOURCE, IS_PARENT, PARENT, PREEMPTIBLE, QUOTA_NAME
+from model.elastic.names import (
+    ALLOW_LENT_RESOURCE,
+    IGNORE_DEFAULT_TREE,
+    IS_PARENT,
+    IS_ROOT,
+    PARENT,
+    PREEMPTIBLE,
+    QUOTA_NAME,
+    TOTAL_RESOURCE,
+    TREE_ID,
+)
 
 __all__ = ["elastic_quota", "is_preemptible", "quota_of", "uses"]
 
@@ -16,14 +27,22 @@ def elastic_quota(
     parent: str = "",
     is_parent: bool = False,
     lends: bool = True,
+    tree: str = "",
+    total: Mapping[str, Any] | None = None,
+    adds_to_cluster: bool = False,
     namespace: str = "quotas",
     annotations: Mapping[str, str] | None = None,
     **metadata: Any,
 ) -> dict[str, Any]:
-    """A quota; one that names no parent stands below the root."""
+    """A quota; one that names no parent stands below the root, and one with a total is the root of its tree."""
     labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower()}
-    if parent:
-        labels[PARENT] = parent
+    labels |= {PARENT: parent} if parent else {}
+    labels |= {TREE_ID: tree} if tree else {}
+    labels |= {IGNORE_DEFAULT_TREE: "true"} if adds_to_cluster else {}
+    notes = dict(annotations or {})
+    if total is not None:
+        labels[IS_ROOT] = "true"
+        notes[TOTAL_RESOURCE] = json.dumps(total)
     return {
         "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
         "kind": "ElasticQuota",
@@ -31,7 +50,7 @@ def elastic_quota(
             "name": name,
             "namespace": namespace,
             "labels": labels,
-            "annotations": dict(annotations or {}),
+            "annotations": notes,
             **metadata,
         },
         "spec": {"min": dict(least or {}), "max": dict(most or {})},

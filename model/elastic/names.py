@@ -7,7 +7,9 @@ __all__ = [
     "CHILD_REQUEST",
     "DEFAULT_QUOTA",
     "GUARANTEED",
+    "IGNORE_DEFAULT_TREE",
     "IS_PARENT",
+    "IS_ROOT",
     "NAMESPACES",
     "NON_PREEMPTIBLE_REQUEST",
     "NON_PREEMPTIBLE_USED",
@@ -19,6 +21,7 @@ __all__ = [
     "RUNTIME",
     "SHARED_WEIGHT",
     "SYSTEM_QUOTA",
+    "TOTAL_RESOURCE",
     "TREE_ID",
 ]
 
@@ -34,10 +37,16 @@ IS_PARENT: Final = _PREFIX + "is-parent"
 """Label of a quota: `true` where others may stand below it."""
 TREE_ID: Final = _PREFIX + "tree-id"
 """Label of a quota: the tree that it belongs to, where there are several."""
+IS_ROOT: Final = _PREFIX + "is-root"
+"""Label of a quota: `true` for the one that says what its tree has, `TOTAL_RESOURCE`."""
+IGNORE_DEFAULT_TREE: Final = _PREFIX + "ignore-default-tree"
+"""Label of the root of a tree: `true` where what the tree has is not taken off what the default tree has."""
 ALLOW_LENT_RESOURCE: Final = _PREFIX + "allow-lent-resource"
 """Label of a quota: `false` keeps what it is guaranteed even while nobody asks for it."""
 SHARED_WEIGHT: Final = _PREFIX + "shared-weight"
 """Annotation of a quota, a resource list: its part of what nobody is guaranteed; its maximum where it is absent."""
+TOTAL_RESOURCE: Final = _PREFIX + "total-resource"
+"""Annotation of the root of a tree, a resource list: what the tree has to divide."""
 NAMESPACES: Final = _PREFIX + "namespaces"
 """Annotation of a quota, a list of names: namespaces whose pods use it."""
 

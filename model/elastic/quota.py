@@ -9,11 +9,14 @@ import msgspec
 from model import wire
 from model.elastic.names import (
     ALLOW_LENT_RESOURCE,
+    IGNORE_DEFAULT_TREE,
     IS_PARENT,
+    IS_ROOT,
     NAMESPACES,
     PARENT,
     ROOT_QUOTA,
     SHARED_WEIGHT,
+    TOTAL_RESOURCE,
     TREE_ID,
 )
 from model.errors import ObjectError
@@ -39,6 +42,10 @@ class ElasticQuota:
     is_parent: bool
     tree: str
     """Empty for the tree that all share which name none."""
+    tree_total: Amounts | None
+    """What its tree has to divide, where it is the root of one; else None."""
+    adds_to_cluster: bool
+    """Whether what its tree has is there beside what the default tree divides, and not taken off that."""
     lends: bool
     """Whether others may use what it is guaranteed while it does not ask for it."""
     minimum: Amounts
@@ -60,10 +67,12 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
     Args:
         quota: The object.
         report: Is told what cannot be read: an amount of the spec that is no quantity, is negative, or is guaranteed
-            beyond the maximum makes the quota a faulty one, an annotation counts as absent.
+            beyond the maximum makes the quota a faulty one, as does what the root of a tree says of the tree's amounts;
+            another annotation counts as absent.
     """
     metadata = quota.metadata
     minimum, maximum, faults = _limits(quota)
+    total = _tree_total(metadata, faults.append)
     for each in faults:
         report(each)
     if faults:
@@ -74,6 +83,8 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         parent=metadata.labels.get(PARENT) or ROOT_QUOTA,
         is_parent=metadata.labels.get(IS_PARENT) == "true",
         tree=metadata.labels.get(TREE_ID, ""),
+        tree_total=total,
+        adds_to_cluster=metadata.labels.get(IGNORE_DEFAULT_TREE) == "true",
         lends=metadata.labels.get(ALLOW_LENT_RESOURCE) != "false",
         minimum=minimum,
         maximum=maximum,
@@ -89,6 +100,7 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
     annotations: list[ObjectError] = []
     _weight(quota.metadata, annotations.append)
     _namespaces(quota.metadata, annotations.append)
+    _tree_total(quota.metadata, annotations.append)
     return [*_limits(quota)[2], *annotations]
 
 
@@ -113,6 +125,20 @@ def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) ->
     for each in faults:
         report(each)
     return weights if any(weights.values()) and not faults else None
+
+
+def _tree_total(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
+    """Return what a tree has by its root; None where the quota is no root, or does not say so soundly."""
+    if metadata.labels.get(IS_ROOT) != "true" or not metadata.labels.get(TREE_ID):
+        return None
+    path, faults = f"metadata.annotations.{TOTAL_RESOURCE}", list[ObjectError]()
+    given = _json(metadata, TOTAL_RESOURCE, dict[str, wire.Quantity], faults.append)
+    total = _amounts(metadata.key, path, given or {}, faults.append)
+    if given is None and not faults:
+        faults.append(ObjectError(KIND, metadata.key, path, "the root of a tree does not say what the tree has"))
+    for each in faults:
+        report(each)
+    return None if faults else total
 
 
 def _namespaces(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 Requests go up: a quota asks for what its pods and the quotas below it ask for, no less than its guarantee where it does
 not lend, and no more than its maximum. What there is comes down: the root has the cluster, and each quota divides what
 it has among those below it (`fair`), their guarantees cut to it where they exceed it.
+
+Beside the default tree there may be others (label `tree-id`), each for a part of the nodes: one of its quotas, the root
+of the tree, says what that part has, and the default tree has that much less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,31 +22,63 @@ APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
 
 
 def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
-    """Say of quotas why they cannot be served: something is wrong with them, or with those above them."""
+    """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
+    roots = tree_roots(quotas.values())
     faults: dict[str, str] = {}
     for name in sorted(quotas):
-        fault = quotas[name].fault or (None if name in APART else _fault(quotas, name))
+        quota = quotas[name]
+        fault = quota.fault or (
+            None if name in APART else _fault_of_tree(quota, roots) or _fault_above(quota, quotas, roots)
+        )
         if fault is not None:
             faults[name] = fault
     return faults
 
 
-def _fault(quotas: Mapping[str, ElasticQuota], name: str) -> str | None:
-    seen = {name}
-    below = quotas[name]
+def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
+    """Return the quota that says what a tree has, by tree; of several the first by name."""
+    roots: dict[str, ElasticQuota] = {}
+    for quota in sorted(quotas, key=lambda each: each.name):
+        if quota.tree_total is not None and not quota.fault:
+            roots.setdefault(quota.tree, quota)
+    return roots
+
+
+def _fault_of_tree(quota: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> str | None:
+    if not quota.tree:
+        return None
+    root = roots.get(quota.tree)
+    if root is None:
+        return f"no sound quota marked as root says what tree {quota.tree} has"
+    if quota.tree_total is not None and root is not quota:
+        return f"tree {quota.tree} has a root, {root.name}"
+    return None
+
+
+def _fault_above(
+    below: ElasticQuota, quotas: Mapping[str, ElasticQuota], roots: Mapping[str, ElasticQuota]
+) -> str | None:
+    seen = {below.name}
     while below.parent != ROOT_QUOTA:
         above = quotas.get(below.parent)
         if above is None:
             return f"there is no quota {below.parent} above {below.name}"
         if above.name in APART or not above.is_parent:
             return f"quota {above.name} above {below.name} is not marked as a parent"
-        if above.fault:
-            return f"quota {above.name} above {below.name} is broken: {above.fault}"
+        fault = above.fault or _fault_of_tree(above, roots)
+        if fault:
+            return f"quota {above.name} above {below.name} is broken: {fault}"
+        if above.tree != below.tree:
+            return f"quota {above.name} above {below.name} is of {_spoken(above.tree)}, not of {_spoken(below.tree)}"
         if above.name in seen:
             return f"quotas {', '.join(sorted(seen))} stand above each other in a circle"
         seen.add(above.name)
         below = above
     return None
+
+
+def _spoken(tree: str) -> str:
+    return f"tree {tree}" if tree else "the default tree"
 
 
 class QuotaBook:
@@ -154,7 +189,7 @@ class QuotaBook:
 
 
 class QuotaTree:
-    """All quotas that are served; the root stands for the cluster."""
+    """All quotas that are served, tree by tree; the root of the default tree stands for the cluster."""
 
     def __init__(self, space: ResourceSpace, quotas: Iterable[ElasticQuota], apart: Mapping[str, Amounts]) -> None:
         """Put quotas below each other.
@@ -167,18 +202,22 @@ class QuotaTree:
         self._space = space
         self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
         self.books: dict[str, QuotaBook] = {}
-        """All but the root, by name."""
+        """All but the roots, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
         for name in sorted(known.keys() | APART):
             quota = known.get(name)
             maximum = apart.get(name, {}) if quota is None else quota.maximum
             self.books[name] = QuotaBook(space, name, maximum=maximum, quota=quota)
+        self._roots = tree_roots(known.values())
+        tops = {"": self.root} | {tree: QuotaBook(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
+        self._tops = tops
+        """Where each tree begins, by tree."""
         for name, book in self.books.items():
             if name not in APART:
-                above = known[name].parent
-                book.parent = self.root if above == ROOT_QUOTA else self.books[above]
+                quota = known[name]
+                book.parent = tops[quota.tree] if quota.parent == ROOT_QUOTA else self.books[quota.parent]
                 book.parent.children.append(book)
-        self._down = list(self._downwards(self.root))
+        self._down = [book for top in tops.values() for book in self._downwards(top)]
 
     def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
         """Hand requests up and what there is down.
@@ -190,23 +229,30 @@ class QuotaTree:
         for book in reversed(self._down):
             book.gather()
         apart = [self.books[name] for name in sorted(APART)]
-        self.root.runtime = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
+        left = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
         for book in apart:
             book.gather()
             book.runtime = list(book.maximum)
-        for book in self._down:
-            if book.children:
-                self._divide(book, total, cuts_guarantees=cuts_guarantees)
+        for tree, quota in self._roots.items():
+            has = self._tops[tree].runtime = self._space.vector(quota.tree_total or {}).tolist()
+            if not quota.adds_to_cluster:
+                left = [there - taken for there, taken in zip(left, has, strict=True)]
+        self.root.runtime = left
+        for tree, top in self._tops.items():
+            there = top.runtime if tree else total
+            for book in self._downwards(top):
+                self._divide(book, there, cuts_guarantees=cuts_guarantees)
 
     def _divide(self, book: QuotaBook, total: Sequence[int], *, cuts_guarantees: bool) -> None:
+        """Divide what a quota has among those below it; `total` is what its tree has."""
         children = book.children
         limited = [child.limited() for child in children]
         spoken = {row for child in children for row in child.rows}
         for row in spoken:
             there = book.runtime[row] if row in book.rows else 0
             guarantees = [child.minimum[row] for child in children]
-            # what the cluster does not have at all is not spoken of there, and cuts nothing
-            if cuts_guarantees and (book is not self.root or total[row]) and row in book.rows:
+            # what the tree does not have at all is not spoken of there, and cuts nothing
+            if cuts_guarantees and (book.parent is not None or total[row]) and row in book.rows:
                 guarantees = scaled(there, guarantees)
             sharers = [
                 Sharer(child.name, guaranteed, asked[row], child.weight[row], child.lends)

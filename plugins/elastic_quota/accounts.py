@@ -57,7 +57,7 @@ class Accounts:
     def above(self, book: QuotaBook) -> Iterator[QuotaBook]:
         """Iterate over the quotas above one that must have room, too."""
         if self._args.checks_parents:
-            yield from (each for each in book.line() if each is not book and each is not self.tree.root)
+            yield from (each for each in book.line() if each is not book and each.parent is not None)
 
     def request(self, task: Task) -> list[int]:
         """Return what a task asks for, base units by row."""

@@ -124,7 +124,7 @@ class Holding:
         if book is None:
             return self._unserved(*quotas.values())
         for each in book.line():
-            short = [] if each is self._accounts.tree.root else _beyond(each, minimum)
+            short = [] if each.parent is None else _beyond(each, minimum)
             if short:
                 names = ", ".join(self._session.resources.names[row] for row in short)
                 message = f"the job's minimum of {names} is more than quota {each.name} may ever have"

@@ -23,6 +23,8 @@ YEAR_SECONDS = 365 * 24 * 3600
 NAMESPACE = "default"
 APPS = ("web", "db", "train")
 GPU = "nvidia.com/gpu"
+TEAMS = ("org", "rest", "team0", "team1", "team2", "pool", "miner")
+"""Elastic quotas."""
 Object = Mapping[str, Any]
 Arguments = dict[str, Any]
 
@@ -115,7 +117,7 @@ def overusing(chance: Random) -> Varied:
     """Make the same where teams have had more than their quota for a while."""
     each = shuffling(chance)
     since = each.now - chance.choice([30, 120, 121, 301, 900])
-    teams = {f"elastic-quota/{name}": since for name in ("org", "rest", "team0", "team1", "team2")}
+    teams = {f"elastic-quota/{name}": since for name in TEAMS}
     return replace(each, runs={**each.runs, **teams, "elastic-quota": since})
 
 
@@ -657,6 +659,14 @@ def with_elastic_quotas(
         annotations = {"quota.scheduling.koordinator.sh/namespaces": json.dumps([NAMESPACE])}
         quotas.append(_elastic_quota("rest", chance, annotations=annotations))
     quotas.append(_elastic_quota("org", chance, is_parent=True, most=chance.choice([4, 8, 12])))
+    if chance.random() < 0.3:  # a part of the nodes for a tree of its own
+        teams.append("miner")
+        has, wide = {"cpu": chance.choice([2, 4, 6])}, {"cpu": 100, "memory": "100Gi"}
+        most: Object = wide if chance.random() < 0.3 else has
+        beside = chance.random() < 0.3
+        pool = elastic_quota("pool", least=has, most=most, is_parent=True, tree="p", total=has, adds_to_cluster=beside)
+        above = chance.choice(["", "pool", "pool", "org"])
+        quotas += [pool, _elastic_quota("miner", chance, above=above, tree=chance.choice(["p", "p", "p", "q"]))]
     by_group: dict[str, str] = {}
     kept = chance.choice([0.0, 0.2])
 

@@ -29,6 +29,11 @@ class Quota:
     most: Amounts
     weight: Amounts
     namespaces: list[str]
+    tree: str
+    tree_has: Amounts | None
+    """Of the root of a tree: what there is to divide."""
+    is_beside: bool
+    """Whether the default tree has no less for that."""
     may_have: Amounts = field(default_factory=dict)
     promised: Amounts = field(default_factory=dict)
     """What it is guaranteed, cut to what there is."""
@@ -49,6 +54,9 @@ def read(each: Mapping[str, Any]) -> Quota:
         most=most,
         weight=weight if any(weight.values()) else most,
         namespaces=json.loads(annotations.get(PREFIX + "namespaces", "[]")),
+        tree=labels.get(PREFIX + "tree-id", ""),
+        tree_has=amounts(json.loads(annotations[PREFIX + "total-resource"])) if PREFIX + "is-root" in labels else None,
+        is_beside=labels.get(PREFIX + "ignore-default-tree") == "true",
     )
 
 
@@ -63,7 +71,10 @@ class ElasticQuota(Policy):
         quotas = sorted(map(read, cluster.of_kind("ElasticQuota")), key=lambda quota: quota.name)
         self.quotas = {quota.name: quota for quota in quotas}
         self.served = {name: quota for name, quota in self.quotas.items() if self.stands(quota)}
-        self.divide(ROOT, cluster.total, {name: self.is_there(name) for name in cluster.total})
+        self.trees = {quota.tree: quota for quota in self.served.values() if quota.tree_has is not None}
+        self.divide(self.below(ROOT), {what: self.is_there(what) for what in cluster.total}, cluster.total)
+        for tree, root in self.trees.items():
+            self.divide(self.below(ROOT, tree), root.tree_has or {}, root.tree_has)
         self.giving_back: dict[str, str] = {}
         """Which quota a pod goes for that was named."""
         self.too_much_at_first = {name for name in self.served if self.has_too_much(name, self.used(name))}
@@ -75,11 +86,15 @@ class ElasticQuota(Policy):
     # Who belongs where
 
     def stands(self, quota: Quota) -> bool:
-        """Whether all above a quota are there and may stand above others; circles are not drawn here."""
+        """Whether all above a quota are there, of its tree, and may stand above others; circles are not drawn here."""
+        trees = [each.tree for each in self.quotas.values() if each.tree_has is not None]
+        if quota.tree and quota.tree not in trees:
+            return False
         while quota.above != ROOT:
-            if quota.above not in self.quotas or not self.quotas[quota.above].is_parent:
+            above = self.quotas.get(quota.above)
+            if above is None or not above.is_parent or above.tree != quota.tree:
                 return False
-            quota = self.quotas[quota.above]
+            quota = above
         return True
 
     def quota_of(self, pod: Pod) -> str:
@@ -95,13 +110,9 @@ class ElasticQuota(Policy):
             yield self.served[name]
             name = self.served[name].above
 
-    def below(self, name: str) -> list[Quota]:
-        """The quotas right below one."""
-        return [quota for quota in self.served.values() if quota.above == name]
-
-    def family(self, name: str) -> set[str]:
-        """A quota and all below it."""
-        return {name}.union(*(self.family(each.name) for each in self.below(name)))
+    def below(self, name: str, tree: str = "") -> list[Quota]:
+        """The quotas right below one, or at the top of a tree."""
+        return [quota for quota in self.served.values() if quota.above == name and (name != ROOT or quota.tree == tree)]
 
     # Amounts
 
@@ -140,28 +151,28 @@ class ElasticQuota(Policy):
         return total
 
     def is_there(self, what: str) -> int:
-        """What the cluster has beside the pods that no quota holds."""
+        """What the cluster has beside the pods that no quota holds, and beside other trees."""
         apart = [pod for pod in self.cluster.placed if self.quota_of(pod) in APART and pod.status != "Releasing"]
-        return self.cluster.total[what] - sum(pod.request.get(what, 0) for pod in apart)
+        others = [(root.tree_has or {}).get(what, 0) for root in self.trees.values() if not root.is_beside]
+        return self.cluster.total[what] - sum(pod.request.get(what, 0) for pod in apart) - sum(others)
 
-    def divide(self, name: str, total: Mapping[str, int], there: Mapping[str, int]) -> None:
-        """Hand down what there is; `total` is what may never be there at all."""
-        below = self.below(name)
-        for what in {each for quota in below for each in quota.most}:
+    def divide(self, quotas: list[Quota], there: Mapping[str, int], at_all: Mapping[str, int] | None = None) -> None:
+        """Hand down what there is; `at_all` is what the tree has, for those at its top."""
+        for what in {each for quota in quotas for each in quota.most}:
             have = max(there.get(what, 0), 0)
-            least = {quota.name: quota.least.get(what, 0) for quota in below}
-            cuts = self.says("enableMinQuotaScale") and what in there and (name != ROOT or total.get(what, 0) > 0)
+            least = {quota.name: quota.least.get(what, 0) for quota in quotas}
+            cuts = self.says("enableMinQuotaScale") and what in there and (at_all is None or at_all.get(what, 0) > 0)
             together = sum(least.values())
             if cuts and together > have:
                 least = {each: have * number // together for each, number in least.items()}
-            for quota in below:
+            for quota in quotas:
                 if what in quota.most:
                     quota.promised[what] = least[quota.name]
-            for each, part in self.parts(what, have, below, least).items():
+            for each, part in self.parts(what, have, quotas, least).items():
                 if what in self.served[each].most:
                     self.served[each].may_have[what] = part
-        for quota in below:
-            self.divide(quota.name, total, quota.may_have)
+        for quota in quotas:
+            self.divide(self.below(quota.name), quota.may_have)
 
     def parts(self, what: str, have: int, quotas: Sequence[Quota], least: Mapping[str, int]) -> dict[str, int]:
         """Guarantees first, or what is asked for of them; then what is left by weight, in rounds."""

@@ -9,11 +9,15 @@ from model import wire
 from model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     DEFAULT_QUOTA,
+    IGNORE_DEFAULT_TREE,
     IS_PARENT,
+    IS_ROOT,
     NAMESPACES,
     PARENT,
     SHARED_WEIGHT,
     SYSTEM_QUOTA,
+    TOTAL_RESOURCE,
+    TREE_ID,
 )
 from model.elastic.quota import ElasticQuota, read_quota
 from model.elastic.tree import QuotaTree, faults_of
@@ -33,11 +37,15 @@ def quota(
     parent: str = "",
     is_parent: bool = False,
     lends: bool = True,
+    tree: str = "",
+    labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     report: Any = None,
 ) -> ElasticQuota:
     """Read a quota from what an object says."""
-    labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower()}
+    labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower(), **(labels or {})}
+    if tree:
+        labels[TREE_ID] = tree
     if parent:
         labels[PARENT] = parent
     metadata = wire.ObjectMeta(name=name, namespace="quotas", labels=labels, annotations=annotations or {})
@@ -47,6 +55,13 @@ def quota(
     )
     assert not faults
     return read
+
+
+def top(name: str, tree: str, total: str, **more: Any) -> ElasticQuota:
+    """The root of a tree."""
+    labels = {IS_ROOT: "true", **more.pop("labels", {})}
+    annotations = {TOTAL_RESOURCE: total}
+    return cores(name, 0, 1000, is_parent=True, tree=tree, labels=labels, annotations=annotations, **more)
 
 
 def cores(name: str, least: int, most: int, **more: Any) -> ElasticQuota:
@@ -257,3 +272,72 @@ def test_what_is_wrong_above_is_told_below() -> None:
         "x": "quotas x, y stand above each other in a circle",
         "y": "quotas x, y stand above each other in a circle",
     }
+
+
+def gpu_pool(**more: Any) -> list[ElasticQuota]:
+    """A team of the whole cluster, and a tree of 40 CPUs with two teams that are guaranteed 30 each."""
+    return [
+        cores("everybody", 0, 1000),
+        top("pool", "gpus", '{"cpu": "40"}', **more),
+        *(cores(name, 30, 1000, parent="pool", tree="gpus") for name in "ab"),
+    ]
+
+
+@pytest.mark.parametrize(("labels", "left"), [({}, 60), ({IGNORE_DEFAULT_TREE: "true"}, 100)])
+def test_a_tree_divides_its_own_part_of_the_nodes(labels: Mapping[str, str], left: int) -> None:
+    """Guarantees of the tree are cut to its 40 CPUs; the default tree has the rest of 100, or all where so marked."""
+    wants = {name: [1_000_000, 0, 0] for name in ("everybody", "a", "b")}
+    tree = settled({"cpu": 100}, gpu_pool(labels=labels), wants)
+    assert [tree.books[name].guaranteed[CPU] for name in "ab"] == [20_000, 20_000]
+    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a", "b")] == [left * 1000, 40_000] + [
+        20_000
+    ] * 2
+
+
+def test_a_tree_lends_nothing_to_another() -> None:
+    """What the pool does not ask for stays with it, and what the default tree does not ask for, with that."""
+    tree = settled({"cpu": 100}, gpu_pool(), {"everybody": [90_000, 0, 0]})
+    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [60_000, 0, 0]
+    tree = settled({"cpu": 100}, gpu_pool(), {"a": [90_000, 0, 0]})
+    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [0, 40_000, 40_000]
+
+
+def test_a_quota_may_stand_beside_the_root_of_its_tree() -> None:
+    """Both are at the top, and share what the tree has."""
+    quotas = [top("pool", "gpus", '{"cpu": "40"}'), cores("free", 0, 1000, tree="gpus")]
+    tree = settled({"cpu": 100}, quotas, {name: [1_000_000, 0, 0] for name in ("pool", "free")})
+    assert [tree.books[name].runtime[CPU] for name in ("pool", "free")] == [20_000, 20_000]
+
+
+def test_what_is_wrong_with_a_tree_is_told_to_its_quotas() -> None:
+    """Nobody says what it has, it has two roots, or a quota stands below one of another tree."""
+    quotas = [
+        top("pool", "gpus", '{"cpu": "40"}'),
+        top("pool-2", "gpus", '{"cpu": "50"}'),
+        cores("a", 0, 1, parent="pool-2", tree="gpus"),
+        cores("lost", 0, 1, tree="tpus"),
+        cores("stray", 0, 1, parent="pool", tree=""),
+        cores("plain", 0, 1, is_parent=True),
+        cores("below", 0, 1, parent="plain", tree="gpus"),
+    ]
+    faults = faults_of({each.name: each for each in quotas})
+    QuotaTree(SPACE, [each for each in quotas if each.name not in faults], {})
+    assert faults == {
+        "a": "quota pool-2 above a is broken: tree gpus has a root, pool",
+        "pool-2": "tree gpus has a root, pool",
+        "lost": "no sound quota marked as root says what tree tpus has",
+        "stray": "quota pool above stray is of tree gpus, not of the default tree",
+        "below": "quota plain above below is of the default tree, not of tree gpus",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", '{"cpu": "-1"}', '{"cpu": "x"}', '["cpu"]'])
+def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str) -> None:
+    """With all quotas of the tree; the object is told."""
+    faults: list[ObjectError] = []
+    labels = {IS_ROOT: "true", IS_PARENT: "true"}
+    root = cores("pool", 0, 7, tree="gpus", labels=labels, annotations={TOTAL_RESOURCE: text}, report=faults.append)
+    assert {fault.path.partition(".cpu")[0] for fault in faults} == {f"metadata.annotations.{TOTAL_RESOURCE}"}
+    assert root.tree_total is None
+    below = cores("a", 0, 1, parent="pool", tree="gpus")
+    assert faults_of({"pool": root, "a": below}).keys() == {"pool", "a"}
