@@ -266,6 +266,7 @@ class Hand:
     def __init__(self) -> None:
         self.now = NOW
         self.slept: list[float] = []
+        self._is_asleep = False
         self._turned = asyncio.Event()
 
     def monotonic(self) -> float:
@@ -279,10 +280,15 @@ class Hand:
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock is turned."""
         self.slept.append(seconds)
+        self._is_asleep = True
         await self._turned.wait()
 
-    def turn(self, seconds: float) -> None:
-        """Let time pass, and wake whoever sleeps."""
+    async def turn(self, seconds: float) -> None:
+        """Let time pass once somebody sleeps, and wake him."""
+        async with asyncio.timeout(5):
+            while not self._is_asleep:  # noqa: ASYNC110 - who goes to sleep tells nobody
+                await asyncio.sleep(0.005)
+        self._is_asleep = False
         self.now += seconds
         self._turned.set()
         self._turned = asyncio.Event()
@@ -329,7 +335,7 @@ async def test_measurements_come_into_the_snapshot_every_interval() -> None:
         first = there.books.snapshot()
         fake.cpu = vector(("n1", "99"), moment=NOW + 7)
         fake.memory = vector(("n1", "40"), moment=NOW + 7)
-        there.clock.turn(7.0)
+        await there.clock.turn(7.0)
         await there.until(lambda: there.books.usage[NODES[0]].cpu_percent == 99)
         second = there.books.snapshot()
 
@@ -346,12 +352,12 @@ async def test_a_failure_is_counted_and_what_was_known_stays() -> None:
         there.watch.follow(prometheus(address))
         await there.until(lambda: bool(there.books.usage))
         fake.status = 500
-        there.clock.turn(30.0)
+        await there.clock.turn(30.0)
         await there.until(lambda: there.failures == ["prometheus"])
         known = there.books.usage
         fake.status = 200
         fake.cpu = vector(("n1", "1"), moment=NOW + 60)
-        there.clock.turn(30.0)
+        await there.clock.turn(30.0)
         await there.until(lambda: there.books.usage[NODES[0]].cpu_percent == 1)
 
     assert known == {"n1": usage(12.5, 40), "n2": usage(80, 7.25)}
@@ -400,7 +406,7 @@ async def test_nodes_that_are_gone_are_forgotten() -> None:
         there.watch.follow(prometheus(address))
         await there.until(lambda: "n2" in there.books.usage)
         there.books.remove("Node", there.books.stored("Node")["n2"])
-        there.clock.turn(30.0)
+        await there.clock.turn(30.0)
         await there.until(lambda: "n2" not in there.books.usage)
 
     assert set(there.books.usage) == {"n1"}
