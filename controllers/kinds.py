@@ -7,12 +7,15 @@ from model.api.batch import CronJob, Job
 from model.api.bus import Command
 from model.api.definitions import KubernetesObject
 from model.api.flow import JobFlow, JobTemplate
+from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.api.scheduling import PodGroup, Queue
 from model.api.topology import HyperNode
 
 __all__ = [
     "COMMANDS",
     "CRON_JOBS",
+    "ELASTIC_QUOTAS",
+    "ELASTIC_QUOTA_PROFILES",
     "HYPER_NODES",
     "JOBS",
     "JOB_FLOWS",
@@ -39,6 +42,8 @@ def _custom(struct: type[T]) -> Resource[T]:
 
 COMMANDS: Final = _custom(Command)
 CRON_JOBS: Final = _custom(CronJob)
+ELASTIC_QUOTAS: Final = _custom(ElasticQuota)
+ELASTIC_QUOTA_PROFILES: Final = _custom(ElasticQuotaProfile)
 HYPER_NODES: Final = _custom(HyperNode)
 JOBS: Final = _custom(Job)
 JOB_FLOWS: Final = _custom(JobFlow)

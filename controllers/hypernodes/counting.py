@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from controllers.hypernodes.nodes import Node
+from controllers.nodes import Node
 from model.api.topology import HyperNode, MemberSelector
 from model.matching.patterns import Names, PatternError, found_in
 from model.matching.selectors import Selector

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from controllers.hypernodes.nodes import Node
+from controllers.nodes import Node
 from model.api import names
 from model.api.topology import HyperNode
 

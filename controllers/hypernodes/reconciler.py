@@ -9,9 +9,9 @@ from controllers.admission.faults import told
 from controllers.admission.rules.hypernodes import faults_of
 from controllers.hypernodes.counting import depends_on_nodes, member_names
 from controllers.hypernodes.labelled import SOURCE, discovered
-from controllers.hypernodes.nodes import NODES, Node
 from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from controllers.kinds import HYPER_NODES
+from controllers.nodes import NODES, Node
 from controllers.operating.complaints import Complaints, renewed_conditions
 from controllers.operating.keys import own_key
 from controllers.operating.operator import Operator

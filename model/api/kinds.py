@@ -7,7 +7,7 @@ from model.api.bus import Command
 from model.api.definitions import KubernetesObject
 from model.api.flow import JobFlow, JobTemplate
 from model.api.nodeinfo import Numatopology
-from model.api.quota import ElasticQuota
+from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.api.scheduling import PodGroup, Queue
 from model.api.shard import NodeShard
 from model.api.topology import HyperNode
@@ -26,4 +26,5 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     Numatopology,
     NodeShard,
     ElasticQuota,
+    ElasticQuotaProfile,
 )

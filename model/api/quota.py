@@ -1,15 +1,23 @@
 """Elastic quotas: guarantees and ceilings whose unused part is lent, as Koordinator defines them."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
 
 from model.api import names
 from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.meta import Amounts
-from model.wire.base import Wire
+from model.api.meta import Amounts, LabelSelector
+from model.wire.base import EMPTY, Wire
 
-__all__ = ["ElasticQuota", "ElasticQuotaSpec", "ElasticQuotaStatus"]
+__all__ = [
+    "ElasticQuota",
+    "ElasticQuotaProfile",
+    "ElasticQuotaProfileSpec",
+    "ElasticQuotaProfileStatus",
+    "ElasticQuotaSpec",
+    "ElasticQuotaStatus",
+]
 
 
 class ElasticQuotaSpec(Wire, frozen=True, kw_only=True):
@@ -47,3 +55,36 @@ class ElasticQuota(KubernetesObject, frozen=True, kw_only=True):
     """What the quota is guaranteed, and what it may have at most."""
     status: ElasticQuotaStatus = ElasticQuotaStatus()
     """How the quota stands; written by the scheduler."""
+
+
+class ElasticQuotaProfileSpec(Wire, frozen=True, kw_only=True):
+    """Which nodes make up the tree, and the quota at its top."""
+
+    quota_name: str
+    """Name of the ElasticQuota, in the namespace of the profile, that stands at the top of the tree."""
+    quota_labels: Mapping[str, str] = EMPTY
+    """Labels that the quota gets beside those that the profile gives it."""
+    resource_ratio: str | None = None
+    """Part of what the nodes offer that is divided, above 0 and at most 1."""
+    node_selector: LabelSelector
+    """Nodes that make up the tree."""
+
+
+class ElasticQuotaProfileStatus(Wire, frozen=True, kw_only=True):
+    """Nothing: the quota says how large the tree is."""
+
+
+class ElasticQuotaProfile(KubernetesObject, frozen=True, kw_only=True):
+    """ElasticQuotaProfile gives some nodes a tree of quotas of their own, as large as they are."""
+
+    definition: ClassVar[Definition] = Definition(
+        api_version=names.ELASTIC_QUOTA_PROFILES,
+        kind="ElasticQuotaProfile",
+        plural="elasticquotaprofiles",
+        short_names=("eqp",),
+        has_status_subresource=False,
+    )
+    spec: ElasticQuotaProfileSpec = ElasticQuotaProfileSpec(quota_name="", node_selector=LabelSelector())
+    """Which nodes make up the tree, and the quota at its top."""
+    status: ElasticQuotaProfileStatus = ElasticQuotaProfileStatus()
+    """Nothing: the quota says how large the tree is."""

@@ -15,14 +15,17 @@ __all__ = [
     "NON_PREEMPTIBLE_USED",
     "PARENT",
     "PREEMPTIBLE",
+    "PROFILE",
     "QUOTA_NAME",
     "REQUEST",
+    "RESOURCE_KEYS",
     "ROOT_QUOTA",
     "RUNTIME",
     "SHARED_WEIGHT",
     "SYSTEM_QUOTA",
     "TOTAL_RESOURCE",
     "TREE_ID",
+    "UNSCHEDULABLE_RESOURCE",
 ]
 
 _PREFIX: Final = "quota.scheduling.koordinator.sh/"
@@ -47,6 +50,12 @@ SHARED_WEIGHT: Final = _PREFIX + "shared-weight"
 """Annotation of a quota, a resource list: its part of what nobody is guaranteed; its maximum where it is absent."""
 TOTAL_RESOURCE: Final = _PREFIX + "total-resource"
 """Annotation of the root of a tree, a resource list: what the tree has to divide."""
+UNSCHEDULABLE_RESOURCE: Final = _PREFIX + "unschedulable-resource"
+"""Annotation of the root of a tree, a resource list: the part of it on nodes that take no pods."""
+PROFILE: Final = _PREFIX + "profile"
+"""Label of the root of a tree: the profile that sizes it."""
+RESOURCE_KEYS: Final = _PREFIX + "resource-keys"
+"""Annotation of a profile, a list of names: resources that its tree is guaranteed; absent: cpu and memory."""
 NAMESPACES: Final = _PREFIX + "namespaces"
 """Annotation of a quota, a list of names: namespaces whose pods use it."""
 

@@ -1,4 +1,4 @@
-"""Which controllers there are. A new one is a line here; names are Volcano's, for `--controllers`."""
+"""Which controllers there are. A new one is a line here; names are Volcano's where it has them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -11,6 +11,7 @@ import controllers.jobflows.templates
 import controllers.jobs.reconciler
 import controllers.podgroups.reconciler
 import controllers.queues.reconciler
+import controllers.quotaprofiles.reconciler
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from framework.nearest import did_you_mean
@@ -29,6 +30,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "jobtemplate-controller": controllers.jobflows.templates.JobTemplates,
     "hyperNode-controller": controllers.hypernodes.reconciler.build,
     "gc-controller": controllers.garbage.reconciler.build,
+    "quotaprofile-controller": controllers.quotaprofiles.reconciler.QuotaProfiles,
 }
 
 NOT_HERE: Final[Mapping[str, str]] = {

@@ -161,7 +161,7 @@ def test_users_numbers_are_left_to_a_cluster_that_gives_them() -> None:
 def test_who_may_start_pods_may_start_jobs() -> None:
     """Kubernetes' roles for users are added to by the chart's kinds that have a namespace, Commands apart.
 
-    Elastic quotas may only be looked at.
+    Elastic quotas and their profiles may only be looked at.
     """
     roles = {
         each["metadata"]["name"].rpartition("-")[2]: each
@@ -177,7 +177,8 @@ def test_who_may_start_pods_may_start_jobs() -> None:
     }
 
     assert set(rights) == {"edit", "view"}
-    assert {right[:2] for right in rights["edit"]} == theirs - {("scheduling.sigs.k8s.io", "elasticquotas")}
+    shown = {("scheduling.sigs.k8s.io", "elasticquotas"), ("quota.koordinator.sh", "elasticquotaprofiles")}
+    assert {right[:2] for right in rights["edit"]} == theirs - shown
     assert {right[:2] for right in rights["view"]} > theirs
     assert {right[2] for right in rights["view"]} == {"get", "list", "watch"}
     assert not [each for each in rendered("userRoles.create=false") if "-edit" in each["metadata"]["name"]]

@@ -67,7 +67,11 @@ ZEROS = [
 ]
 """Fields of which nothing is something else than absence: kind, path, and the value that says nothing."""
 
-NEEDED: dict[str, dict[str, Any]] = {"CronJob": {"schedule": "@daily", "jobTemplate": {}}, "HyperNode": {"tier": 1}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "CronJob": {"schedule": "@daily", "jobTemplate": {}},
+    "ElasticQuotaProfile": {"quotaName": "root", "nodeSelector": {}},
+    "HyperNode": {"tier": 1},
+}
 """What a spec must have beside them."""
 
 

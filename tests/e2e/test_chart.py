@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from emulator.hollow.kubelets import DURATION
+from model.elastic.names import TOTAL_RESOURCE
 from tests.chart.helm import CHART, chart_tool, helm
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import Controllers, controllers
@@ -490,6 +491,28 @@ def job_of(name: str, **spec: Any) -> str:
     return json.dumps({**job, "spec": template(**spec)})
 
 
+def test_a_tree_of_quotas_is_as_large_as_its_nodes(ground: Ground, tmp_path: Path) -> None:
+    """A profile makes its root, which grows when a node joins the pool."""
+    first, second, *_ = (node["metadata"]["name"] for node in ground.nodes())
+    ground.kubectl("label", "nodes", first, "pyroclast.test/pool=gpus")
+    spec = {"quotaName": f"{ground.name}-root", "nodeSelector": {"matchLabels": {"pyroclast.test/pool": "gpus"}}}
+    metadata = {"name": "gpus", "namespace": ground.name}
+    kind = {"apiVersion": "quota.koordinator.sh/v1alpha1", "kind": "ElasticQuotaProfile"}
+
+    def pods() -> int:
+        found = json.loads(ground.kubectl("get", "elasticquotas", "-o", "json"))["items"]
+        totals = [json.loads(each["metadata"]["annotations"][TOTAL_RESOURCE]) for each in found]
+        return sum(int(each["pods"]) for each in totals)
+
+    with installed(ground), controlling(ground, tmp_path) as running:
+        ground.kubectl("create", "-f", "-", input=json.dumps({**kind, "metadata": metadata, "spec": spec}))
+        running.wait_for(lambda: pods() > 0)
+        before = pods()
+        ground.kubectl("label", "nodes", second, "pyroclast.test/pool=gpus")
+        running.wait_for(lambda: pods() == 2 * before)
+        ground.kubectl("label", "nodes", first, second, "pyroclast.test/pool-")
+
+
 def test_jobs_change_end_and_go_and_domains_follow_labels(ground: Ground, tmp_path: Path) -> None:
     """A Job grows, is told to stop, and is deleted by its time; a domain comes, grows and goes with nodes' labels."""
     rack = "pyroclast.test/rack"
@@ -610,6 +633,7 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("", "persistentvolumeclaims", "get"): "a claim that is there under the name of one to be made",
         ("scheduling.volcano.sh", "podgroups", "get"): "a group that is there under the name of one to be made",
         ("topology.volcano.sh", "hypernodes", "get"): "a HyperNode that is there under the name of one to be made",
+        ("scheduling.sigs.k8s.io", "elasticquotas", "get"): "a quota that is there under the name of one to be made",
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("", "secrets", "update"): "certificates are renewed after months",
         ("", "secrets", "patch"): "keys of a Job that somebody changed",

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from controllers.hypernodes.counting import depends_on_nodes, member_names
-from controllers.hypernodes.nodes import Node
+from controllers.nodes import Node
 from model.api.topology import HyperNode
 from model.wire.base import ObjectMeta
 

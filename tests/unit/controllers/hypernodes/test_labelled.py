@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controllers.hypernodes.labelled import discovered
-from controllers.hypernodes.nodes import Node
+from controllers.nodes import Node
 from model.api.topology import HyperNode
 from model.wire.base import ObjectMeta
 

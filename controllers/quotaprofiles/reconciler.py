@@ -1,0 +1,109 @@
+"""Keeps the ElasticQuota of each profile as large as the profile's nodes."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from controllers.nodes import NODES, Node
+from controllers.operating.complaints import Complaints
+from controllers.operating.keys import own_key
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.quotaprofiles.sizing import Root, change_of, faults_of, root_of, tree_of
+from kube.errors import ApiError
+from model.api.quota import ElasticQuota, ElasticQuotaProfile
+from model.elastic.names import PROFILE, TREE_ID
+
+__all__ = ["QuotaProfiles"]
+
+_CREATE_FAILED: Final = "CreateQuotaFailed"
+_UPDATE_FAILED: Final = "UpdateQuotaFailed"
+
+
+class QuotaProfiles:
+    """Makes and sizes the roots of trees of quotas. Its keys are profiles."""
+
+    name: ClassVar[str] = "quotaprofile"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow profiles, nodes and quotas."""
+        self._operator = operator
+        self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES)
+        self._quotas: Store[ElasticQuota] = operator.store(ELASTIC_QUOTAS)
+        self._nodes: Store[Node] = operator.store(NODES)
+        self._complaints = Complaints(operator, ELASTIC_QUOTA_PROFILES)
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=ELASTIC_QUOTA_PROFILES, keys=own_key),
+                Watch(resource=ELASTIC_QUOTAS, keys=_keys_of_quota),
+                Watch(resource=NODES, keys=self._keys_of_node),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Make the root of a profile's tree, or bring it up to date; what is wrong with the profile is told.
+
+        Raises:
+            ApiError: The server refused for now.
+        """
+        profile = self._profiles.get(*key)
+        if profile is None or profile.metadata.deletion_timestamp:
+            self._complaints.forget(key)
+            return None
+        faults = list(faults_of(profile))
+        root = root_of(profile, self._nodes.values())
+        there = self._quotas.get(profile.metadata.namespace, profile.spec.quota_name)
+        other = "" if there is None else there.metadata.labels.get(PROFILE, "")
+        if other not in {"", profile.metadata.name}:
+            faults.append(f"spec.quotaName: {profile.spec.quota_name} is the quota of profile {other}")
+        self._complaints.tell(profile, "; ".join(faults))
+        if not profile.spec.quota_name or other not in {"", profile.metadata.name}:
+            return None
+        if not profile.metadata.labels.get(TREE_ID):
+            labels = {"metadata": {"labels": {TREE_ID: tree_of(profile)}}}
+            await self._operator.writer.merge(ELASTIC_QUOTA_PROFILES, profile.metadata, labels)
+        await self._ensure(profile, there, root)
+        return None
+
+    async def _ensure(self, profile: ElasticQuotaProfile, there: ElasticQuota | None, root: Root) -> None:
+        reason = _CREATE_FAILED if there is None else _UPDATE_FAILED
+        try:
+            if there is None:
+                body = root.manifest()
+                body["metadata"] |= {"namespace": profile.metadata.namespace, "name": profile.spec.quota_name}
+                # one that was made meanwhile is looked at when the store shows it
+                await self._operator.writer.create(ELASTIC_QUOTAS, body)
+            elif change := change_of(there, root):
+                await self._operator.writer.merge(ELASTIC_QUOTAS, there.metadata, change)
+        except ApiError as error:
+            if not error.is_temporary:
+                self._operator.record(ELASTIC_QUOTA_PROFILES, profile, "Warning", reason, error.message)
+            raise
+
+    def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
+        """A node concerns all profiles, unless it only beats its heart."""
+        if _looks_of(old) == _looks_of(new):
+            return ()
+        return [key_of(profile) for profile in self._profiles.values()]
+
+
+def _looks_of(node: Node | None) -> tuple[object, ...] | None:
+    return None if node is None else (node.metadata.labels, node.status.allocatable, node.takes_pods)
+
+
+def _keys_of_quota(old: ElasticQuota | None, new: ElasticQuota | None) -> Iterable[Key]:
+    """A quota concerns the profile that it says it is of; how it stands is no news."""
+    if old is not None and new is not None and _said_by(old) == _said_by(new):
+        return ()
+    names = {each.metadata.labels.get(PROFILE) for each in (old, new) if each is not None}
+    namespace = next(each.metadata.namespace for each in (new, old) if each is not None)
+    return [(namespace, name) for name in sorted(filter(None, names))]
+
+
+def _said_by(quota: ElasticQuota) -> tuple[object, ...]:
+    sized = {key: text for key, text in quota.metadata.annotations.items() if key.endswith("-resource")}
+    return quota.metadata.labels, sized, quota.spec

@@ -1,0 +1,165 @@
+"""The ElasticQuota that a profile wants: its nodes summed up, as the root of a tree."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import msgspec
+
+from controllers.nodes import Node
+from model.api.quota import ElasticQuota, ElasticQuotaProfile
+from model.elastic.names import IS_ROOT, PROFILE, RESOURCE_KEYS, TOTAL_RESOURCE, TREE_ID, UNSCHEDULABLE_RESOURCE
+from model.matching.selectors import Selector, unreadable
+from model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
+
+__all__ = ["Root", "change_of", "faults_of", "root_of", "tree_of"]
+
+CPU, MEMORY = "cpu", "memory"
+_NO_LIMIT: Final = MAX_AMOUNT // 2000
+"""Ceiling of a root: what its tree has is the limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """The ElasticQuota that there should be."""
+
+    labels: Mapping[str, str]
+    total: Mapping[str, int]
+    """What its nodes offer, thousandths of cpu, units of the rest."""
+    unschedulable: Mapping[str, int]
+    """The part of it on nodes that take no pods."""
+    keys: tuple[str, ...]
+    """Resources that the tree is guaranteed."""
+
+    def manifest(self) -> dict[str, Any]:
+        """Return labels, annotations and spec."""
+        return {
+            "metadata": {"labels": dict(self.labels), "annotations": self._annotations()},
+            "spec": {
+                "min": {key: _written(key, self.total.get(key, 0)) for key in self.keys},
+                "max": dict.fromkeys(self.keys, str(_NO_LIMIT)),
+            },
+        }
+
+    def _annotations(self) -> dict[str, str]:
+        amounts = {TOTAL_RESOURCE: self.total, UNSCHEDULABLE_RESOURCE: self.unschedulable}
+        return {
+            key: _json({name: _written(name, each[name]) for name in sorted(each)}) for key, each in amounts.items()
+        }
+
+
+def faults_of(profile: ElasticQuotaProfile) -> Iterator[str]:
+    """Say what is wrong with a profile; a ratio or resource keys without sense count as absent."""
+    if not profile.spec.quota_name:
+        yield "spec.quotaName: is missing"
+    for path, message in unreadable(profile.spec.node_selector):
+        yield f"spec.nodeSelector.{path}: {message}"
+    if _ratio(profile) is None:
+        yield f"spec.resourceRatio: {profile.spec.resource_ratio!r} is no number above 0 and at most 1"
+    if _keys(profile) is None:
+        yield f"metadata.annotations.{RESOURCE_KEYS}: is no list of resource names"
+
+
+def tree_of(profile: ElasticQuotaProfile) -> str:
+    """Return the tree of a profile: its label, or the number that namespace and name hash to (FNV-1a, 64 bits)."""
+    label = profile.metadata.labels.get(TREE_ID)
+    if label:
+        return label
+    number = 0xCBF29CE484222325
+    for byte in f"{profile.metadata.namespace}/{profile.metadata.name}".encode():
+        number = (number ^ byte) * 0x100000001B3 % 2**64
+    return str(number)
+
+
+def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
+    """Return the root that a profile wants; nodes are summed that its selector means, and cut by its ratio."""
+    selector = Selector.of(profile.spec.node_selector)
+    meant = [node for node in nodes if selector.matches(node.metadata.labels)]
+    ratio = _ratio(profile) or Fraction(1)
+    tree_labels = {TREE_ID: tree_of(profile), IS_ROOT: "true", PROFILE: profile.metadata.name}
+    return Root(
+        labels={**profile.spec.quota_labels, **tree_labels},
+        total=_sum(meant, ratio),
+        unschedulable=_sum((node for node in meant if not node.takes_pods), ratio),
+        keys=_keys(profile) or (CPU, MEMORY),
+    )
+
+
+def change_of(there: ElasticQuota, root: Root) -> dict[str, Any]:
+    """Return the merge patch that makes a quota what it should be; empty where it is, however amounts are written."""
+    wanted, labels, annotations = root.manifest(), there.metadata.labels, there.metadata.annotations
+    change: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    if not root.labels.items() <= labels.items():
+        metadata["labels"] = wanted["metadata"]["labels"]
+    for key, amounts in ((TOTAL_RESOURCE, root.total), (UNSCHEDULABLE_RESOURCE, root.unschedulable)):
+        if _read(annotations.get(key, "")) != dict(amounts):
+            metadata.setdefault("annotations", {})[key] = wanted["metadata"]["annotations"][key]
+    if metadata:
+        change["metadata"] = metadata
+    spec = {
+        name: {**dict.fromkeys(has.keys() - should.keys()), **should}
+        for name, has, should in (
+            ("min", there.spec.min, wanted["spec"]["min"]),
+            ("max", there.spec.max, wanted["spec"]["max"]),
+        )
+        if _amounts(has) != _amounts(should)
+    }
+    return change | ({"spec": spec} if spec else {})
+
+
+def _sum(nodes: Iterable[Node], ratio: Fraction) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in (_amounts(node.status.allocatable) or {}).items():
+            total[name] = total.get(name, 0) + amount
+    return {name: int(amount * ratio) for name, amount in total.items()}
+
+
+def _ratio(profile: ElasticQuotaProfile) -> Fraction | None:
+    """Return the part of what nodes offer that is divided; None where it makes no sense."""
+    text = profile.spec.resource_ratio
+    if text is None:
+        return Fraction(1)
+    try:
+        ratio = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        return None
+    return ratio if 0 < ratio <= 1 else None
+
+
+def _keys(profile: ElasticQuotaProfile) -> tuple[str, ...] | None:
+    """Return the resources that the tree is guaranteed; None where they cannot be read."""
+    text = profile.metadata.annotations.get(RESOURCE_KEYS)
+    if not text:
+        return (CPU, MEMORY)
+    try:
+        return tuple(dict.fromkeys(msgspec.json.decode(text, type=list[str])))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _read(text: str) -> dict[str, int] | None:
+    try:
+        return _amounts(msgspec.json.decode(text, type=dict[str, str | int | float]))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _amounts(listed: Mapping[str, Any]) -> dict[str, int] | None:
+    """Read amounts, thousandths of cpu and units of the rest; None where one is none."""
+    try:
+        return {name: millis(parse(each)) if name == CPU else units(parse(each)) for name, each in listed.items()}
+    except QuantityError:
+        return None
+
+
+def _written(name: str, amount: int) -> str:
+    if name == CPU:
+        return format_millis(amount)
+    return format_bytes(amount) if name == MEMORY else str(amount)
+
+
+def _json(value: Mapping[str, str]) -> str:
+    return msgspec.json.encode(value).decode()
