@@ -61,6 +61,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "queue": Command(about="queues: list, get, create, open, close, delete", module="scheduler.commands.people.queues"),
     "job": Command(about="jobs: list, view, run, suspend, resume, delete", module="scheduler.commands.people.jobs"),
+    "quota": Command(about="elastic quotas: list, get", module="scheduler.commands.people.quotas"),
     "completion": Command(
         about="print a script for bash, zsh or fish that completes commands, flags and names",
         module="scheduler.commands.people.completion",

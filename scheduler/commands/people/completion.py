@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from model.errors import PyroclastError
-from scheduler.commands.people import job_parser, queue_parser
+from scheduler.commands.people import job_parser, queue_parser, quota_parser
 from scheduler.commands.people.flags import program, say
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
@@ -41,7 +41,7 @@ complete -c pyroclast -a '(__pyroclast)'
 }
 """What each shell is to read."""
 
-_PARSERS: Final = {"queue": queue_parser.parser, "job": job_parser.parser}
+_PARSERS: Final = {"queue": queue_parser.parser, "job": job_parser.parser, "quota": quota_parser.parser}
 
 
 def candidates(words: Sequence[str], commands: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from typing import Any, Final
 
-from controllers.kinds import JOBS, QUEUES
+from controllers.kinds import ELASTIC_QUOTAS, JOBS, QUEUES
 from kube.resources import Resource
 from scheduler.commands.people.speaking import connected
 
@@ -13,7 +13,7 @@ __all__ = ["names"]
 _SECONDS = 2.0
 """Longest wait: who presses a key does not wait longer."""
 
-_RESOURCES: Final[dict[str, Resource[Any]]] = {"queue": QUEUES, "job": JOBS}
+_RESOURCES: Final[dict[str, Resource[Any]]] = {"queue": QUEUES, "job": JOBS, "quota": ELASTIC_QUOTAS}
 
 
 def names(given: argparse.Namespace, kind: str) -> list[str]:
@@ -28,4 +28,6 @@ def names(given: argparse.Namespace, kind: str) -> list[str]:
 
 async def _names(given: argparse.Namespace, resource: Resource[Any]) -> list[str]:
     async with connected(given) as speaker:
+        if resource is ELASTIC_QUOTAS:
+            speaker.namespace = ""  # their names are unique in the cluster
         return [each["metadata"]["name"] for each in await speaker.all_of(resource)]

@@ -17,7 +17,8 @@ PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["que"], ["queue"]),
+        (["qu"], ["queue", "quota"]),
+        (["quota", ""], ["get", "list"]),
         (["queue", ""], ["close", "create", "delete", "get", "list", "open"]),
         (["job", "s"], ["suspend"]),
         (["queue", "list", "--no"], ["--no-headers"]),
