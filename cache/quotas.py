@@ -28,6 +28,8 @@ class QuotaKeeper:
         self._report = report
         self._by_key: dict[str, ElasticQuota] = {}
         self._by_name: dict[str, ElasticQuota] | None = {}
+        self._shadowed: dict[str, str] = {}
+        """Quotas that do not count, and which of their name does, by `namespace/name`."""
 
     def follow(self, key: str, quota: wire.ElasticQuota | None) -> None:
         """Take over an object, new or changed, by `namespace/name`; None stands for its absence."""
@@ -43,15 +45,20 @@ class QuotaKeeper:
             yield from (quota.maximum, quota.minimum, quota.weight, quota.tree_total or {})
 
     def by_name(self) -> Mapping[str, ElasticQuota]:
-        """Return the readings in the order of their names; of several quotas of one name the oldest counts."""
+        """Return the readings in the order of their names; of several of one name the oldest counts, others hear it."""
         if self._by_name is None:
-            oldest_last = sorted(
-                self._by_key.items(),
-                key=lambda item: (item[1].object.metadata.creation_timestamp, item[0]),
-                reverse=True,
-            )
-            found = {quota.name: quota for _, quota in oldest_last}
+            found: dict[str, ElasticQuota] = {}
+            shadowed: dict[str, str] = {}
+            for quota in sorted(self._by_key.values(), key=_age):
+                counts = found.setdefault(quota.name, quota)
+                if counts is not quota:
+                    shadowed[quota.object.metadata.key] = counts.object.metadata.key
             self._by_name = {name: found[name] for name in sorted(found)}
+            for key, other in shadowed.items():
+                if self._shadowed.get(key) != other:
+                    message = f"has no effect: {other} is older, and names of quotas are unique in the cluster"
+                    self._report(ObjectError(wire.ElasticQuota.__name__, key, "metadata.name", message))
+            self._shadowed = shadowed
         return self._by_name
 
 

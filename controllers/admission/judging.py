@@ -14,13 +14,13 @@ path                  resource                            operations
 /hypernodes/validate  hypernodes.topology.volcano.sh      CREATE, UPDATE
 /cronjobs/validate    cronjobs.batch.volcano.sh           CREATE, UPDATE
 /jobflows/validate    jobflows.flow.volcano.sh            CREATE, UPDATE
-/elasticquotas/…      elasticquotas.scheduling.sigs.…     CREATE, UPDATE
+/elasticquotas/…      elasticquotas.scheduling.sigs.…     CREATE, UPDATE, DELETE
 ====================  ==================================  =======================
 
 Paths are Volcano's; `/elasticquotas/validate` has none there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from controllers.admission.resource_groups import ResourceGroup
 from controllers.admission.reviews import Review, Verdict
 from controllers.admission.rules import cronjobs, elastic_quotas, hypernodes, jobflows, jobs, podgroups, pods, queues
 from controllers.admission.rules.queues import QueueLimits
+from model import wire
 from model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
 __all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
@@ -54,6 +55,8 @@ class Known:
 
     lookups: Lookups | None = None
     """None: the queues could not be read, so that rules about them are not asked."""
+    quotas: Sequence[wire.ElasticQuota] | None = None
+    """All elastic quotas; None: they could not be read."""
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
     """Of the namespace in question."""
 
@@ -76,6 +79,7 @@ class Service:
     warnings: Callable[[Object], tuple[str, ...]] | None = None
     """What to say of an object that is allowed."""
     reads_queues: bool = False
+    reads_quotas: bool = False
     reads_namespace: bool = False
 
     @property
@@ -85,6 +89,7 @@ class Service:
 
 
 _UNREAD: Final = "the queues could not be read; rules about queues were not checked, the controllers will"
+_UNREAD_QUOTAS: Final = "the other quotas could not be read; rules about them were not checked, the scheduler will"
 
 
 def judge(service: Service, review: Review, policy: Policy, known: Known) -> Verdict:
@@ -102,8 +107,9 @@ def judge(service: Service, review: Review, policy: Policy, known: Known) -> Ver
     except RecursionError:
         return Verdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
     warnings = service.warnings(review.object) if service.warnings is not None and not faults else ()
-    is_blind = service.reads_queues and known.lookups is None
-    return Verdict(faults=faults, warnings=(*((_UNREAD,) if is_blind else ()), *warnings))
+    unread = [_UNREAD] if service.reads_queues and known.lookups is None else []
+    unread += [_UNREAD_QUOTAS] if service.reads_quotas and known.quotas is None else []
+    return Verdict(faults=faults, warnings=(*unread, *warnings))
 
 
 def _old(review: Review) -> Object | None:
@@ -136,6 +142,12 @@ def _queue_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, 
     if review.operation == "DELETE":
         return () if known.lookups is None else queues.deletion_faults(review.name, known.lookups, policy.queue_limits)
     return queues.faults_of(review.object, _old(review), known.lookups, policy.queue_limits)
+
+
+def _quota_faults(review: Review, _policy: Policy, known: Known) -> tuple[Fault, ...]:
+    if review.operation == "DELETE":
+        return elastic_quotas.faults_of_deletion(review.namespace, review.name, known.quotas or ())
+    return elastic_quotas.faults_of(review.object, _old(review), known.quotas)
 
 
 def _pod_faults(review: Review, policy: Policy, _known: Known) -> tuple[Fault, ...]:
@@ -223,8 +235,9 @@ SERVICES: Final[Mapping[str, Service]] = {
             path="/elasticquotas/validate",
             api_version=ELASTIC_QUOTAS,
             resource="elasticquotas",
-            operations=_CHANGES,
-            validation=_by(elastic_quotas.faults_of),
+            operations=(*_CHANGES, "DELETE"),
+            validation=_quota_faults,
+            reads_quotas=True,
         ),
     )
 }

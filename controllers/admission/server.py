@@ -146,15 +146,24 @@ class Server:
         return outcome, web.Response(body=answer(review, verdict), content_type="application/json")
 
     async def _verdict(self, service: Service, review: Review, *, is_large: bool) -> Verdict:
-        annotations = await self._cluster.namespace_annotations(review.namespace) if service.reads_namespace else {}
-        lookups = await self._cluster.lookups() if service.reads_queues else None
-        known = Known(lookups=lookups, namespace_annotations=annotations)
+        known = await self._known(service, review)
         verdict = await self._judged(service, review, known, is_large=is_large)
-        if verdict.faults and service.reads_queues:
-            # Perhaps a queue was not seen yet.
-            known = Known(lookups=await self._cluster.fresh(), namespace_annotations=annotations)
+        if verdict.faults and (service.reads_queues or service.reads_quotas):
+            # Perhaps something was not seen yet.
+            known = await self._known(service, review, is_fresh=True)
             verdict = await self._judged(service, review, known, is_large=is_large)
         return verdict
+
+    async def _known(self, service: Service, review: Review, *, is_fresh: bool = False) -> Known:
+        cluster = self._cluster
+        queues = cluster.fresh if is_fresh else cluster.lookups
+        return Known(
+            lookups=await queues() if service.reads_queues else None,
+            quotas=await cluster.quotas(is_fresh=is_fresh) if service.reads_quotas else None,
+            namespace_annotations=(
+                await cluster.namespace_annotations(review.namespace) if service.reads_namespace else {}
+            ),
+        )
 
     async def _judged(self, service: Service, review: Review, known: Known, *, is_large: bool) -> Verdict:
         if not is_large:

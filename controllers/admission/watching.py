@@ -1,27 +1,29 @@
-"""What admission knows of the cluster: queues and namespaces, followed, and asked anew where a refusal hangs on them.
+"""What admission knows of the cluster: queues, elastic quotas and namespaces, followed, and asked anew for a refusal.
 
 A reflector lags by moments. A Job that arrives right behind its queue must not be refused because the queue was not
-seen yet, so before anything is refused the queues are listed once more; who asks meanwhile shares that list.
+seen yet, so before anything is refused the kind is listed once more; who asks meanwhile shares that list.
 """
 
 import asyncio
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, TypeVar
 
 import structlog
 
 from controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
 from controllers.kinds import QUEUES
-from controllers.operating.store import Store
+from controllers.operating.store import Index, Store
 from kube.client import Client
 from kube.errors import ApiError
-from kube.reflector import Reflector
-from kube.resources import NAMESPACES
+from kube.reflector import HasMetadata, Reflector
+from kube.resources import ELASTIC_QUOTAS, NAMESPACES, Resource
 from model.api.scheduling import Queue
 from model.errors import CacheError, ObjectError
-from model.wire import Namespace
+from model.wire import ElasticQuota, Namespace
 
 __all__ = ["Cluster"]
+
+T = TypeVar("T", bound=HasMetadata)
 
 _ASK_SECONDS: Final = 2.0
 """Longest wait for the API server while somebody waits for an answer."""
@@ -30,41 +32,42 @@ _log = structlog.get_logger(__name__)
 
 
 class Cluster:
-    """Queues and namespaces."""
+    """Queues, elastic quotas and namespaces."""
 
     def __init__(self, client: Client) -> None:
         """Prepare to follow; `run` does."""
         self._client = client
-        self._queues: Store[Queue] = Store({QUEUE_PARENT: parent_index})
-        self._namespaces: Store[Namespace] = Store()
-        self._queue_reflector = Reflector(client, QUEUES, (self._queues,))
-        self._namespace_reflector = Reflector(client, NAMESPACES, (self._namespaces,))
-        self._listing: asyncio.Task[Lookups | None] | None = None
+        self._queues: _Listed[Queue] = _Listed(client, QUEUES, {QUEUE_PARENT: parent_index})
+        self._quotas: _Listed[ElasticQuota] = _Listed(client, ELASTIC_QUOTAS)
+        self._namespaces: _Listed[Namespace] = _Listed(client, NAMESPACES)
 
     @property
     def is_synced(self) -> bool:
-        """Both lists were read."""
-        return self._queue_reflector.synced.is_set() and self._namespace_reflector.synced.is_set()
+        """The lists of queues and namespaces were read."""
+        return self._queues.is_synced and self._namespaces.is_synced
 
     async def run(self) -> None:
         """Follow until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._queue_reflector.run())
-            tasks.create_task(self._namespace_reflector.run())
+            for each in (self._queues, self._quotas, self._namespaces):
+                tasks.create_task(each.reflector.run())
 
     async def lookups(self) -> Lookups | None:
         """Return the queues as followed; before they were listed, as `fresh` does."""
-        return StoredQueues(self._queues) if self._queue_reflector.synced.is_set() else await self.fresh()
+        return StoredQueues(self._queues.store) if self._queues.is_synced else await self.fresh()
 
     async def fresh(self) -> Lookups | None:
         """List the queues now; None when the API server does not answer."""
-        if self._listing is None or self._listing.done():
-            self._listing = asyncio.create_task(self._list())
-        return await asyncio.shield(self._listing)
+        queues = await self._queues.fresh()
+        return None if queues is None else QueuesByName(queues)
+
+    async def quotas(self, *, is_fresh: bool = False) -> Sequence[ElasticQuota] | None:
+        """Return the elastic quotas as followed, or as they are now; None when the API server does not answer."""
+        return self._quotas.store.values() if self._quotas.is_synced and not is_fresh else await self._quotas.fresh()
 
     async def namespace_annotations(self, name: str) -> Mapping[str, str]:
         """Return the annotations of a namespace; none when there is no such namespace."""
-        known = self._namespaces.get("", name)
+        known = self._namespaces.store.get("", name)
         if known is None:
             try:
                 body = await self._client.request("GET", NAMESPACES.path("", name), timeout=_ASK_SECONDS)
@@ -74,11 +77,32 @@ class Cluster:
                 return {}
         return known.metadata.annotations
 
-    async def _list(self) -> Lookups | None:
+
+class _Listed(Generic[T]):
+    """A kind that is followed, and listed anew where somebody asks."""
+
+    def __init__(self, client: Client, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> None:
+        self.store: Store[T] = Store(indexes)
+        self.reflector = Reflector(client, resource, (self.store,))
+        self._client = client
+        self._listing: asyncio.Task[Sequence[T] | None] | None = None
+
+    @property
+    def is_synced(self) -> bool:
+        return self.reflector.synced.is_set()
+
+    async def fresh(self) -> Sequence[T] | None:
+        """List all objects now; None when the API server does not answer."""
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._list())
+        return await asyncio.shield(self._listing)
+
+    async def _list(self) -> Sequence[T] | None:
+        resource = self.reflector.resource
         try:
-            body = await self._client.request("GET", QUEUES.collection(), timeout=_ASK_SECONDS)
-            page = QUEUES.decoder.page(body)
+            body = await self._client.request("GET", resource.collection(), timeout=_ASK_SECONDS)
+            page = resource.decoder.page(body)
         except (ApiError, CacheError) as error:
-            _log.warning("queues_not_read", error=str(error))
+            _log.warning(f"{resource.plural}_not_read", error=str(error))
             return None
-        return QueuesByName(page.items)
+        return page.items

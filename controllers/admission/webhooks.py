@@ -19,6 +19,7 @@ import yaml
 
 from controllers.admission.judging import SERVICES, Service
 from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+from model.elastic.names import NAMESPACES
 
 __all__ = ["CHART_PATHS", "WebhookOptions", "configurations", "write"]
 
@@ -47,8 +48,16 @@ _SINGULAR: Final = {
     "jobflows": "jobflow",
     "elasticquotas": "elasticquota",
 }
-_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows", "elasticquotas"})
+_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
 """Kinds of which a change matters only where it is one of the spec."""
+_QUOTA_CHANGED: Final = f"""request.operation != 'UPDATE' || object.spec != oldObject.spec
+|| (has(object.metadata.labels) ? object.metadata.labels : {{}})
+!= (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {{}})
+|| (has(object.metadata.annotations) && '{NAMESPACES}' in object.metadata.annotations
+? object.metadata.annotations['{NAMESPACES}'] : '')
+!= (has(oldObject.metadata.annotations) && '{NAMESPACES}' in oldObject.metadata.annotations
+? oldObject.metadata.annotations['{NAMESPACES}'] : '')"""
+"""An ElasticQuota's labels say where it stands; of its annotations, most of which say how it stands, one counts."""
 
 _HEAD: Final = "# Made by `make webhooks` from controllers/admission/webhooks.py; change it there.\n"
 
@@ -163,6 +172,8 @@ def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str
         return [
             {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"}
         ]
+    if service.resource == "elasticquotas":
+        return [{"name": "quota-changed", "expression": " ".join(_QUOTA_CHANGED.split())}]
     return []
 
 

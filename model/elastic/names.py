@@ -3,6 +3,7 @@
 from typing import Final
 
 __all__ = [
+    "ALLOW_FORCE_UPDATE",
     "ALLOW_LENT_RESOURCE",
     "CHILD_REQUEST",
     "DEFAULT_QUOTA",
@@ -44,6 +45,8 @@ IS_ROOT: Final = _PREFIX + "is-root"
 """Label of a quota: `true` for the one that says what its tree has, `TOTAL_RESOURCE`."""
 IGNORE_DEFAULT_TREE: Final = _PREFIX + "ignore-default-tree"
 """Label of the root of a tree: `true` where what the tree has is not taken off what the default tree has."""
+ALLOW_FORCE_UPDATE: Final = _PREFIX + "allow-force-update"
+"""Label of a quota: `true` lets guarantees together be more than the one above them."""
 ALLOW_LENT_RESOURCE: Final = _PREFIX + "allow-lent-resource"
 """Label of a quota: `false` keeps what it is guaranteed even while nobody asks for it."""
 SHARED_WEIGHT: Final = _PREFIX + "shared-weight"

@@ -21,9 +21,11 @@ from controllers.admission.serving import Admission
 from controllers.admission.webhooks import WebhookOptions, configurations
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
+from model.elastic.names import IS_PARENT, NAMESPACES, PARENT, RUNTIME
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.processes import free_ports
+from tests.elastic_quotas import elastic_quota
 from tests.unit.controllers.admission.objects import Json, container, job, task
 from tests.unit.controllers.admission.rules.test_templates import REFUSED, TAKEN
 
@@ -269,6 +271,27 @@ def test_the_small_kinds(answered: Plane) -> None:
         assert words in answered.refusal(manifest), kind
     wrong = pod("halved", annotations={"volcano.sh/jdb-min-available": "half"})
     assert "it must be a valid percentage" in answered.refusal(wrong)
+
+
+def test_quotas_are_judged_beside_each_other(answered: Plane) -> None:
+    """What the scheduler writes into them is no question; a label that moves one is, and so is its deletion."""
+    answered.create(elastic_quota("org", least={"cpu": 4}, most={"cpu": 9}, is_parent=True, namespace="default"))
+    answered.create(elastic_quota("team", least={"cpu": 4}, most={"cpu": 9}, parent="org", namespace="default"))
+    more = elastic_quota("more", least={"cpu": 1}, most={"cpu": 9}, parent="org", namespace="default")
+    assert "it and its siblings below org are guaranteed 5 together, more than the 4 of org" in answered.refusal(more)
+
+    kubectl = answered.cluster.kubectl
+    with pytest.raises(KubectlError) as caught:
+        kubectl("label", "elasticquota", "org", f"{IS_PARENT}=false", "--overwrite")
+    assert "quotas stand below it: team (expected true)" in str(caught.value)
+    with pytest.raises(KubectlError) as caught:
+        kubectl("delete", "elasticquota", "org")
+    assert "quotas stand below it: team" in str(caught.value)
+    with answered.silent():
+        kubectl("annotate", "elasticquota", "team", f"{RUNTIME}={{}}")
+        kubectl("label", "elasticquota", "team", f"{PARENT}=nowhere", "--overwrite")
+    kubectl("annotate", "elasticquota", "team", f"{NAMESPACES}=[]")
+    kubectl("delete", "elasticquota", "org", "team")
 
 
 def test_the_queue_of_a_namespace(answered: Plane) -> None:

@@ -105,3 +105,23 @@ def test_a_faulty_quota_is_named_once_for_each_version() -> None:
     assert [(fault.kind, fault.name, fault.path) for fault in faults] == [("ElasticQuota", "quotas/q", "spec.max.cpu")]
     assert list(first) == ["p", "q"]
     assert (bool(first["p"].fault), bool(first["q"].fault)) == (False, True)
+
+
+def test_a_namesake_is_told_once_that_it_has_no_effect() -> None:
+    """Names are unique in the cluster: the older counts, until it goes; how a quota stands is no news."""
+    told: list[ObjectError] = []
+    books = Books(report=told.append)
+    old = elastic_quota("q", most={"cpu": 1}, namespace="b", creationTimestamp="2026-01-01T00:00:00Z")
+    new = elastic_quota("q", most={"cpu": 9}, namespace="a", creationTimestamp="2026-01-02T00:00:00Z")
+    apply(books, new, old)
+    assert books.snapshot().elastic_quotas["q"].namespace == "b"
+    apply(books, {**old, "status": {"used": {"cpu": "1"}}})
+    assert books.snapshot().elastic_quotas["q"].namespace == "b"
+    assert [(each.name, each.path) for each in told] == [("a/q", "metadata.name")]
+    assert told[0].message == "has no effect: b/q is older, and names of quotas are unique in the cluster"
+
+    books.remove("ElasticQuota", books.stored("ElasticQuota")["b/q"])
+    assert books.snapshot().elastic_quotas["q"].namespace == "a"
+    apply(books, old)
+    books.snapshot()
+    assert len(told) == 2

