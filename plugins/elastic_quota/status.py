@@ -2,7 +2,7 @@
 
 from framework.session import Session
 from model.elastic import ElasticQuota
-from model.elastic.tree import QuotaBook
+from model.elastic.tree import APART, QuotaBook
 from model.report import EventNote, QuotaFigures
 from model.resources import MILLI, Amounts
 from plugins.elastic_quota.accounts import Accounts
@@ -21,7 +21,8 @@ def tell(session: Session, accounts: Accounts) -> None:
 
 
 def _tell_fault(session: Session, quota: ElasticQuota, fault: str) -> None:
-    metadata, message = quota.object.metadata, f"out of service: {fault}"
+    metadata = quota.object.metadata
+    message = f"counts as absent: {fault}" if quota.name in APART else f"out of service: {fault}"
     if session.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
         session.events.append(
             EventNote(

@@ -328,3 +328,12 @@ def test_figures_of_quotas_leave_the_session() -> None:
     (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
     assert (event.name, event.reason) == ("odd", "QuotaBroken")
     assert event.message == "out of service: there is no quota gone above odd"
+
+
+def test_a_default_quota_that_makes_no_sense_counts_as_absent() -> None:
+    """Its maximum is that of the arguments, and the object is told so."""
+    quotas = [elastic_quota("other", most={"cpu": 1}), elastic_quota(DEFAULT_QUOTA, most={"cpu": "many"})]
+    session = opened(BIG.add(*quotas).job("j", cpu=2), defaultQuotaGroupMax={"cpu": 1})
+    assert why(session) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
+    assert event.message == "counts as absent: spec.max.cpu: 'many' is not a quantity"
