@@ -85,10 +85,13 @@ class Closing:
         is_unschedulable = any(each.type == UNSCHEDULABLE and each.status == "True" for each in conditions)
         phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
         status = self._changed_status(job, phase, conditions)
+        # who is passed over was told before, by events too, but the server does not show it yet
+        has_heard = self._session.is_passed_over(job) and not job.touched
         if status is not None:
             self.group_statuses.append(status)
-            self._note_event(job, phase, conditions)
-        told = self._tell_tasks(job)
+            if not has_heard:
+                self._note_event(job, phase, conditions)
+        told = self._tell_tasks(job, has_heard=has_heard)
         tell_group_notes(self._session, job)
         return status is None and not told
 
@@ -156,7 +159,7 @@ class Closing:
         elif job.is_ready and job.tasks:
             self._session.group_event(job, "Normal", SCHEDULED, READY)
 
-    def _tell_tasks(self, job: SessionJob) -> bool:
+    def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:
         if not any(job.counts[status] for status in _UNBOUND):
             return False
         told = False
@@ -170,11 +173,13 @@ class Closing:
                 message = fallback
             nominated = place if task.id in self._session.nominated else _none_any_more(task)
             if differs(task, reason, message, nominated):
-                self._tell(task, reason, message, nominated)
+                self._tell(task, reason, message, nominated, has_heard=has_heard)
                 told = True
         return told
 
-    def _tell(self, task: Task, reason: str, message: str, nominated: NodeName | None) -> None:
+    def _tell(
+        self, task: Task, reason: str, message: str, nominated: NodeName | None, *, has_heard: bool = False
+    ) -> None:
         self.pod_conditions.append(
             PodCondition(
                 task=task.id,
@@ -185,6 +190,8 @@ class Closing:
                 nominated_node=nominated,
             )
         )
+        if has_heard:
+            return
         self._session.events.append(
             EventNote(
                 kind="Pod",

@@ -169,9 +169,12 @@ class JobQuestions(NodeQuestions):
         return job.id in self._passed[1]
 
     def recall_passed_over(self) -> None:
-        """Let jobs that were passed over and have news all the same take up again what else they were told."""
-        for job in self._jobs.values():
-            if job.touched and self.is_passed_over(job):
+        """Let jobs that were passed over take up again what they were told, where that is to be written.
+
+        They have news all the same, or what was told does not show in the cluster yet.
+        """
+        for job in self.jobs_to_close():
+            if self.is_passed_over(job):
                 job.recall()
 
     def _was_told(self, job: Job, reason: Refusal) -> bool:

@@ -362,7 +362,7 @@ class SessionJob:
         self.touched = self.touched or known is None or _words(known) != _words(told)
 
     def recall(self) -> None:
-        """Take up again what it was told in the last cycle and has not been told in this one, where it has news."""
+        """Take up again what it was told in the last cycle and has not been told in this one."""
         if self.standing is not None:
             self.refusals = self.refusals or list(self.standing.refusals)
             self.task_refusals = {**self.standing.task_refusals, **self.task_refusals}

@@ -32,6 +32,7 @@ from controllers.admission.reviews import Review, Verdict
 from controllers.admission.rules import cronjobs, elastic_quotas, hypernodes, jobflows, jobs, podgroups, pods, queues
 from controllers.admission.rules.queues import QueueLimits
 from model import wire
+from model.api.meta import LabelSelector
 from model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
 __all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
@@ -57,6 +58,8 @@ class Known:
     """None: the queues could not be read, so that rules about them are not asked."""
     quotas: Sequence[wire.ElasticQuota] | None = None
     """All elastic quotas; None: they could not be read."""
+    tree_nodes: LabelSelector | None = None
+    """Which nodes the tree of quotas has that the pod in question is in; None where it is in none."""
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
     """Of the namespace in question."""
 
@@ -80,6 +83,7 @@ class Service:
     """What to say of an object that is allowed."""
     reads_queues: bool = False
     reads_quotas: bool = False
+    reads_trees: bool = False
     reads_namespace: bool = False
 
     @property
@@ -128,13 +132,14 @@ def _mutated_queue(queue: Object, _review: Review, _policy: Policy, _known: Know
     return queues.defaulted(queue)
 
 
-def _mutated_pod(pod: Object, review: Review, policy: Policy, _known: Known) -> list[Patch]:
+def _mutated_pod(pod: Object, review: Review, policy: Policy, known: Known) -> list[Patch]:
     return pods.defaulted(
         pod,
         namespace=review.namespace,
         groups=policy.resource_groups,
         gates_pods=policy.gates_pods,
         scheduler_names=policy.scheduler_names,
+        tree_nodes=known.tree_nodes,
     )
 
 
@@ -206,7 +211,14 @@ SERVICES: Final[Mapping[str, Service]] = {
             validation=_queue_faults,
             reads_queues=True,
         ),
-        Service(path="/pods/mutate", api_version="v1", resource="pods", operations=_CREATE, mutation=_mutated_pod),
+        Service(
+            path="/pods/mutate",
+            api_version="v1",
+            resource="pods",
+            operations=_CREATE,
+            mutation=_mutated_pod,
+            reads_trees=True,
+        ),
         Service(path="/pods/validate", api_version="v1", resource="pods", operations=_CREATE, validation=_pod_faults),
         Service(
             path="/hypernodes/validate",

@@ -19,7 +19,10 @@ from controllers.admission.judging import SERVICES, Known, Policy, Service, judg
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
 from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
+from controllers.admission.rules.shape import member
 from controllers.admission.watching import Cluster
+from model.api.meta import LabelSelector
+from model.elastic.names import QUOTA_NAME
 from model.errors import ConfigError
 
 __all__ = ["LARGEST_BODY_BYTES", "Server"]
@@ -160,10 +163,15 @@ class Server:
         return Known(
             lookups=await queues() if service.reads_queues else None,
             quotas=await cluster.quotas(is_fresh=is_fresh) if service.reads_quotas else None,
+            tree_nodes=self._tree_nodes(review) if service.reads_trees else None,
             namespace_annotations=(
                 await cluster.namespace_annotations(review.namespace) if service.reads_namespace else {}
             ),
         )
+
+    def _tree_nodes(self, review: Review) -> LabelSelector | None:
+        quota = member(review.object, "metadata", "labels", QUOTA_NAME)
+        return self._cluster.nodes_of_tree(quota if isinstance(quota, str) else "", review.namespace)
 
     async def _judged(self, service: Service, review: Review, known: Known, *, is_large: bool) -> Verdict:
         if not is_large:

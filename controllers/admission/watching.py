@@ -5,19 +5,23 @@ seen yet, so before anything is refused the kind is listed once more; who asks m
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 import structlog
 
 from controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
-from controllers.kinds import QUEUES
+from controllers.kinds import ELASTIC_QUOTA_PROFILES, QUEUES
 from controllers.operating.store import Index, Store
 from kube.client import Client
 from kube.errors import ApiError
 from kube.reflector import HasMetadata, Reflector
 from kube.resources import ELASTIC_QUOTAS, NAMESPACES, Resource
+from model.api.meta import LabelSelector
+from model.api.quota import ElasticQuotaProfile
 from model.api.scheduling import Queue
+from model.elastic.names import TREE_ID
+from model.elastic.quota import listed_namespaces
 from model.errors import CacheError, ObjectError
 from model.wire import ElasticQuota, Namespace
 
@@ -28,17 +32,31 @@ T = TypeVar("T", bound=HasMetadata)
 _ASK_SECONDS: Final = 2.0
 """Longest wait for the API server while somebody waits for an answer."""
 
+_BY_NAME: Final = "name"
+_BY_NAMESPACE: Final = "listed-namespace"
+_BY_TREE: Final = "tree"
+
 _log = structlog.get_logger(__name__)
 
 
+def _name_of(quota: ElasticQuota) -> Iterable[str]:
+    return (quota.metadata.name,)
+
+
+def _tree_of(profile: ElasticQuotaProfile) -> Iterable[str]:
+    return filter(None, (profile.metadata.labels.get(TREE_ID),))
+
+
 class Cluster:
-    """Queues, elastic quotas and namespaces."""
+    """Queues, elastic quotas with their profiles, and namespaces."""
 
     def __init__(self, client: Client) -> None:
         """Prepare to follow; `run` does."""
         self._client = client
         self._queues: _Listed[Queue] = _Listed(client, QUEUES, {QUEUE_PARENT: parent_index})
-        self._quotas: _Listed[ElasticQuota] = _Listed(client, ELASTIC_QUOTAS)
+        by_words = {_BY_NAME: _name_of, _BY_NAMESPACE: listed_namespaces}
+        self._quotas: _Listed[ElasticQuota] = _Listed(client, ELASTIC_QUOTAS, by_words)
+        self._profiles: _Listed[ElasticQuotaProfile] = _Listed(client, ELASTIC_QUOTA_PROFILES, {_BY_TREE: _tree_of})
         self._namespaces: _Listed[Namespace] = _Listed(client, NAMESPACES)
 
     @property
@@ -49,7 +67,7 @@ class Cluster:
     async def run(self) -> None:
         """Follow until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for each in (self._queues, self._quotas, self._namespaces):
+            for each in (self._queues, self._quotas, self._profiles, self._namespaces):
                 tasks.create_task(each.reflector.run())
 
     async def lookups(self) -> Lookups | None:
@@ -64,6 +82,20 @@ class Cluster:
     async def quotas(self, *, is_fresh: bool = False) -> Sequence[ElasticQuota] | None:
         """Return the elastic quotas as followed, or as they are now; None when the API server does not answer."""
         return self._quotas.store.values() if self._quotas.is_synced and not is_fresh else await self._quotas.fresh()
+
+    def nodes_of_tree(self, quota: str, namespace: str) -> LabelSelector | None:
+        """Return what selects the nodes of the tree of quotas that a pod is in; None where it is in none.
+
+        Args:
+            quota: That the pod names, or empty.
+            namespace: Where it is.
+        """
+        store = self._quotas.store
+        own = store.get(namespace, namespace)
+        found = store.by(_BY_NAME, quota) if quota else [own] if own else store.by(_BY_NAMESPACE, namespace)
+        tree = found[0].metadata.labels.get(TREE_ID) if found else ""
+        profiles = self._profiles.store.by(_BY_TREE, tree) if tree else ()
+        return profiles[0].spec.node_selector if profiles else None
 
     async def namespace_annotations(self, name: str) -> Mapping[str, str]:
         """Return the annotations of a namespace; none when there is no such namespace."""

@@ -24,7 +24,7 @@ from model.quantity import QuantityError
 from model.requests import amounts, is_whole
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "read_quota"]
+__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "listed_namespaces", "read_quota"]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
@@ -102,6 +102,11 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
     _namespaces(quota.metadata, annotations.append)
     _tree_total(quota.metadata, annotations.append)
     return [*_limits(quota)[2], *annotations]
+
+
+def listed_namespaces(quota: wire.ElasticQuota) -> tuple[str, ...]:
+    """Return the namespaces that an object lists; none where that cannot be read."""
+    return _namespaces(quota.metadata, lambda _: None)
 
 
 def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectError]]:

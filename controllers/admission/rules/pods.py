@@ -1,8 +1,8 @@
-"""Pods: disruption budgets of gangs, resource groups, and the gate of their queue.
+"""Pods: disruption budgets of gangs, resource groups, the gate of their queue, and the nodes of their tree of quotas.
 
-Only pods of our schedulers are judged, and only theirs get a gate, which nobody else would take off. Resource groups
-are an operator's: the first whose matcher meets a new pod gives it node labels, tolerations, an affinity where it has
-none, and a scheduler.
+Only pods of our schedulers are judged, and only theirs get a gate, which nobody else would take off, and the nodes of
+a tree. Resource groups are an operator's: the first whose matcher meets a new pod gives it node labels, tolerations,
+an affinity where it has none, and a scheduler.
 """
 
 import re
@@ -14,6 +14,7 @@ from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.resource_groups import ResourceGroup
 from controllers.admission.rules.shape import member, read
+from model.api.meta import LabelSelector
 from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
 from model.wire.base import ObjectMeta, Wire
 
@@ -40,6 +41,7 @@ def defaulted(
     groups: Sequence[ResourceGroup] = (),
     gates_pods: bool = False,
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
+    tree_nodes: LabelSelector | None = None,
 ) -> list[Patch]:
     """Return what to fill in of a new pod.
 
@@ -49,14 +51,22 @@ def defaulted(
         groups: Resource groups, in order.
         gates_pods: Pods of our schedulers that ask for it wait behind a gate until their queue admits them.
         scheduler_names: Our schedulers.
+        tree_nodes: What selects the nodes of the tree of quotas that the pod is in; None where it is in none.
     """
     annotations = member(pod, "metadata", "annotations")
     known = annotations if isinstance(annotations, Mapping) else {}
     where = member(pod, "metadata", "namespace") or namespace
     group = next((each for each in groups if each.matches(where, known)), None)
     scheduler = (group.scheduler_name if group is not None else "") or member(pod, "spec", "schedulerName")
-    patches = list(_gate(pod, known)) if gates_pods and scheduler in scheduler_names else []
-    return patches if group is None else [*patches, *_group_patches(pod, group)]
+    is_ours = scheduler in scheduler_names
+    patches = list(_gate(pod, known)) if gates_pods and is_ours else []
+    if group is not None:
+        patches += _group_patches(pod, group)
+    if tree_nodes is not None and is_ours:
+        own = member(pod, "spec", "affinity")
+        affinity = group.affinity if own is None and group is not None else own
+        patches += _tree_patches(_mapping(affinity), list(_requirements(tree_nodes)))
+    return patches
 
 
 def faults_of(
@@ -143,6 +153,35 @@ def _group_patches(pod: Mapping[str, Any], group: ResourceGroup) -> Iterator[Pat
         yield add("spec", "tolerations", value=[*(own if isinstance(own, list) else ()), *group.tolerations])
     if group.scheduler_name:
         yield add("spec", "schedulerName", value=group.scheduler_name)
+
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _tree_patches(affinity: Mapping[str, Any], requirements: Sequence[Mapping[str, Any]]) -> Iterator[Patch]:
+    """Have each way to a node lead to the tree's nodes; nothing where all do already."""
+    node_affinity = _mapping(affinity.get("nodeAffinity"))
+    required = _mapping(node_affinity.get(_REQUIRED))
+    listed = required.get("nodeSelectorTerms")
+    terms = [_mapping(term) for term in listed] if isinstance(listed, list) and listed else [{}]
+    narrowed = [_narrowed(term, requirements) for term in terms]
+    if narrowed != terms:
+        wanted = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": narrowed}}
+        yield add("spec", "affinity", value={**affinity, "nodeAffinity": wanted})
+
+
+def _narrowed(term: Mapping[str, Any], requirements: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    own = term.get("matchExpressions")
+    expressions = list(own) if isinstance(own, list) else []
+    more = [each for each in requirements if each not in expressions]
+    return {**term, "matchExpressions": [*expressions, *more]} if more else term
+
+
+def _requirements(selector: LabelSelector) -> Iterator[dict[str, Any]]:
+    for key, value in sorted(selector.match_labels.items()):
+        yield {"key": key, "operator": "In", "values": [value]}
+    for each in selector.match_expressions:
+        yield {"key": each.key, "operator": each.operator, **({"values": list(each.values)} if each.values else {})}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

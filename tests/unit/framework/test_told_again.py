@@ -88,3 +88,29 @@ def test_other_words_are_told_and_what_else_was_told_stands() -> None:
     message = f"Origin reason is big-0: {lacks}; fits when default/v and default/w end. reclaim: "
     assert message in status.conditions[0].message
     assert (reports[4].pod_conditions, reports[4].group_statuses) == ((), ())
+
+
+def test_a_status_that_does_not_show_yet_is_written_with_its_reason() -> None:
+    """What was told is on its way to the server when the next cycle begins, which has other things to do."""
+    scenario = Scenario().queue("q").node("n1", cpu=4).job("big", tasks=2, queue="q", cpu=5, phase="Inqueue")
+    parsed, registry = configured(("enqueue", "allocate"), (("gang", "predicates"),), {})
+    cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
+    settled, memory, told, pods, events = Settled(), Memory(), [], [], []
+    for now in range(3):
+        report, memory = run_cycle(
+            cluster.snapshot(), parsed.configuration, registry=registry, now=now, memory=memory, settled=settled
+        )
+        told += [condition.message for each in report.group_statuses for condition in each.conditions]
+        pods += [each.message for each in report.pod_conditions]
+        events += [each.message for each in report.events]
+        cluster.add(Scenario().pod(f"stranger-{now}", node="n1", cpu=1, scheduler="other").objects)
+        if now == 1:
+            cluster.settle([], report, now=now + 0.5, recreate_evicted=False)
+
+    assert len(told) == 2
+    assert set(told) == {
+        "2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable."
+        " Origin reason is big-0: 0/1 nodes are unavailable: 1 Insufficient cpu."
+    }
+    assert pods == ["0/1 nodes are unavailable: 1 Insufficient cpu."] * 4
+    assert len(events) == 3  # of the pods and of their group, in the first cycle alone

@@ -19,7 +19,10 @@ from controllers.admission.options import AdmissionOptions
 from controllers.admission.server import LARGEST_BODY_BYTES, Server
 from controllers.admission.serving import Admission
 from controllers.admission.watching import Cluster
+from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
 from model.errors import ConfigError
+from tests.elastic_quotas import elastic_quota
 from tests.unit.controllers.admission.objects import Json, job, queue_json
 from tests.unit.controllers.ground import Ground
 
@@ -233,3 +236,49 @@ def test_options_that_cannot_work_are_refused(ground: Ground, tmp_path: Path) ->
         AdmissionOptions(max_queue_depth=0)
     with refused("No such file"):
         Admission(ground.client, AdmissionOptions(resource_groups_file=str(tmp_path / "none")))
+
+
+@pytest.mark.parametrize(
+    ("quota", "namespace", "is_narrowed"),
+    [
+        ("team", "default", True),
+        ("nobody", "default", False),
+        ("", "default", False),
+        ("", "miners", True),
+        ("", "listed", True),
+        ("plain", "miners", False),
+    ],
+)
+async def test_pods_of_a_tree_of_quotas_get_its_nodes(
+    ground: Ground, quota: str, namespace: str, is_narrowed: bool
+) -> None:
+    """By the quota that they name, that of their namespace, or one that lists it; a profile says which nodes."""
+    listed = {NAMESPACES: '["listed"]'}
+    for made in (
+        elastic_quota("team", tree="gpus", annotations=listed, namespace="default"),
+        elastic_quota("plain", namespace="default"),
+        elastic_quota("miners", tree="gpus", namespace="miners"),
+    ):
+        where = made["metadata"]["namespace"]
+        if where != "default":
+            await ground.post("/api/v1/namespaces", {"metadata": {"name": where}})
+        await ground.post(ELASTIC_QUOTAS.collection(where), made)
+    spec = {"quotaName": "root", "nodeSelector": {"matchLabels": {"pool": "gpu"}}}
+    metadata = {"name": "gpus", "labels": {TREE_ID: "gpus"}}
+    head = {"apiVersion": "quota.koordinator.sh/v1alpha1", "kind": "ElasticQuotaProfile"}
+    await ground.post(ELASTIC_QUOTA_PROFILES.collection("default"), {**head, "metadata": metadata, "spec": spec})
+    pod = {"metadata": {"labels": {QUOTA_NAME: quota} if quota else {}}, "spec": {"schedulerName": "volcano"}}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    cluster = Cluster(ground.client)
+    following = asyncio.create_task(cluster.run())
+    await ground.soon(lambda: cluster.nodes_of_tree("team", "") is not None)
+
+    async with plain(cluster) as api:
+        answer = await api.ask("/pods/mutate", operation="CREATE", object=pod, namespace=namespace, resource=resource)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+    assert ("patch" in answer) is is_narrowed
+    if is_narrowed:
+        (patch,) = json.loads(base64.b64decode(answer["patch"]))
+        assert (patch["path"], "pool" in json.dumps(patch["value"])) == ("/spec/affinity", True)

@@ -1,10 +1,12 @@
-"""Pods: budgets, resource groups, the gate of a queue."""
+"""Pods: budgets, resource groups, the gate of a queue, the nodes of a tree of quotas."""
 
 import jsonpatch
+import msgspec
 import pytest
 
 from controllers.admission.resource_groups import read_resource_groups
 from controllers.admission.rules.pods import defaulted, faults_of
+from model.api.meta import LabelSelector
 from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
 from model.errors import ConfigError
 from tests.unit.controllers.admission.objects import Json, container
@@ -155,3 +157,45 @@ def test_faults_of_the_file(text: str, words: str) -> None:
 def test_an_empty_file_has_no_groups() -> None:
     """As a chart ships it."""
     assert read_resource_groups("# nothing\n") == ()
+
+
+POOL = msgspec.convert(
+    {"matchLabels": {"pool": "gpu"}, "matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]}, LabelSelector
+)
+IN_POOL = [{"key": "pool", "operator": "In", "values": ["gpu"]}, {"key": "old", "operator": "DoesNotExist"}]
+ZONE = {"key": "zone", "operator": "In", "values": ["a"]}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def terms(*terms: Json) -> Json:
+    """A node affinity that must be met."""
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(terms)}}}
+
+
+@pytest.mark.parametrize(
+    ("affinity", "expected"),
+    [
+        pytest.param(None, terms({"matchExpressions": IN_POOL}), id="none"),
+        pytest.param({}, terms({"matchExpressions": IN_POOL}), id="empty"),
+        pytest.param(
+            {"podAffinity": {}, **terms({"matchExpressions": [ZONE]}, {"matchFields": []})},
+            {
+                "podAffinity": {},
+                **terms({"matchExpressions": [ZONE, *IN_POOL]}, {"matchFields": [], "matchExpressions": IN_POOL}),
+            },
+            id="each of two ways",
+        ),
+        pytest.param(terms({"matchExpressions": [*IN_POOL, ZONE]}), None, id="as it should be"),
+    ],
+)
+def test_a_pod_of_a_tree_goes_to_its_nodes(affinity: Json | None, expected: Json | None) -> None:
+    """What it wants itself stays."""
+    patches = defaulted(pod(**({} if affinity is None else {"affinity": affinity})), tree_nodes=POOL)
+    assert patches == ([] if expected is None else [{"op": "add", "path": "/spec/affinity", "value": expected}])
+
+
+def test_a_tree_comes_after_the_group() -> None:
+    """A group's affinity is narrowed, too; pods of other schedulers are left alone."""
+    spec = completed(pod({"volcano.sh/resource-group": "gpu"}), groups=GROUPS, tree_nodes=POOL)
+    assert spec["affinity"] == terms({"matchExpressions": IN_POOL})
+    assert defaulted(pod(schedulerName="other"), tree_nodes=POOL) == []
