@@ -108,9 +108,8 @@ def test_a_status_that_does_not_show_yet_is_written_with_its_reason() -> None:
             cluster.settle([], report, now=now + 0.5, recreate_evicted=False)
 
     assert len(told) == 2
-    assert set(told) == {
-        "2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable."
-        " Origin reason is big-0: 0/1 nodes are unavailable: 1 Insufficient cpu."
-    }
+    state = "pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable"
+    reason = "big-0: 0/1 nodes are unavailable: 1 Insufficient cpu."
+    assert set(told) == {f"2/2 tasks in gang unschedulable: {state}. Origin reason is {reason}"}
     assert pods == ["0/1 nodes are unavailable: 1 Insufficient cpu."] * 4
     assert len(events) == 3  # of the pods and of their group, in the first cycle alone

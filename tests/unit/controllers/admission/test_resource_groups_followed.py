@@ -29,6 +29,13 @@ class Hasty:
         await asyncio.sleep(0.01)
 
 
+def swap(file: Path, text: str) -> None:
+    """Change a file at once, as a mounted ConfigMap does: nobody reads half of it."""
+    new = file.with_suffix(".new")
+    new.write_text(text)
+    new.replace(file)
+
+
 async def test_a_bad_edit_changes_nothing_and_is_told_whole(ground: Ground, tmp_path: Path) -> None:
     """Until it is mended."""
     file = tmp_path / "groups.yaml"
@@ -45,13 +52,13 @@ async def test_a_bad_edit_changes_nothing_and_is_told_whole(ground: Ground, tmp_
     try:
         await ground.soon(lambda: admission.trouble() is None)
         with capture_logs() as logs:
-            file.write_text(BAD)
+            swap(file, BAD)
             await ground.soon(lambda: any(line["event"] == "resource_groups_refused" for line in logs))
         (told,) = [line for line in logs if line["event"] == "resource_groups_refused"]
         assert len(told["faults"]) == 2
         assert groups() == ["gpu"]
 
-        file.write_text(GOOD.replace("gpu", "tpu"))
+        swap(file, GOOD.replace("gpu", "tpu"))
         await ground.soon(lambda: groups() == ["tpu"])
     finally:
         running.cancel()
