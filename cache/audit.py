@@ -31,6 +31,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("claims", _by_id(running.tasks_with_claims), _by_id(fresh.tasks_with_claims)),
         *_between("lookups", _lookups(running), _lookups(fresh)),
         *_between("quotas", _quota_uses(running), _quota_uses(fresh)),
+        *_between("gang groups", _gang_groups(running), _gang_groups(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
     ]
 
@@ -126,6 +127,10 @@ def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
         both = (uses.requested, uses.used)  # type: ignore[union-attr]  # there are no claims without them
         counted[claim] = [snapshot.resources.amounts(array[:, column]) for array in both]
     return counted
+
+
+def _gang_groups(snapshot: Snapshot) -> dict[Hashable, object]:
+    return {job: (group.id, group.refusal, group.trying) for job, group in snapshot.gangs.items()}
 
 
 def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:

@@ -15,6 +15,7 @@ import msgspec
 
 from cache.assumptions import Assumption
 from cache.effects import Effects
+from cache.gangs import GangKeeper
 from cache.heartbeats import is_heartbeat
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
@@ -28,7 +29,7 @@ from cache.quotas import QuotaKeeper, UsesByClaim
 from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
-from cache.translate import Translator, single_group, single_job_id
+from cache.translate import Translator, single_group, single_job_id, task_status
 from cache.uses import UseIndex
 from cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
 from model import wire
@@ -36,6 +37,8 @@ from model.arrays import BoolArray
 from model.device_claims import device_claim_keys
 from model.elastic import QuotaUses
 from model.errors import ObjectError
+from model.gangs import GangRules
+from model.gangs.identity import gang_of
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Plan
 from model.queues import Queue
@@ -107,6 +110,7 @@ class Books:
         self._numa = NumaKeeper(self._fault)
         self._quotas = QuotaKeeper(self._fault)
         self._quota_uses = UsesByClaim()
+        self._gangs = GangKeeper(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
@@ -162,6 +166,7 @@ class Books:
         """Return the cluster as it is now; the same object while nothing changed."""
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
+        self._settle_gangs()
         self._forget_templates()
         self._forget_resources()
         numbers = {name: number for number, name in enumerate(self._queue_names)}
@@ -187,6 +192,7 @@ class Books:
             numa=self._numa.of(objects.numatopologies),
             elastic_quotas=self._quotas.by_name(),
             quota_uses=self._uses_by_claim(),
+            gangs=self._gangs.shown(),
         )
         return self._snapshot
 
@@ -271,12 +277,13 @@ class Books:
         return self._tasks.get(task)
 
     def is_made_up(self, job: JobId) -> bool:
-        """Tell whether a job's group stands for a single pod and exists nowhere else."""
+        """Tell whether a job's group stands for a single pod, or for gangs, and exists nowhere else."""
         entry = self._jobs.entry(job)
         return entry is not None and entry.is_made_up
 
     def mark_half_bound(self) -> None:
         """Rank what half-bound gangs lack first: called after the first list, for whoever was killed in between."""
+        self._settle_gangs()
         for entry in map(self._jobs.entry, {task.job for task in self._tasks.values() if task.job is not None}):
             if entry is not None and entry.facts is not None and self._is_half_bound(entry):
                 self._broken_gangs.add(entry.id)
@@ -287,6 +294,14 @@ class Books:
         if usage != self._usage:
             self._usage = dict(usage)
             self._generation += 1
+
+    def follow_gangs(self, rules: GangRules | None) -> None:
+        """Make jobs of gangs by these rules from now on; by None their pods are each for itself."""
+        if rules == self._gangs.rules:
+            return
+        self._gangs.follow(rules)
+        self._generation += 1
+        self._translate([TaskId(uid) for uid, pod in self._stored["Pod"].items() if gang_of(pod.metadata)])
 
     @property
     def usage(self) -> Mapping[NodeName, NodeUsage]:
@@ -304,6 +319,7 @@ class Books:
         fresh._broken_gangs = set(self._broken_gangs)
         fresh._kept = set(self._kept)
         fresh._usage = self._usage
+        fresh._gangs.resume(self._gangs)
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
                 fresh.apply(kind, each)
@@ -317,6 +333,7 @@ class Books:
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
         copied._kept = set(self._kept)
         copied._usage = self._usage
+        copied._gangs.resume(self._gangs)
         return copied.rebuild
 
     # Pods
@@ -386,24 +403,42 @@ class Books:
             if self._tracking.is_ours(pod):
                 self._loose[TaskId(pod.metadata.uid)] = broken_pod(fault)
             return self.translator.fenced_task(pod)
-        if job is None and self._tracking.is_ours(pod):
+        if job is None and self._tracking.is_ours(pod) and task.status is TaskStatus.PENDING:
             self._loose[task.id] = NO_GROUP
+        elif gang := self._gang_of(pod):
+            task = msgspec.structs.replace(task, role=gang)
         elif job is not None and self.translator.job_id(pod) is None and job not in self._stored["PodGroup"]:
             facts = self.translator.group(single_group(pod, task.status))
             self._jobs.set_group(job, facts, is_made_up=True)
         return task
 
     def _job_of(self, pod: wire.Pod) -> JobId | None:
-        """Return the job that a pod names, or its own, where a pod without a group is a gang of one."""
+        """Return the job that a pod names, that of its gang, or its own, where it is for itself."""
         job = self.translator.job_id(pod)
-        if job is not None or self.options.ungrouped_pods != SINGLE or not self._tracking.is_ours(pod):
+        if job is not None or not self._tracking.is_ours(pod):
             return job
-        return single_job_id(pod)
+        if self._gang_of(pod):
+            return self._gangs.job_of(pod, task_status(pod))
+        # no controller makes a group for who names a gang, so that nobody waits for it where gangs are not asked for
+        is_alone = self.options.ungrouped_pods == SINGLE or gang_of(pod.metadata)
+        return single_job_id(pod) if is_alone else None
+
+    def _gang_of(self, pod: wire.Pod) -> str:
+        """Return the gang of a pod of ours while jobs are made of gangs; a PodGroup that it names goes before that."""
+        if self._gangs.rules is None or self.translator.job_id(pod) is not None or not self._tracking.is_ours(pod):
+            return ""
+        return gang_of(pod.metadata)
+
+    def _settle_gangs(self) -> None:
+        """Make the jobs of gangs whose members or words have changed."""
+        for job, facts in self._gangs.settle(lambda task: self._translate_pod(self._stored["Pod"][task])):
+            self._jobs.set_group(job, facts, is_made_up=facts is not None)
 
     def _replace(self, old: Task | None, new: Task | None) -> None:
         """Exchange a task in the books of nodes, quotas and jobs."""
         self._generation += 1
         self._quota_uses.exchange(old, new, self._effects)
+        self._gangs.exchange(old, new)
         self._move_on_nodes(
             old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
         )
@@ -566,6 +601,8 @@ class Books:
             case "ElasticQuota":
                 self._quotas.follow(changed.metadata.key, new)
                 self._cover(self._quotas.amounts())
+            case "GangPodGroup":
+                self._gangs.note_pod_group(changed.metadata.key)
             case _:
                 pass
 

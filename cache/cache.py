@@ -95,7 +95,7 @@ class SchedulerCache:
         self._on_audit = on_audit
         self._clock = clock or SystemClock()
         self.reflectors = {
-            each.kind: Reflector(
+            each.name: Reflector(
                 client, each, self._handlers(each, on_waiting_pod), on_broken=on_fault, clock=self._clock
             )
             for each in kinds
@@ -106,7 +106,7 @@ class SchedulerCache:
         """Tasks of plans that are being carried out."""
 
     def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
-        feeder = Feeder(resource.kind, self.books)
+        feeder = Feeder(resource.name, self.books)
         if resource is NODES:
             return [feeder, self._gone_nodes()]
         if resource is not PODS or on_waiting_pod is None:
@@ -136,7 +136,7 @@ class SchedulerCache:
         """
         keep = self.background.keep
         for reflector in self.reflectors.values():
-            keep(f"follow-{reflector.resource.plural}", reflector.run)
+            keep(f"follow-{reflector.resource.label}", reflector.run)
         keep("write-statuses", self._hands.statuses.run)
         keep("write-events", self._hands.events.run)
         keep("read-overdue-pods", self._read_overdue)

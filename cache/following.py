@@ -12,7 +12,7 @@ from model import wire
 
 __all__ = ["FOLLOWED", "Arrivals", "Feeder"]
 
-FOLLOWED: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.ALL if each.kind in KINDS)
+FOLLOWED: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.ALL if each.name in KINDS)
 """Every kind that the books take; those that a server lacks count as empty."""
 
 

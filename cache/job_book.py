@@ -37,7 +37,7 @@ class JobEntry:
     fault: ObjectError | None = None
     """Why its PodGroup cannot be used."""
     is_made_up: bool = False
-    """Its group stands for a single pod and exists nowhere else."""
+    """Its group stands for a single pod, or for gangs, and exists nowhere else."""
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     is_sorted: bool = True
 
@@ -256,7 +256,9 @@ def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
         namespace=metadata.namespace,
         name=metadata.name,
         queue=facts.queue,
-        priority=priorities.value_of(facts.group.spec.priority_class_name),
+        priority=(
+            priorities.value_of(facts.group.spec.priority_class_name) if facts.priority is None else facts.priority
+        ),
         lacks_priority_class=priorities.lacks(facts.group.spec.priority_class_name),
         min_available=facts.min_available,
         min_by_role=facts.min_by_role,
@@ -269,4 +271,5 @@ def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
         tasks=entry.frozen_tasks(),
         column=entry.column,
         group=facts.group,
+        is_made_up=entry.is_made_up,
     )

@@ -21,7 +21,9 @@ __all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
 """Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
 
-_RESOURCES: Final = {each.kind: each for each in (*resources.ALL, resources.CONFIG_MAPS) if each.kind in KINDS}
+_RESOURCES: Final = {each.name: each for each in (*resources.ALL, resources.CONFIG_MAPS) if each.name in KINDS}
+_ALIASES: Final = {(each.kind, each.group): each.alias for each in _RESOURCES.values() if each.alias}
+"""What kinds are called here, by kind and group, whose name those of another group have."""
 _GROUPS: Final = {kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(".volcano.sh")}
 """API group of kinds whose name other projects use too."""
 
@@ -112,10 +114,11 @@ def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
 
 def _kind(each: Mapping[str, Any]) -> str | None:
     kind = each.get("kind")
-    if not isinstance(kind, str) or kind not in _DECODERS:
-        return None
-    group = _GROUPS.get(kind)
     version = each.get("apiVersion", "")
+    alias = _ALIASES.get((str(kind), str(version).partition("/")[0]))
+    if alias is not None or not isinstance(kind, str) or kind not in _DECODERS:
+        return alias
+    group = _GROUPS.get(kind)
     if group is not None and version and not str(version).startswith(f"{group}/"):
         return None
     return kind

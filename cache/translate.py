@@ -73,6 +73,8 @@ class GroupFacts:
     waiting_seconds: float | None
     preemptable: bool | None
     revocable_zone: str
+    priority: int | None = None
+    """Of a job that has one of its own; None where its priority class counts."""
 
 
 def task_status(pod: wire.Pod) -> TaskStatus:

@@ -115,6 +115,8 @@ class Closing:
         return conditions
 
     def _changed_status(self, job: SessionJob, phase: JobPhase, conditions: list[Condition]) -> GroupStatus | None:
+        if job.job.is_made_up:
+            return None  # there is no object that could say it
         old = job.job.group.status
         known = {each.type: (each.status, each.reason, each.message) for each in old.conditions}
         changed = [each for each in conditions if known.get(each.type) != (each.status, each.reason, each.message)]

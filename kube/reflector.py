@@ -141,7 +141,7 @@ class Reflector(Generic[T]):
         self._absence = Backoff(
             first_seconds=_ABSENT_KIND_WAIT, cap_seconds=6 * _ABSENT_KIND_WAIT, jitter=0.2, chance=self._chance
         )
-        self._log = _log.bind(resource=resource.plural)
+        self._log = _log.bind(resource=resource.label)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -250,7 +250,7 @@ class Reflector(Generic[T]):
             try:
                 line = await reader.readline()
             except ValueError as error:
-                raise CacheError(f"watch of {self.resource.plural}: {error}") from error
+                raise CacheError(f"watch of {self.resource.label}: {error}") from error
             if not line:
                 return
             if not line.strip():
@@ -333,11 +333,11 @@ class Reflector(Generic[T]):
             if self._on_broken is not None:
                 self._on_broken(error)
         self.broken[key] = error
-        BROKEN_OBJECTS.labels(self.resource.plural).set(len(self.broken))
+        BROKEN_OBJECTS.labels(self.resource.label).set(len(self.broken))
 
     def _mend(self, key: str) -> None:
         if self.broken and self.broken.pop(key, None) is not None:
-            BROKEN_OBJECTS.labels(self.resource.plural).set(len(self.broken))
+            BROKEN_OBJECTS.labels(self.resource.label).set(len(self.broken))
 
     def _tell(self, notify: Callable[[Handler[T]], None]) -> None:
         for handler in self._handlers:
@@ -345,7 +345,7 @@ class Reflector(Generic[T]):
                 notify(handler)
             except Exception:  # noqa: BLE001  see below
                 # One reader's bug must not stop the stream for the others; the audit finds what it missed.
-                HANDLER_ERRORS.labels(self.resource.plural).inc()
+                HANDLER_ERRORS.labels(self.resource.label).inc()
                 self._log.exception("handler_failed")
 
     async def _be_absent(self) -> None:
@@ -368,4 +368,4 @@ class Reflector(Generic[T]):
         await self._clock.sleep(wait)
 
     def _restart(self, cause: str) -> None:
-        REFLECTOR_RESTARTS.labels(self.resource.plural, cause).inc()
+        REFLECTOR_RESTARTS.labels(self.resource.label, cause).inc()

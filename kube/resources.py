@@ -15,6 +15,7 @@ __all__ = [
     "CSI_STORAGE_CAPACITIES",
     "DEVICE_CLASSES",
     "ELASTIC_QUOTAS",
+    "GANG_POD_GROUPS",
     "HYPER_NODES",
     "LEASES",
     "NAMESPACES",
@@ -55,11 +56,23 @@ class Resource(Generic[T]):
     is_namespaced: bool
     is_optional: bool = False
     """The server may lack it: a custom resource, or a group that is not switched on."""
+    alias: str = ""
+    """What it is called here, where a kind of another group has its name."""
     decoder: Decoder[T] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make the decoder."""
         object.__setattr__(self, "decoder", Decoder(self.kind, self.struct))
+
+    @property
+    def name(self) -> str:
+        """What the kind is called here."""
+        return self.alias or self.kind
+
+    @property
+    def label(self) -> str:
+        """What the kind is called in metrics and logs: its plural, with the group where that alone says too little."""
+        return f"{self.plural}.{self.group}" if self.alias else self.plural
 
     @property
     def api_version(self) -> str:
@@ -176,6 +189,16 @@ ELASTIC_QUOTAS: Final = Resource(
     is_namespaced=True,
     is_optional=True,
 )
+GANG_POD_GROUPS: Final = Resource(
+    group="scheduling.sigs.k8s.io",
+    version="v1alpha1",
+    plural="podgroups",
+    kind="PodGroup",
+    struct=wire.GangPodGroup,
+    is_namespaced=True,
+    is_optional=True,
+    alias="GangPodGroup",
+)
 
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,
@@ -205,4 +228,5 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     NODE_SHARDS,
     NUMATOPOLOGIES,
     ELASTIC_QUOTAS,
+    GANG_POD_GROUPS,
 )

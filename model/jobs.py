@@ -71,6 +71,8 @@ class Job:
     """Its column in the job table."""
     group: wire.PodGroup
     """The PodGroup as the API server gave it: annotations, conditions, sub-group policies, topology."""
+    is_made_up: bool = False
+    """Whether the PodGroup stands for a single pod, or for gangs, and exists nowhere else: nobody writes its status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

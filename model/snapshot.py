@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from model import wire
 from model.elastic import ElasticQuota, QuotaUses
+from model.gangs import GangGroup
 from model.ids import JobId, NodeName, QueueName
 from model.jobs import Job, JobTable
 from model.nodes import NodeTable
@@ -45,6 +46,7 @@ class ClusterObjects:
     numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
     config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
     elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=dict)
+    gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +93,5 @@ class Snapshot:
     """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None
     """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""
+    gangs: Mapping[JobId, GangGroup] = field(default_factory=dict)
+    """The gangs of jobs that are made of gangs, in the order of their ids; empty while nobody asks for gangs."""

@@ -366,7 +366,7 @@ class _Process:
         while True:
             now = time.monotonic()
             for reflector in self._cache.reflectors.values():
-                kind, is_synced = reflector.resource.plural, reflector.synced.is_set()
+                kind, is_synced = reflector.resource.label, reflector.synced.is_set()
                 seconds = lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced)
                 self._metrics.put("pyroclast_watch_lag_seconds", seconds, kind)
             self._metrics.put("pyroclast_assumed_tasks", len(self._cache.books.assumed()))

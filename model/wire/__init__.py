@@ -99,6 +99,7 @@ from model.wire.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from model.wire.gangs import GangPodGroup, GangPodGroupSpec
 from model.wire.groups import (
     CpuInfo,
     ExactMatch,
@@ -230,6 +231,8 @@ __all__ = [
     "ExactMatch",
     "ExtendCluster",
     "ExtendedResourceClaimStatus",
+    "GangPodGroup",
+    "GangPodGroupSpec",
     "GcePersistentDisk",
     "Guarantee",
     "HyperNode",

@@ -164,7 +164,7 @@ class _Process:
         while True:
             now = time.monotonic()
             for reflector in self._operator.reflectors:
-                kind, is_synced = reflector.resource.plural, reflector.synced.is_set()
+                kind, is_synced = reflector.resource.label, reflector.synced.is_set()
                 WATCH_LAG.labels(kind).set(lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced))
             await asyncio.sleep(_FIGURES_SECONDS)
 

@@ -1,0 +1,47 @@
+"""Gang: what is said of one set of pods that must come together."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from model.errors import ObjectError
+from model.gangs.names import NON_STRICT, ONCE_SATISFIED
+
+__all__ = ["Gang", "GangRules"]
+
+
+class GangRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for gangs that say nothing of it."""
+
+    match_policy: str = ONCE_SATISFIED
+    waiting_seconds: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """One gang, read."""
+
+    id: str
+    """`namespace/name`."""
+    group: tuple[str, ...]
+    """Ids of the gangs that must come together, itself among them, sorted."""
+    minimum: int
+    """Members that must come together."""
+    total: int
+    """Members that there will be; decides nothing."""
+    mode: str
+    """`Strict` or `NonStrict`."""
+    match_policy: str
+    waiting_seconds: float
+    """How long members wait for each other."""
+    created: str
+    """Creation of its pod group, else of its first member, as the server writes times."""
+    fault: str = ""
+    """Why it cannot be used; empty where it can."""
+    notes: tuple[ObjectError, ...] = ()
+    """What could not be read and counts as absent, with the object where it stands."""
+
+    @property
+    def tries_all(self) -> bool:
+        """Whether its other members are tried after one found no node."""
+        return self.mode == NON_STRICT

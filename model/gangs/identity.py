@@ -1,0 +1,38 @@
+"""Identity: which gang a pod is in, and what the jobs of gangs are called."""
+
+from hashlib import blake2b
+from typing import Final
+
+from model import wire
+from model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
+from model.ids import JobId
+
+__all__ = ["gang_of", "group_id", "job_of_group"]
+
+_LONGEST_NAME: Final = 200
+"""Characters of a job's name; groups may list thousands of gangs."""
+
+
+def gang_of(metadata: wire.ObjectMeta) -> str:
+    """Return the id of a pod's gang, `namespace/name`, or nothing where it names none."""
+    labels = metadata.labels
+    name = labels.get(LABEL_POD_GROUP) or labels.get(LABEL_NAME) or metadata.annotations.get(NAME)
+    return f"{metadata.namespace}/{name}" if name else ""
+
+
+def group_id(gangs: tuple[str, ...]) -> str:
+    """Return the id of a gang group, as Koordinator writes it; its gangs are sorted."""
+    return ",".join(gangs)
+
+
+def job_of_group(gangs: tuple[str, ...], *, is_free: bool = False) -> JobId:
+    """Name the job of a gang group, by no name that a PodGroup can have: `namespace/gang:first,namespace/second`.
+
+    Args:
+        gangs: Ids of its gangs, sorted.
+        is_free: Whether it is that of members that are each for itself, where others of the group still must wait.
+    """
+    namespace, _, name = group_id(gangs).partition("/")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}~{blake2b(name.encode(), digest_size=8).hexdigest()}"
+    return JobId(f"{namespace}/gang:{name}{':free' if is_free else ''}")

@@ -1,0 +1,375 @@
+"""Jobs of gangs follow members and pod groups as they come, change and go, in any order; a rebuild finds the same."""
+
+import json
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Any
+
+from cache.audit import differences
+from cache.books import Books
+from cache.objects import decoded
+from cache.options import BooksOptions
+from model.api.names import POD_QUEUE_NAME
+from model.errors import ObjectError
+from model.gangs import GangRules
+from model.gangs.names import GROUPS, MIN_AVAILABLE, MODE, NAME
+from model.ids import JobId, NodeName, TaskId
+from model.jobs import Job, JobPhase
+from model.plan import Bind, Plan
+from pyroclast.testing import Scenario
+from tests.gangs import annotated, described_by, gang_pod_group
+
+BASE = Scenario().queue("default").queue("q").node("n")
+A, AB = JobId("default/gang:a"), JobId("default/gang:a,default/b")
+RULES = GangRules()
+BOTH = ("default/a", "default/b")
+
+
+def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+    """Take over objects."""
+    for kind, each in decoded(objects):
+        books.apply(kind, each)
+
+
+def books_of(scenario: Scenario, *more: Mapping[str, Any], rules: GangRules | None = RULES) -> Books:
+    """Books of a cluster that make jobs of gangs."""
+    books = Books()
+    books.follow_gangs(rules)
+    apply(books, *scenario.objects, *more)
+    return books
+
+
+def jobs(books: Books) -> dict[JobId, tuple[int, dict[str, int], list[str]]]:
+    """Minimum, minimum by gang and members by job; a rebuild must find the same."""
+    snapshot = books.snapshot()
+    assert differences(snapshot, books.rebuild().snapshot()) == []
+    assert differences(snapshot, books.copy_of_objects()().snapshot()) == []
+    assert set(snapshot.gangs) <= set(snapshot.jobs)
+    return {job.id: (job.min_available, dict(job.min_by_role), members(job)) for job in snapshot.jobs.values()}
+
+
+def members(job: Job) -> list[str]:
+    """Names of the pods of a job."""
+    return sorted(task.name for task in job.tasks.values())
+
+
+def refusal(books: Books, job: JobId = A) -> str:
+    """Why no member of a job may be placed."""
+    return books.snapshot().gangs[job].refusal
+
+
+def remove(books: Books, name: str) -> None:
+    """Delete a pod."""
+    (pod,) = (each for each in books.stored("Pod").values() if each.metadata.name == name)
+    books.remove("Pod", pod)
+
+
+def test_pods_of_one_name_are_one_job() -> None:
+    """Its role is the gang; nobody else is in it."""
+    scenario = BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2))
+    scenario = scenario.pod("other", annotations=annotated("a", 2), namespace="elsewhere").pod("alone")
+    books = books_of(scenario)
+
+    assert jobs(books) == {
+        A: (2, {"default/a": 2}, ["p0", "p1"]),
+        JobId("elsewhere/gang:a"): (2, {"elsewhere/a": 2}, ["other"]),
+    }
+    job = books.snapshot().jobs[A]
+    assert {task.role for task in job.tasks.values()} == {"default/a"}
+    assert (job.is_made_up, job.phase, job.queue, job.namespace) == (True, JobPhase.INQUEUE, "default", "default")
+    assert books.snapshot().gangs[A].id == "default/a"
+    assert [each.task.name for each in books.snapshot().outsiders] == ["alone"]
+
+
+def test_clusters_that_do_not_ask_have_no_gangs() -> None:
+    """Their pods are each for itself, whatever pods without a group do; pods of a PodGroup and others are as ever."""
+    scenario = BASE.pod("p0", annotations=annotated("a", 2)).job("g", annotations=annotated("a", 2)).pod("alone")
+    books = books_of(scenario, gang_pod_group("a", 2), rules=None)
+
+    snapshot = books.snapshot()
+    assert snapshot.gangs == {}
+    assert {job.id.partition("-")[0]: job.min_available for job in snapshot.jobs.values()} == {
+        "default/g": 1,
+        "default/podgroup": 1,
+    }
+    assert [each.task.name for each in snapshot.outsiders] == ["alone"]
+
+
+def test_asking_can_begin_end_and_change() -> None:
+    """A configuration is loaded anew: jobs are made, made otherwise, and given up."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 1), node="n"), rules=None)
+    (single,) = books.snapshot().jobs
+    books.follow_gangs(GangRules())
+    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0"])}
+
+    books.follow_gangs(GangRules(match_policy="only-waiting"))
+    assert jobs(books) == {JobId("default/gang:a:free"): (1, {"default/a": 1}, ["p0"])}
+    generation = books.generation
+    books.follow_gangs(GangRules(match_policy="only-waiting"))
+    assert books.generation == generation
+
+    books.follow_gangs(None)
+    assert set(jobs(books)) == {single}
+    assert books.snapshot().gangs == {}
+
+
+def test_pods_that_are_no_members() -> None:
+    """Those of a PodGroup of Volcano, of other schedulers, those that ended, and those that cannot be read."""
+    scenario = BASE.pod("p", annotations=annotated("a", 1))
+    scenario = scenario.job("g", annotations=annotated("a", 1))
+    scenario = scenario.pod("theirs", annotations=annotated("a", 1), scheduler="default-scheduler", node="n")
+    scenario = scenario.pod("done", annotations=annotated("a", 1), phase="Succeeded", node="n")
+    scenario = scenario.pod("failed", annotations=annotated("a", 1), phase="Failed", node="n")
+    scenario = scenario.pod("broken", annotations=annotated("a", 1), cpu="one")
+    books = books_of(scenario)
+
+    assert jobs(books) == {
+        A: (1, {"default/a": 1}, ["p"]),
+        JobId("default/g"): (1, {}, ["g-0"]),
+    }
+    assert [each.task.name for each in books.snapshot().outsiders] == ["broken"]
+
+
+def test_members_come_end_and_go() -> None:
+    """The gang is short until enough are there, and short again when one ends; with the last one the job goes."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 2)))
+    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 2 pods"
+    apply(books, *Scenario().pod("p1", annotations=annotated("a", 2)).objects)
+    assert refusal(books) == ""
+    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+
+    apply(books, *Scenario().pod("p1", annotations=annotated("a", 2), phase="Failed").objects)
+    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0"])}
+    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 2 pods"
+    remove(books, "p0")
+    assert jobs(books) == {}
+
+
+def test_a_member_can_change_its_gang() -> None:
+    """It leaves the one and joins the other."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)).pod("p1", annotations=annotated("a", 1)))
+    apply(books, *Scenario().pod("p1", annotations=annotated("z", 1)).objects)
+    assert jobs(books) == {
+        A: (1, {"default/a": 1}, ["p0"]),
+        JobId("default/gang:z"): (1, {"default/z": 1}, ["p1"]),
+    }
+
+
+def test_a_pod_group_may_be_late_change_and_go() -> None:
+    """Row 17: members wait for it; then its word counts, until it is gone."""
+    books = books_of(BASE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a")))
+    assert refusal(books) == (
+        "the gang is not complete: gang default/a: there is no PodGroup default/a of scheduling.sigs.k8s.io"
+    )
+    assert jobs(books) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
+
+    apply(books, gang_pod_group("a", 2))
+    assert refusal(books) == ""
+    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+    apply(books, gang_pod_group("a", 3))
+    assert refusal(books) == "the gang is not complete: gang default/a has 2 of 3 pods"
+
+    books.remove("GangPodGroup", books.stored("GangPodGroup")["default/a"])
+    assert "there is no PodGroup" in refusal(books)
+    assert jobs(books) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
+
+
+def test_a_pod_group_takes_a_gang_of_annotations_over() -> None:
+    """And gives it back when it goes."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
+    apply(books, gang_pod_group("a", 4))
+    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 4 pods"
+    books.remove("GangPodGroup", books.stored("GangPodGroup")["default/a"])
+    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0"])}
+    assert refusal(books) == ""
+
+
+def test_the_oldest_living_member_describes_a_gang() -> None:
+    """Of equal age the first by name; what others say differently does not count."""
+    scenario = BASE.pod("z", annotations=annotated("a", 1)).pod("y", annotations=annotated("a", 2))
+    books = books_of(scenario)
+    assert jobs(books) == {A: (1, {"default/a": 1}, ["y", "z"])}
+    remove(books, "z")
+    assert jobs(books) == {A: (2, {"default/a": 2}, ["y"])}
+
+
+def test_a_group_of_gangs_is_one_job() -> None:
+    """Over namespaces, with a minimum for each gang; it is named after the first of them."""
+    ids = ("default/a", "ml/b")
+    scenario = BASE.pod("b0", annotations=annotated("b", 1, groups=ids), namespace="ml")
+    scenario = scenario.pod("a0", annotations={**annotated("a", 1, groups=reversed_of(ids)), POD_QUEUE_NAME: "q"})
+    books = books_of(scenario.pod("a1", annotations=annotated("a", 1, groups=ids)))
+
+    job = JobId("default/gang:a,ml/b")
+    assert jobs(books) == {job: (2, {"default/a": 1, "ml/b": 1}, ["a0", "a1", "b0"])}
+    assert books.snapshot().jobs[job].queue == "default"  # that of the oldest member
+    assert books.snapshot().gangs[job].id == "default/a,ml/b"
+
+
+def reversed_of(ids: tuple[str, ...]) -> tuple[str, ...]:
+    """The same list from its end."""
+    return tuple(reversed(ids))
+
+
+def test_groups_that_lack_a_gang_say_so() -> None:
+    """Row 18: a gang that is not there, one that cannot be used, one that is short, each named."""
+    ids = ("default/a", "default/b", "default/c", "default/d")
+    scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=ids)).pod("c0", labels=described_by("c"))
+    scenario = scenario.pod("d0", annotations=annotated("d", 2, groups=ids))
+    books = books_of(scenario)
+
+    assert refusal(books, JobId("default/gang:a,default/b,default/c,default/d")) == (
+        "the gang group is not complete: there is no gang default/b; "
+        "gang default/c: there is no PodGroup default/c of scheduling.sigs.k8s.io; gang default/d has 1 of 2 pods"
+    )
+
+
+def test_long_lists_are_told_in_short() -> None:
+    """Eight gangs are named, and how many more there are."""
+    ids = tuple(f"default/{number:03}" for number in range(100))
+    books = books_of(BASE.pod("p", annotations=annotated("000", 1, groups=ids)))
+    ((job, group),) = books.snapshot().gangs.items()
+    assert group.refusal.endswith("there is no gang default/008 and 91 more")
+    assert len(job) < 250
+
+
+def test_lists_that_disagree_are_told() -> None:
+    """One gang waits for another that does not wait for it: it is refused, the other is not."""
+    scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=BOTH)).pod("b0", annotations=annotated("b", 1))
+    books = books_of(scenario)
+    b = JobId("default/gang:b")
+
+    assert jobs(books) == {AB: (1, {"default/a": 1}, ["a0"]), b: (1, {"default/b": 1}, ["b0"])}
+    assert refusal(books, AB) == (
+        "the gang group is not complete: gang default/b says it is of another group: default/b"
+    )
+    assert refusal(books, b) == ""
+
+    apply(books, *Scenario().pod("b0", annotations=annotated("b", 1, groups=BOTH)).objects)
+    assert jobs(books) == {AB: (2, {"default/a": 1, "default/b": 1}, ["a0", "b0"])}
+    assert refusal(books, AB) == ""
+
+
+def test_once_satisfied_is_remembered() -> None:
+    """A bound member lifts the minimum of its whole group, also when it has ended since; not when all are gone."""
+    scenario = BASE.pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n")
+    scenario = scenario.pod("a1", annotations=annotated("a", 2, groups=BOTH))
+    scenario = scenario.pod("b0", annotations=annotated("b", 3, groups=BOTH))
+    books = books_of(scenario)
+    assert jobs(books) == {AB: (1, {"default/a": 1, "default/b": 0}, ["a0", "a1", "b0"])}
+    assert refusal(books, AB) == ""
+
+    apply(books, *Scenario().pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n", phase="Failed").objects)
+    assert jobs(books) == {AB: (0, {"default/a": 0, "default/b": 0}, ["a1", "b0"])}
+    remove(books, "a1")
+    assert jobs(books) == {AB: (0, {"default/b": 0}, ["b0"])}
+    remove(books, "b0")
+    assert jobs(books) == {}
+
+    apply(books, *Scenario().pod("b0", annotations=annotated("b", 3, groups=BOTH)).objects)
+    assert jobs(books) == {AB: (3, {"default/b": 3}, ["b0"])}
+
+
+def test_a_satisfied_gang_keeps_its_minimum_running() -> None:
+    """What runs of it is needed up to its minimum, so that nobody is evicted alone of a gang that is no larger."""
+    scenario = BASE
+    for number in range(3):
+        scenario = scenario.pod(f"p{number}", annotations=annotated("a", 2), node="n")
+    assert jobs(books_of(scenario)) == {A: (2, {"default/a": 2}, ["p0", "p1", "p2"])}
+
+
+def test_policies_say_who_counts() -> None:
+    """Members on nodes count, or are in a job of their own."""
+
+    def found(policy: str) -> dict[JobId, tuple[int, dict[str, int], list[str]]]:
+        said = annotated("a", 3, policy=policy)
+        return jobs(books_of(BASE.pod("p0", annotations=said, node="n").pod("p1", annotations=said)))
+
+    free = JobId("default/gang:a:free")
+    assert found("waiting-and-running") == {A: (3, {"default/a": 3}, ["p0", "p1"])}
+    assert found("only-waiting") == {A: (3, {"default/a": 3}, ["p1"]), free: (1, {"default/a": 1}, ["p0"])}
+    assert found("once-satisfied") == {A: (1, {"default/a": 1}, ["p0", "p1"])}
+
+
+def test_gangs_of_one_group_may_have_several_policies() -> None:
+    """Who is for itself by its policy leaves the job of those who must wait, and does not keep them."""
+    once, waits = annotated("a", 2, groups=BOTH), annotated("b", 2, groups=BOTH, policy="waiting-and-running")
+    scenario = BASE.pod("a0", annotations=once, node="n").pod("a1", annotations=once)
+    books = books_of(scenario.pod("b0", annotations=waits))
+
+    free = JobId("default/gang:a,default/b:free")
+    assert jobs(books) == {
+        AB: (2, {"default/a": 0, "default/b": 2}, ["b0"]),
+        free: (1, {"default/a": 1}, ["a0", "a1"]),
+    }
+    assert refusal(books, free) == ""
+    assert refusal(books, AB) == "the gang group is not complete: gang default/b has 1 of 2 pods"
+
+
+def test_plans_satisfy_when_the_server_shows_it() -> None:
+    """A bind that is on its way counts as placed, not yet as bound: it may fail."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2)))
+    tasks = sorted(books.snapshot().jobs[A].tasks)
+    binds = tuple(Bind(task=TaskId(task), job=A, namespace="default", name=task, node=NodeName("n")) for task in tasks)
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=A, queue=None, binds=binds)
+    assert books.assume(plan, 0.0) == []
+    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+    assert books.snapshot().jobs[A].phase is JobPhase.RUNNING
+
+    books.forget(binds[1].task, NodeName("n"), failed=True)
+    assert books.snapshot().broken_gangs == {A}
+    apply(books, *Scenario().pod("p0", annotations=annotated("a", 2), node="n").objects)
+    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0", "p1"])}
+    assert books.snapshot().broken_gangs == set()
+
+
+def test_priority_is_that_of_the_most_important_member() -> None:
+    """Where no pod has one, that of the priority class."""
+    scenario = BASE.priority_class("high", 70)
+    scenario = scenario.pod("p0", annotations=annotated("a", 1), priority=3)
+    books = books_of(scenario.pod("p1", annotations=annotated("a", 1), priority=5))
+    assert books.snapshot().jobs[A].priority == 5
+
+    spec = {"priorityClassName": "high", "priority": None}
+    books = books_of(scenario.pod("c", annotations=annotated("c", 1), spec=spec))
+    assert books.snapshot().jobs[JobId("default/gang:c")].priority == 70
+
+
+def test_what_cannot_be_read_is_reported_once() -> None:
+    """And again when it is another fault, not whenever a member changes."""
+    faults: list[ObjectError] = []
+    books = Books(BooksOptions(), faults.append)
+    books.follow_gangs(GangRules())
+    scenario = BASE.pod("p0", annotations=annotated("a", 1, mode="foo"))
+    apply(books, *scenario.objects)
+    books.snapshot()
+    apply(books, scenario.pod("p1", annotations=annotated("a", 1)).objects[-1])
+    books.snapshot()
+    assert [fault.path for fault in faults] == [f"metadata.annotations[{MODE}]"]
+    assert [(gang, note.name) for gang, note in books.snapshot().gangs[A].notes] == [("default/a", "default/p0")]
+
+
+def test_order_of_arrival_does_not_matter() -> None:
+    """Every order of pods and pod groups leads to the same books."""
+    pods = BASE.pod("a0", annotations=annotated("a", 1, groups=BOTH)).pod("b0", labels=described_by("b"))
+    pods = pods.pod("a1", annotations={NAME: "a", MIN_AVAILABLE: "x", GROUPS: json.dumps(["default/a"])}, node="n")
+    moving = [*pods.objects[len(BASE.objects) :], gang_pod_group("b", 1, groups=BOTH)]
+    first = books_of(BASE, *moving).snapshot()
+    for order in permutations(moving):
+        books = books_of(BASE)
+        for each in order:
+            apply(books, each)
+            books.snapshot()
+        assert differences(books.snapshot(), first) == []
+
+
+def test_a_changed_condition_is_no_news() -> None:
+    """Writing of a member's status makes no gang anew; the books still have the newest pod."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
+    before = books.snapshot().gangs
+    (pod,) = Scenario().pod("p0", annotations=annotated("a", 1)).objects
+    apply(books, {**pod, "status": {**pod["status"], "nominatedNodeName": "n"}})
+    after = books.snapshot()
+    assert after.gangs is before
+    (task,) = after.jobs[A].tasks.values()
+    assert task.pod.status.nominated_node_name == "n"
