@@ -18,7 +18,7 @@ from model.errors import ObjectError
 from model.gangs import Gang, GangGroup, GangRules
 from model.gangs.groups import is_free, lacking, least
 from model.gangs.identity import gang_of, group_id, job_of_group
-from model.gangs.names import ONCE_SATISFIED
+from model.gangs.names import NON_STRICT, ONCE_SATISFIED
 from model.gangs.reading import read_gang
 from model.ids import JobId, TaskId
 from model.jobs import JobPhase
@@ -254,7 +254,8 @@ class GangKeeper:
         shown = GangGroup(
             id=group_id(group.ids),
             refusal="" if is_each_for_itself else lacking(group.ids, self._gangs, self._sizes(group)),
-            trying=frozenset(gang.id for gang in gangs if is_each_for_itself or gang.tries_all),
+            waits=not is_each_for_itself,
+            trying=frozenset(gang.id for gang in gangs if gang.mode == NON_STRICT),
             notes=tuple((gang.id, note) for gang in gangs for note in gang.notes) if is_main else (),
         )
         first, *_ = _by_age({task.id: task for own in tasks.values() for task in own})

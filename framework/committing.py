@@ -43,10 +43,9 @@ def begin_binding(operations: Sequence[Operation]) -> None:
 
 
 def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind]:
-    for operation in operations:
-        change = operation.change
-        if change.verb is not Verb.ALLOCATE:
-            continue
+    changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
+    together = session.annotations_for_plan([task for change in changes for task in change.tasks])
+    for change in changes:
         for task, column in zip(change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
             yield Bind(
@@ -55,7 +54,7 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=session.annotations_for(task, column),
+                annotations=session.annotations_for(task, column) | together.get(task.id, {}),
                 preparations=session.preparations_for(task, column),
                 delegate=session.delegate_for(task, column) or UNSET,
             )

@@ -191,7 +191,7 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
 
 def _joins_run(site: _Site, task: Task) -> bool:
     """Whether a task is placed like its like before it: also not one whose role has failed, which is refused itself."""
-    has_failed = bool(task.role) and task.role in site.worksheet.failed_roles
+    has_failed = bool(task.role) and task.role in site.worksheet.failed_roles and not _goes_on_with(site, task.role)
     return not has_failed and _stands_alone(site, task)
 
 
@@ -269,7 +269,7 @@ def _nominated(site: _Site, task: Task) -> Choice | None:
 def _role_has_failed(site: _Site, task: Task) -> bool:
     """Skip a task when another of its role found no node, and say so."""
     first = site.worksheet.failed_roles.get(task.role) if task.role else None
-    if first is None:
+    if first is None or _goes_on_with(site, task.role):
         return False
     refusal = Refusal(
         plugin=first.plugin,
@@ -295,7 +295,22 @@ def _goes_on(site: _Site) -> bool:
             task.status is TaskStatus.PENDING and task.role not in failed_roles for task in sub_job.tasks.values()
         )
         return job.ready_count + left >= job.min_available
-    return all(job.role_count(role) >= minimums[role] for role in failed_roles if minimums.get(role, 0) > 0)
+    return all(
+        job.role_count(role) + _left_of(site, role) >= minimums[role]
+        for role in failed_roles
+        if minimums.get(role, 0) > 0
+    )
+
+
+def _left_of(site: _Site, role: str) -> int:
+    """Count the tasks of a role that are tried though one of them found no node."""
+    return sum(task.role == role for task in site.worksheet.left()) if _goes_on_with(site, role) else 0
+
+
+def _goes_on_with(site: _Site, role: str) -> bool:
+    """Tell whether other tasks of a role are tried after one of them found no node: members of some gangs are."""
+    group = site.session.snapshot.gangs.get(site.job.id)
+    return group is not None and group.goes_on(role)
 
 
 _LIES_NOWHERE: Final = Refusal(

@@ -10,6 +10,7 @@ from framework.ledgers import Ledger
 from framework.points import Locality, Point, Registered
 from framework.votes import failure_of
 from model.arrays import FloatArray
+from model.ids import TaskId
 from model.plan import Preparation
 from model.queues import Queue
 from model.refusals import Reason, Refusal
@@ -45,6 +46,7 @@ class Registering:
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
         self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
+        self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
         self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
         self._failures: dict[str, Refusal] = {}
 
@@ -140,6 +142,12 @@ class Registering:
         """Let a plugin add annotations to the binding of a task to the node of a column."""
         self._annotators.append((self._registrant(plugin), annotate))
 
+    def register_plan_annotations(
+        self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
+    ) -> None:
+        """Let a plugin add annotations to the bindings of tasks, by task; told of all that one plan binds."""
+        self._plan_annotators.append((self._registrant(plugin), annotate))
+
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
         """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
         self._delegates.append((self._registrant(plugin), takes))
@@ -156,6 +164,14 @@ class Registering:
         told = [self._ask_for_binding(each, task, column) for each in self._annotators]
         return {key: value for each in told for key, value in each.items()}
 
+    def annotations_for_plan(self, tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
+        """Return by task what bindings shall carry beside that, of all that a plan binds; raises `BindingRefused`."""
+        told: dict[TaskId, dict[str, str]] = {}
+        for each in self._plan_annotators if tasks else ():
+            for task_id, annotations in self._ask_for_binding(each, tasks).items():
+                told.setdefault(task_id, {}).update(annotations)
+        return told
+
     def preparations_for(self, task: Task, column: int) -> tuple[Preparation, ...]:
         """Return what must be done before a task may be bound to the node of a column; raises `BindingRefused`."""
         steps: tuple[Preparation, ...] = ()
@@ -169,10 +185,10 @@ class Registering:
         """Return who binds a task in the scheduler's place, the first that takes it, or ""; raises `BindingRefused`."""
         return next((each[0] for each in self._delegates if self._ask_for_binding(each, task, column)), "")
 
-    def _ask_for_binding(self, registered: tuple[str, Callable[[Task, int], Any]], task: Task, column: int) -> Any:
+    def _ask_for_binding(self, registered: tuple[str, Callable[..., Any]], *about: Any) -> Any:
         plugin, ask = registered
         try:
-            return ask(task, column)
+            return ask(*about)
         except Exception as error:
             raise BindingRefused(self.note_failure(plugin, error)) from error
 
@@ -198,6 +214,7 @@ class Registering:
         _forget(self.ledgers, instance)
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
+        _forget(self._plan_annotators, instance)
         _forget(self._delegates, instance)
         _forget(self._close_hooks, instance)
 

@@ -7,6 +7,7 @@ from plugins.binpack import Binpack
 from plugins.capacity import Capacity
 from plugins.cdp import Cdp
 from plugins.conformance import Conformance
+from plugins.coscheduling import Coscheduling
 from plugins.deviceshare import DeviceShare
 from plugins.drf import Drf
 from plugins.elastic_quota import ElasticQuota
@@ -36,6 +37,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Capacity,
     Cdp,
     Conformance,
+    Coscheduling,
     DeviceShare,
     Drf,
     ElasticQuota,

@@ -1,7 +1,7 @@
 """Recording: everything that decisions depend on, a line of JSON each, so that they can be made again.
 
     header      flags and surroundings of the daemon
-    apply, remove, assume, forget, extend, half-bound, measure      what the books were told, in order
+    apply, remove, assume, forget, extend, half-bound, measure, gangs   what the books were told, in order
     snapshot    a snapshot was taken of them
     configuration   the text in force from here on
     cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
@@ -30,6 +30,7 @@ from framework.memory import Memory
 from framework.outside import Outside
 from kube.version import own_version
 from model.errors import ConfigError, ObjectError
+from model.gangs import GangRules
 from model.ids import NodeName, TaskId
 from model.plan import Plan
 from model.report import CycleReport
@@ -47,6 +48,7 @@ __all__ = [
     "Entry",
     "Extended",
     "Forgotten",
+    "GangsFollowed",
     "HalfBoundMarked",
     "Header",
     "Measured",
@@ -119,6 +121,12 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_fie
     usage: Mapping[NodeName, NodeUsage]
 
 
+class GangsFollowed(msgspec.Struct, frozen=True, kw_only=True, tag="gangs", tag_field="do"):
+    """Jobs are made of gangs by these rules, or of none."""
+
+    rules: GangRules | None
+
+
 class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, tag="snapshot", tag_field="do"):
     """The first snapshot of a generation was taken."""
 
@@ -157,6 +165,7 @@ Entry = (
     | Extended
     | HalfBoundMarked
     | Measured
+    | GangsFollowed
     | SnapshotTaken
     | Configured
     | Cycle
@@ -355,3 +364,8 @@ class RecordedBooks(Books):
         """Take what nodes were measured to use."""
         self._recorder.write(Measured(usage=usage))
         super().measure(usage)
+
+    def follow_gangs(self, rules: GangRules | None) -> None:
+        """Make jobs of gangs by these rules, or none."""
+        self._recorder.write(GangsFollowed(rules=rules))
+        super().follow_gangs(rules)

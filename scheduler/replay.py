@@ -29,6 +29,7 @@ from scheduler.recording import (
     Entry,
     Extended,
     Forgotten,
+    GangsFollowed,
     HalfBoundMarked,
     Header,
     Measured,
@@ -126,6 +127,8 @@ class Replay:
                 books.mark_half_bound()
             case Measured(usage=usage):
                 books.measure(usage)
+            case GangsFollowed(rules=rules):
+                books.follow_gangs(rules)
             case SnapshotTaken():
                 # Not when a cycle needs it: taking it is itself a step that later ones build on.
                 self._snapshots[books.generation] = books.snapshot()

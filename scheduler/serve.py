@@ -35,6 +35,7 @@ from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from plugins.coscheduling import gang_rules
 from plugins.deviceshare import DeviceShareArgs, args_of, map_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
@@ -268,8 +269,9 @@ class _Process:
         return configuration
 
     def _follow(self, configuration: Configuration, device_map: tuple[str, str] | None) -> None:
-        """Ask the source of usage, and follow the ConfigMap about devices, that a configuration names."""
+        """Ask the source of usage, follow the ConfigMap about devices, and read gangs, as a configuration says."""
         self._usage.follow(read_source(configuration.profiles[0].metrics))
+        self._cache.books.follow_gangs(gang_rules(configuration.profiles[0]))
         self._device_map.follow(None if device_map is None else MapName(*device_map))
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:

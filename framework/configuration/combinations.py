@@ -23,7 +23,7 @@ def drop_repeated(options: Sequence[PluginOption], notes: Notes) -> None:
 
 
 def check_combinations(options: Sequence[PluginOption], notes: Notes) -> None:
-    """Note plugins that would decide the same thing twice, in whichever tiers they stand."""
+    """Note plugins that would decide the same thing twice, or nothing alone, in whichever tiers they stand."""
     by_plugin = {option.plugin: option for option in reversed(options)}
     proportion, capacity = by_plugin.get("proportion"), by_plugin.get("capacity")
     if proportion is not None:
@@ -39,3 +39,6 @@ def check_combinations(options: Sequence[PluginOption], notes: Notes) -> None:
             below(capacity.path, "name"),
             f"capacity beside proportion ({proportion.path}): each queue must satisfy both, which is rarely meant",
         )
+    coscheduling = by_plugin.get("coscheduling")
+    if coscheduling is not None and "gang" not in by_plugin:
+        notes.warn(below(coscheduling.path, "name"), "coscheduling without gang: no minimum is kept together")

@@ -18,6 +18,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "enableQueueOrder enablePreemptable",
         "cdp": "enablePreemptable enableReclaimable",
         "conformance": "enablePreemptable enableReclaimable",
+        "coscheduling": "enableTaskOrder",
         "deviceshare": "enablePredicate enableNodeOrder",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
         "elastic-quota": "enabledAllocatable enableJobEnqueued enablePreemptable enableReclaimable enabledVictim",
@@ -48,7 +49,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
 """Flags that gate a point the plugin serves; `enablePreemptable` also stands for the simulation of evictions."""
 
 ALWAYS_ASKED: Final = frozenset(
-    {"capacity", "cdp", "conformance", "elastic-quota", "extender", "gang", "pdb", "priority"}
+    {"capacity", "cdp", "conformance", "coscheduling", "elastic-quota", "extender", "gang", "pdb", "priority"}
 )
 """Plugins that serve a point without a flag as well."""
 

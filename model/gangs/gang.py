@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from model.errors import ObjectError
-from model.gangs.names import NON_STRICT, ONCE_SATISFIED
+from model.gangs.names import ONCE_SATISFIED
 
 __all__ = ["Gang", "GangRules"]
 
@@ -40,8 +40,3 @@ class Gang:
     """Why it cannot be used; empty where it can."""
     notes: tuple[ObjectError, ...] = ()
     """What could not be read and counts as absent, with the object where it stands."""
-
-    @property
-    def tries_all(self) -> bool:
-        """Whether its other members are tried after one found no node."""
-        return self.mode == NON_STRICT

@@ -27,10 +27,16 @@ class GangGroup:
     """Ids of all gangs of the group, sorted, with commas."""
     refusal: str = ""
     """Why none of the members may be placed, in words; empty where they may."""
+    waits: bool = True
+    """Whether members wait for each other; else each is for itself."""
     trying: frozenset[str] = frozenset()
-    """Gangs whose other members are tried after one found no node."""
+    """Gangs that go on with their other members after one found no node."""
     notes: tuple[tuple[str, ObjectError], ...] = ()
     """What could not be read, with the gang that said it."""
+
+    def goes_on(self, gang_id: str) -> bool:
+        """Tell whether other members of a gang are tried after one found no node."""
+        return not self.waits or gang_id in self.trying
 
 
 def is_free(gang: Gang, group: Sequence[Gang], *, has_node: bool, is_satisfied: bool) -> bool:

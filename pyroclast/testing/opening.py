@@ -8,6 +8,7 @@ from framework.memory import Settled
 from framework.outside import Outside
 from framework.session import Session
 from model.plan import Plan
+from plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.scenario import Scenario
@@ -46,6 +47,7 @@ def open_session(
     configuration = parsed.configuration
     cluster = cluster_of(scenario.objects, shard_mode=scenario.shard_mode, shard=scenario.shard, warnings=[])
     profile = configuration.profiles[0]
+    cluster.follow_gangs(gang_rules(profile))
     session = Session(
         cluster.snapshot(),
         profile,

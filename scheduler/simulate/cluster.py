@@ -16,6 +16,7 @@ from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
 from model import wire
 from model.errors import ObjectError
+from model.gangs import GangRules
 from model.ids import JobId, QueueName, TaskId
 from model.plan import Bind, Plan, Preparation
 from model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
@@ -68,6 +69,10 @@ class SimulatedCluster:
             self._set(kind, each)
             if kind == "Pod":
                 self._first_pods[each.metadata.key] = each
+
+    def follow_gangs(self, rules: GangRules | None) -> None:
+        """Make jobs of gangs by these rules, or none."""
+        self._books.follow_gangs(rules)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""

@@ -15,6 +15,7 @@ from model.ids import TaskId
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from plugins.coscheduling import gang_rules
 from scheduler.simulate.cluster import SimulatedCluster
 from scheduler.stopwatch import Stopwatch
 
@@ -91,6 +92,7 @@ def run_rounds(
         outside: Who answers what plugins ask beyond the cluster, by plugin instance.
     """
     memory: Memory | None = None
+    cluster.follow_gangs(gang_rules(configuration.profiles[0]))
     done: list[Round] = []
     for number in range(rounds):
         moment = now + number * PERIOD_SECONDS

@@ -270,6 +270,17 @@ def test_once_satisfied_is_remembered() -> None:
     assert jobs(books) == {AB: (3, {"default/b": 3}, ["b0"])}
 
 
+def test_a_restart_knows_bound_members_alone() -> None:
+    """Books made of what the server has: the bound member has ended, and nothing tells of it."""
+    ended = BASE.pod("p0", annotations=annotated("a", 2), node="n", phase="Failed")
+    scenario = ended.pod("p1", annotations=annotated("a", 2))
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n"))
+    books.snapshot()
+    apply(books, *scenario.objects[len(BASE.objects) :][::-1])
+    assert jobs(books) == {A: (0, {"default/a": 0}, ["p1"])}
+    assert jobs(books_of(scenario)) == {A: (2, {"default/a": 2}, ["p1"])}
+
+
 def test_a_satisfied_gang_keeps_its_minimum_running() -> None:
     """What runs of it is needed up to its minimum, so that nobody is evicted alone of a gang that is no larger."""
     scenario = BASE

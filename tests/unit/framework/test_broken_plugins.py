@@ -129,7 +129,7 @@ def test_what_goes_with_a_function(registration: Any) -> None:
     assert len(outcome.bindings) == 7
 
 
-@pytest.mark.parametrize("what", ["register_annotations", "register_preparations"])
+@pytest.mark.parametrize("what", ["register_annotations", "register_plan_annotations", "register_preparations"])
 def test_bindings_that_cannot_be_prepared_are_not_made(what: str) -> None:
     """Their jobs are told, and the room is free again."""
     outcome = decided(lambda session: getattr(session, what)("broken", broken))
@@ -155,6 +155,7 @@ def test_half_a_plugin_is_no_plugin() -> None:
         session.register_ledger("broken", Ledger("apply"))
         session.register(points.PREDICATE, "broken", broken)
         session.register_annotations("broken", broken)
+        session.register_plan_annotations("broken", broken)
         raise RuntimeError("broken in the middle")
 
     outcome = decided(half)

@@ -421,17 +421,22 @@ def test_annotations_and_preparations_travel_with_the_bind() -> None:
 
     class Notes(Saying):
         def on_session_open(self, session: Session) -> None:
-            session.register_annotations(self.name, lambda task, _: {"note": task.name})
+            session.register_annotations(self.name, lambda task, _: {"note": task.name, "size": "?"})
+            session.register_plan_annotations(
+                self.name, lambda tasks: {task.id: {"size": str(len(tasks))} for task in tasks[:1]}
+            )
             session.register_preparations(
                 self.name, lambda task, _: [Preparation(kind="none", namespace=task.namespace, name=task.name)]
             )
 
-    outcome = Scenario().node("n1").job("a").run("allocate", plugins=(Notes("notes", {}),), cycles=2)
-    (bind,) = outcome.rounds[0].plans[0].binds
+    plugins = ("gang", Notes("notes", {}))
+    outcome = Scenario().node("n1").job("a", tasks=2).run("allocate", plugins=plugins, cycles=2)
+    (bind, other) = outcome.rounds[0].plans[0].binds
     (job,) = outcome.rounds[1].snapshot.jobs.values()
-    (task,) = job.tasks.values()
+    (task, _) = job.tasks.values()
 
-    assert bind.annotations == {"note": "a-0"}
+    assert bind.annotations == {"note": "a-0", "size": "2"}
+    assert other.annotations == {"note": "a-1", "size": "?"}
     assert [each.kind for each in bind.preparations] == ["none"]
     assert task.pod.metadata.annotations["note"] == "a-0"
 

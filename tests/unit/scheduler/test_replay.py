@@ -13,6 +13,7 @@ from framework.memory import Memory
 from model.ids import NodeName
 from model.plan import Plan
 from model.usage import NodeUsage
+from plugins.coscheduling import gang_rules
 from scheduler.cluster import books_options
 from scheduler.commands.replay import main
 from scheduler.options import parse_options
@@ -20,6 +21,7 @@ from scheduler.recording import RecordedBooks, Recorder
 from scheduler.registry import load_registry
 from scheduler.replay import RecordError, replay
 from scheduler.settings import read_configuration
+from tests.gangs import annotated
 
 PLUGINS = "[{name: gang}, {name: predicates}, {name: nodeorder}, {name: usage, enablePredicate: false}]"
 TEXT = f"actions: enqueue, allocate\ntiers:\n- plugins: {PLUGINS}\n"
@@ -120,6 +122,37 @@ def test_a_record_is_decided_again(record: Path) -> None:
     assert [cycle.cycle for cycle in cycles] == [1, 2, 3]
     assert all(cycle.is_same for cycle in cycles)
     assert len(json.loads(cycles[0].decided)["plans"][0]["binds"]) == 2
+
+
+def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
+    """A gang of two is placed by the rules in force; without them the record does not hold."""
+
+    class Text:
+        text = TEXT.replace("[{name: gang}", "[{name: coscheduling}, {name: gang}")
+
+    options = parse_options([f"--record={tmp_path / 'record'}"], {}).options
+    registry = load_registry("")
+    configuration = read_configuration(Text.text, registry).configuration
+    recorder = Recorder(Path(options.record), options)
+    books = RecordedBooks(recorder, books_options(options))
+    books.follow_gangs(gang_rules(configuration.profiles[0]))
+    for each in objects():
+        if each["kind"] == "Pod":
+            each["metadata"]["annotations"] = annotated("g", 2)
+        for kind, struct in decoded([each]):
+            books.apply(kind, struct)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    recorder.watching(decide, Text())(books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
+    recorder.close()
+    lines = (tmp_path / "record").read_bytes().splitlines()
+    (cycle,) = replay(lines)
+    assert cycle.is_same
+    assert [len(plan["binds"]) for plan in json.loads(cycle.decided)["plans"]] == [2]
+    with pytest.raises(RecordError, match="no snapshot of generation"):
+        list(replay([line for line in lines if b'"do":"gangs"' not in line]))
 
 
 def test_what_nodes_really_use_is_part_of_a_record(record: Path) -> None:

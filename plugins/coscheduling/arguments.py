@@ -1,0 +1,60 @@
+"""Arguments of coscheduling."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from framework.arguments import argument
+from framework.conversions import Mismatch
+from model.durations import parse_duration
+from model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
+
+__all__ = ["CoschedulingArgs"]
+
+_TIMEOUT: Final = Fraction(600)
+
+
+def _timeout(value: object) -> Fraction:
+    try:
+        read = parse_duration(value)
+    except ValueError as error:
+        raise Mismatch(value, str(error)) from None
+    if read < 0:
+        raise Mismatch(value, "a duration of at least 0")
+    return read
+
+
+def _policy(value: object) -> str:
+    if not isinstance(value, str) or value not in MATCH_POLICIES:
+        raise Mismatch(value, f"one of {', '.join(MATCH_POLICIES)}")
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoschedulingArgs:
+    """Arguments of coscheduling, spelled as Koordinator's."""
+
+    match_policy: str = argument("defaultMatchPolicy", ONCE_SATISFIED, parse=_policy)
+    """Match policy of gangs that name none."""
+    timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=_timeout)
+    """Waiting time of gangs that name none, seconds."""
+    workers: int = argument("controllerWorkers", 1, least=1)
+    """Has no effect: nobody writes the status of these pod groups yet."""
+    preempts: bool = argument("enablePreemption", False)
+    """Has no effect: the actions preempt and gangpreempt evict for gangs."""
+    gathers: bool = argument("awareNetworkTopology", False)
+    """Has no effect: gangs are not gathered by network topology yet."""
+    skips_check: bool = argument("skipCheckScheduleCycle", False)
+    """Has no effect, as in Koordinator."""
+
+    def doubts(self) -> Iterable[str]:
+        """Name what is asked for and has no effect."""
+        if self.workers != 1:
+            yield "controllerWorkers: has no effect: nobody writes the status of these pod groups yet"
+        if self.preempts:
+            yield "enablePreemption: has no effect: the actions preempt and gangpreempt evict for gangs"
+        if self.gathers:
+            yield "awareNetworkTopology: has no effect: gangs are not gathered by network topology yet"
+        if self.skips_check:
+            yield "skipCheckScheduleCycle: has no effect"

@@ -1,0 +1,105 @@
+"""Coscheduling: members of gangs wait for each other, as Koordinator's users know it.
+
+The jobs that gangs make hold minimums as those of roles, which `gang` keeps together. Here stands the rest: groups that
+are not all there wait, members go gang by gang, and those that are bound together are told so.
+
+Points: job valid, task order; annotations of bindings; events about what cannot be read.
+Arguments: `CoschedulingArgs`.  Rules and example: docs/plugins/coscheduling.md.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from framework import points
+from framework.jobs import SessionJob
+from framework.session import Session
+from model.gangs import GangGroup
+from model.gangs.names import BIND_ANNOTATIONS
+from model.gangs.reading import read_index
+from model.ids import JobId, TaskId
+from model.refusals import Refusal
+from model.report import EventNote
+from model.tasks import Task
+from plugins.coscheduling.arguments import CoschedulingArgs
+from plugins.coscheduling.settings import NAME
+
+__all__ = ["Coscheduling"]
+
+GANG_NOT_COMPLETE: Final = "GangNotComplete"
+INVALID: Final = "GangInvalid"
+"""Reason of events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coscheduling:
+    """Schedule gangs of labels, annotations and pod groups of `scheduling.sigs.k8s.io`."""
+
+    name: ClassVar[str] = NAME
+    watches_clock: ClassVar[bool] = False
+    args: CoschedulingArgs = field(default_factory=CoschedulingArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves; none where the cluster has no gang."""
+        gangs = session.snapshot.gangs
+        if not gangs:
+            return
+        session.register(points.JOB_VALID, self.name, lambda job: refuse_incomplete(gangs, job))
+        session.register(points.TASK_ORDER, self.name, lambda task: rank(gangs, task), within_job=True)
+        session.register_plan_annotations(self.name, lambda tasks: tell_together(gangs, tasks))
+        session.on_close(self.name, lambda: tell_faults(session, gangs))
+
+
+def refuse_incomplete(gangs: Mapping[JobId, GangGroup], job: SessionJob) -> Refusal | None:
+    """Refuse a group whose gangs are not all there with their minimum of pods."""
+    group = gangs.get(job.id)
+    if group is None or not group.refusal:
+        return None
+    return Refusal(plugin=NAME, reason=GANG_NOT_COMPLETE, message=group.refusal, resolvable=False)
+
+
+def rank(gangs: Mapping[JobId, GangGroup], task: Task) -> tuple[Any, ...]:
+    """Rank a member: gang by gang, by its index where it has one, then by priority, age and name."""
+    if task.job not in gangs:
+        return ()
+    index = read_index(task.pod.metadata)
+    return task.role, index is None, index or 0, -task.priority, task.created, task.name
+
+
+def tell_together(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
+    """Return what members carry that one plan binds together: the id of their gang group, and how many they are."""
+    groups = {task.id: gangs[task.job] for task in tasks if task.job is not None and task.job in gangs}
+    sizes = Counter(group.id for group in groups.values() if group.waits)
+    return {
+        task_id: {
+            key: text
+            for keys in BIND_ANNOTATIONS
+            for key, text in zip(keys, (group.id, str(sizes[group.id])), strict=True)
+        }
+        for task_id, group in groups.items()
+        if sizes[group.id] > 1
+    }
+
+
+def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
+    """Tell a member of each gang what could not be read of it, each thing once."""
+    for job_id, group in gangs.items():
+        for gang_id, note in group.notes:
+            if session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id):
+                members = (task for task in session.snapshot.jobs[job_id].tasks.values() if task.role == gang_id)
+                told = min(members, key=lambda task: (task.created, task.name, task.id), default=None)
+                if told is not None:
+                    session.events.append(_event(told, f"{note}; it counts as absent"))
+
+
+def _event(task: Task, message: str) -> EventNote:
+    return EventNote(
+        kind="Pod",
+        namespace=task.namespace,
+        name=task.name,
+        uid=task.id,
+        type="Warning",
+        reason=INVALID,
+        message=message,
+    )

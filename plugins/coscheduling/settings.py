@@ -1,0 +1,21 @@
+"""Settings: how a configuration wants gangs to be read."""
+
+from typing import Final
+
+from framework.arguments import decode
+from framework.configuration import Profile
+from model.gangs import GangRules
+from plugins.coscheduling.arguments import CoschedulingArgs
+
+__all__ = ["NAME", "gang_rules"]
+
+NAME: Final = "coscheduling"
+
+
+def gang_rules(profile: Profile) -> GangRules | None:
+    """Return what holds for gangs that say nothing; None where coscheduling does not stand in a configuration."""
+    option = next((each for each in profile.plugins if each.plugin == NAME), None)
+    if option is None:
+        return None
+    args, _ = decode(CoschedulingArgs, option.arguments, option.path)
+    return GangRules(match_policy=args.match_policy, waiting_seconds=float(args.timeout))

@@ -1,0 +1,296 @@
+"""Koordinator's gangs in whole cycles: the rows of its table of scenarios by their numbers, and what surrounds them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX
+from pyroclast.testing import Outcome, Scenario
+from tests.gangs import annotated, described_by, gang_pod_group
+
+PLUGINS = (("coscheduling", "priority", "gang"), ("predicates", "nodeorder"))
+BASE = Scenario().queue("default")
+LATER = "2026-01-01T00:00:00Z"
+ONE = BASE.node("n", cpu=8)
+
+
+def run(scenario: Scenario, *actions: str, **more: Any) -> Outcome:
+    """Decide, with gangs."""
+    return scenario.run(*(actions or ("enqueue", "allocate", "backfill")), plugins=PLUGINS, **more)
+
+
+def gang(
+    scenario: Scenario,
+    name: str,
+    *,
+    least: int,
+    running: int = 0,
+    waiting: int = 0,
+    first: int = 0,
+    cpus: Sequence[int] = (),
+    namespace: str = "default",
+    groups: Sequence[str] = (),
+    policy: str = "",
+    mode: str = "",
+    **more: Any,
+) -> Scenario:
+    """Add members `<name>-<number>`, some of them running on the node n; `cpus` are requests of those that wait."""
+    annotations = annotated(name, least, groups=groups, policy=policy, mode=mode)
+    for number in range(first, first + running + waiting):
+        place = number - first - running
+        scenario = scenario.pod(
+            f"{name}-{number}",
+            annotations=annotations,
+            namespace=namespace,
+            node="n" if place < 0 else "",
+            cpu=cpus[place] if 0 <= place < len(cpus) else 1,
+            **more,
+        )
+    return scenario
+
+
+def counts(outcome: Outcome) -> dict[str, tuple[str, str]]:
+    """Group and count by member, as bindings carry them; both pairs of annotations must agree."""
+    found: dict[str, tuple[str, str]] = {}
+    for plan in (plan for each in outcome.rounds for plan in each.plans):
+        for bind in plan.binds:
+            pairs = {tuple(bind.annotations.get(key, "") for key in keys) for keys in BIND_ANNOTATIONS}
+            ((group, count),) = pairs
+            found[bind.name] = (group, count)
+    return found
+
+
+def bound(outcome: Outcome) -> list[str]:
+    """Names of those that were bound."""
+    return sorted(name.rpartition("/")[2] for name in outcome.bindings)
+
+
+def test_row_1_pods_without_a_gang_never_wait() -> None:
+    """A pod group of Volcano is scheduled beside gangs as ever; what it carries is its own."""
+    outcome = run(gang(ONE.job("plain"), "a", least=3, waiting=2))
+    assert outcome.bindings == {"plain-0": "n"}
+    assert counts(outcome) == {"plain-0": ("", "")}
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(2, []), (3, ["a-0", "a-1", "a-2"])])
+def test_rows_2_3_and_16_members_wait_for_each_other(waiting: int, expected: list[str]) -> None:
+    """Two of three wait, and are told so; three are bound."""
+    outcome = run(gang(ONE, "a", least=3, waiting=waiting))
+    assert bound(outcome) == expected
+    if waiting == 2:
+        assert outcome.told("a-0") == "the gang is not complete: gang default/a has 2 of 3 pods"
+        assert outcome.why("gang:a") == f"coscheduling: {outcome.told('a-0')}"
+
+
+def test_row_2_members_that_find_no_place_hold_nothing() -> None:
+    """Three of four fit: none is bound, and the next job has the room."""
+    outcome = run(gang(BASE.node("n", cpu=3), "a", least=4, waiting=4).job("next", cpu=3))
+    assert outcome.bindings == {"next-0": "n"}
+    assert "insufficient cpu" in outcome.told("a-3").lower()
+
+
+def test_row_4_once_satisfied_lets_members_come_alone() -> None:
+    """One runs, of three: each further one is for itself, and carries nothing."""
+    outcome = run(gang(BASE.node("n", cpu=2), "a", least=3, running=1, waiting=2))
+    assert bound(outcome) == ["a-1"]
+    assert counts(outcome) == {"a-1": ("", "")}
+
+
+def test_rows_5_and_7_only_waiting_counts_no_member_on_a_node() -> None:
+    """Two newcomers wait for a third, whoever runs; three come together."""
+    few = gang(ONE, "a", least=3, running=1, waiting=2, policy="only-waiting")
+    assert bound(run(few)) == []
+    enough = gang(few, "a", least=3, first=3, waiting=1, policy="only-waiting")
+    assert bound(run(enough)) == ["a-1", "a-2", "a-3"]
+    assert set(counts(run(enough)).values()) == {("default/a", "3")}
+
+
+def test_row_6_waiting_and_running_counts_them() -> None:
+    """One runs, two come: three."""
+    outcome = run(gang(ONE, "a", least=3, running=1, waiting=2, policy="waiting-and-running"))
+    assert bound(outcome) == ["a-1", "a-2"]
+    assert set(counts(outcome).values()) == {("default/a", "2")}
+
+
+def test_rows_8_and_9_gangs_of_a_group_wait_for_each_other() -> None:
+    """One gang is ready and waits for the other's second member; then four are bound, and carry the group and four."""
+    ids = ("default/c", "default/d")
+    scenario = gang(ONE, "c", least=2, waiting=2, groups=ids)
+    short = run(gang(scenario, "d", least=2, waiting=1, groups=ids))
+    assert bound(short) == []
+    assert short.told("c-0") == "the gang group is not complete: gang default/d has 1 of 2 pods"
+
+    outcome = run(gang(scenario, "d", least=2, waiting=2, groups=ids))
+    assert bound(outcome) == ["c-0", "c-1", "d-0", "d-1"]
+    assert set(counts(outcome).values()) == {("default/c,default/d", "4")}
+
+
+def test_row_8_one_gang_of_a_group_finds_no_place() -> None:
+    """Nobody of the group is bound though one gang fits; over namespaces, too."""
+    ids = ("default/c", "ml/d")
+    scenario = gang(BASE.node("n", cpu=3), "c", least=2, waiting=2, groups=ids)
+    scenario = gang(scenario, "d", least=2, waiting=2, groups=ids, namespace="ml")
+    assert bound(run(scenario)) == []
+
+    outcome = run(scenario.node("n2", cpu=1))
+    assert bound(outcome) == ["c-0", "c-1", "d-0", "d-1"]
+    assert set(counts(outcome).values()) == {("default/c,ml/d", "4")}
+
+
+def test_rows_10_and_11_who_goes_on_after_a_failure() -> None:
+    """The second of three finds no node, and two are enough: Strict gives up, NonStrict goes on with the third."""
+    strict = gang(ONE, "a", least=2, waiting=3, cpus=(1, 9, 1))
+    assert bound(run(strict)) == []
+    lenient = gang(ONE, "a", least=2, waiting=3, cpus=(1, 9, 1), mode="NonStrict")
+    outcome = run(lenient)
+    assert bound(outcome) == ["a-0", "a-2"]
+    assert set(counts(outcome).values()) == {("default/a", "2")}
+
+
+def test_row_11_not_strict_binds_nobody_below_the_minimum() -> None:
+    """Two of the three that are needed find places."""
+    outcome = run(gang(ONE, "a", least=3, waiting=4, cpus=(1, 9, 9, 1), mode="NonStrict"))
+    assert bound(outcome) == []
+
+
+def test_row_12_a_failure_in_one_gang_frees_the_other() -> None:
+    """Its members fit and are not bound, and what they would have had goes to the next job."""
+    ids = ("default/a", "default/b")
+    scenario = gang(ONE, "a", least=2, waiting=2, cpus=(4, 4), groups=ids)
+    scenario = gang(scenario, "b", least=1, waiting=1, cpus=(9,), groups=ids)
+    outcome = run(scenario.job("next", cpu=8))
+    assert outcome.bindings == {"next-0": "n"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("once-satisfied", ["a-5"]), ("waiting-and-running", []), ("only-waiting", [])]
+)
+def test_row_15_members_that_ended_do_not_count(policy: str, expected: list[str]) -> None:
+    """Three of five were bound, two have ended: the new pod is alone, or waits for others."""
+    scenario = gang(ONE, "a", least=3, running=1, policy=policy)
+    for number in (1, 2):
+        annotations = annotated("a", 3, policy=policy)
+        scenario = scenario.pod(f"a-{number}", annotations=annotations, node="n", phase="Succeeded")
+    assert bound(run(gang(scenario, "a", least=3, first=5, waiting=1, policy=policy))) == expected
+
+
+def test_row_17_a_pod_group_that_is_missing_is_waited_for() -> None:
+    """Members are told which; when it comes they are bound, by its minimum."""
+    scenario = ONE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a"))
+    outcome = run(scenario, cycles=3, later={3: scenario.add(gang_pod_group("a", 2))})
+    assert outcome.told("p0") == (
+        "the gang is not complete: gang default/a: there is no PodGroup default/a of scheduling.sigs.k8s.io"
+    )
+    assert bound(outcome) == ["p0", "p1"]
+    assert {each.cycle for done in outcome.rounds for each in done.plans} == {3}
+
+
+def test_row_18_a_group_names_a_gang_that_is_not_there() -> None:
+    """Its members wait."""
+    outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/a", "default/none")))
+    assert bound(outcome) == []
+    assert outcome.told("a-0") == "the gang group is not complete: there is no gang default/none"
+
+
+def test_row_19_a_minimum_that_is_none_leaves_it_to_the_next_pod() -> None:
+    """Alone it keeps its pod waiting, with the pod, the annotation and the value; the second pod gives three."""
+    scenario = ONE.pod("p0", annotations=annotated("a", "x"))
+    outcome = run(scenario)
+    assert outcome.told("p0") == (
+        "the gang is not complete: gang default/a: Pod default/p0: "
+        "metadata.annotations[gang.scheduling.koordinator.sh/min-available]: "
+        "'x' is not a whole number from 0 to 2147483647"
+    )
+    two = scenario.pod("p1", annotations=annotated("a", 3))
+    assert run(two).told("p0") == "the gang is not complete: gang default/a has 2 of 3 pods"
+    assert bound(run(two.pod("p2", annotations={NAME: "a"}))) == ["p0", "p1", "p2"]
+
+
+def test_row_20_an_unknown_mode_is_strict() -> None:
+    """And its owner is told, once."""
+    scenario = gang(ONE, "a", least=2, waiting=3, cpus=(1, 9, 1), mode="foo")
+    outcome = run(scenario, cycles=2)
+    assert bound(outcome) == []
+    (told,) = (event for event in outcome.rounds[0].report.events if event.reason == "GangInvalid")
+    assert (told.kind, told.name) == ("Pod", "a-0")
+    assert told.message == (
+        "Pod default/a-0: metadata.annotations[gang.scheduling.koordinator.sh/mode]: "
+        "'foo' is none of Strict, NonStrict; it counts as absent"
+    )
+
+
+def test_row_21_a_satisfied_gang_fails_one_by_one() -> None:
+    """Strict, once satisfied: the newcomer without a node keeps nobody else."""
+    outcome = run(gang(ONE, "a", least=2, running=2, waiting=3, cpus=(1, 9, 1)))
+    assert bound(outcome) == ["a-2", "a-4"]
+    assert "insufficient cpu" in outcome.told("a-3").lower()
+
+
+def test_members_beyond_the_minimum_follow() -> None:
+    """Two together, with their count; the third in the same cycle, for itself."""
+    outcome = run(gang(ONE, "a", least=2, waiting=3))
+    assert counts(outcome) == {"a-0": ("default/a", "2"), "a-1": ("default/a", "2"), "a-2": ("", "")}
+
+
+def test_a_member_on_its_way_out_does_not_count() -> None:
+    """Of three that are needed one runs, one is being deleted, one comes: it waits for another."""
+    scenario = gang(ONE, "a", least=3, running=2, waiting=1, policy="waiting-and-running")
+    going = {**scenario.objects[2], "metadata": {**scenario.objects[2]["metadata"], "deletionTimestamp": LATER}}
+    assert bound(run(scenario)) == ["a-2"]
+    assert bound(run(Scenario((*scenario.objects[:2], going, *scenario.objects[3:])))) == []
+
+
+def test_a_pod_that_is_bound_alone_keeps_what_it_carries() -> None:
+    """Its binding says nothing of gangs."""
+    annotations = {**annotated("a", 1), BIND_ANNOTATIONS[0][1]: "7"}
+    outcome = run(ONE.pod("p", annotations=annotations), cycles=2)
+    assert counts(outcome) == {"p": ("", "")}
+    (job,) = outcome.rounds[-1].snapshot.jobs.values()
+    (task,) = job.tasks.values()
+    assert task.pod.metadata.annotations[BIND_ANNOTATIONS[0][1]] == "7"
+
+
+def test_members_go_by_their_index() -> None:
+    """Room for one: the first index goes first, whoever is older; without one, who is more important."""
+    scenario = BASE.node("n", cpu=1)
+    for name, index in (("late", "3"), ("none", ""), ("early", "1")):
+        scenario = scenario.pod(name, annotations={**annotated("a", 1), **({TOPOLOGY_INDEX: index} if index else {})})
+    assert bound(run(scenario)) == ["early"]
+
+    plain = BASE.node("n", cpu=1).pod("old", annotations=annotated("a", 1))
+    assert bound(run(plain.pod("high", annotations=annotated("a", 1), priority=5))) == ["high"]
+
+
+def test_more_important_gangs_go_first_and_older_ones_before_younger() -> None:
+    """By the highest priority among members, then by age."""
+    scenario = gang(BASE.node("n", cpu=2), "z", least=2, waiting=2)
+    assert bound(run(gang(scenario, "a", least=2, waiting=2))) == ["z-0", "z-1"]
+    assert bound(run(gang(scenario, "a", least=2, waiting=2, priority=3))) == ["a-0", "a-1"]
+
+
+def test_rest_is_reached() -> None:
+    """What can be bound is, what waits says why once, and the last of five cycles decides and writes nothing."""
+    scenario = gang(gang(ONE, "a", least=3, waiting=3), "b", least=9, waiting=9)
+    scenario = gang(scenario, "c", least=2, waiting=1, mode="foo")
+    outcome = run(scenario, cycles=5)
+    assert bound(outcome) == ["a-0", "a-1", "a-2"]
+    assert outcome.is_at_rest
+    assert outcome.report.group_statuses == ()
+    assert outcome.report.pod_conditions == ()
+
+
+def test_gangs_are_preempted_for_and_preempt_whole() -> None:
+    """Two of four small ones go for a gang of two; a satisfied gang at its minimum is not broken for one pod."""
+    scenario = BASE.node("n", cpu=4)
+    small = scenario
+    for number in range(4):
+        small = small.pod(f"s{number}", annotations=annotated("s", 1), node="n", priority=1)
+    outcome = run(gang(small, "a", least=2, waiting=2, priority=9), "allocate", "preempt", cycles=3)
+    assert len(outcome.evictions) == 2
+    assert bound(outcome) == ["a-0", "a-1"]
+    assert set(counts(outcome).values()) == {("default/a", "2")}
+
+    whole = gang(scenario, "s", least=4, running=4, priority=1)
+    outcome = run(gang(whole, "a", least=1, waiting=1, priority=9), "allocate", "preempt")
+    assert outcome.evictions == []
