@@ -22,6 +22,7 @@ from model.api.scheduling import (
     PodGroupSpec,
     PodGroupStatus,
 )
+from model.gangs.identity import gang_of
 from model.quantity import QuantityError, parse
 from model.quota_usage import add_usages, quota_usage, usage_text
 from model.wire.base import EMPTY, ResourceList
@@ -54,10 +55,15 @@ def is_alive(pod: Pod) -> bool:
 
 
 def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
-    """Tell whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here."""
+    """Tell whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here.
+
+    One that names a gang of Koordinator's is not: the scheduler makes a job of the gang, or of the pod alone where its
+    configuration asks for no gangs, and neither waits for a group.
+    """
     if pod.spec.scheduler_name not in scheduler_names or not is_alive(pod):
         return False
-    return pod.metadata.annotations.get(names.GROUP_NAME, "") in {"", generated_name(pod)}
+    group = pod.metadata.annotations.get(names.GROUP_NAME)
+    return group == generated_name(pod) or not (group or gang_of(pod.metadata))
 
 
 def build_group(

@@ -10,6 +10,7 @@ from controllers.podgroups.building import build_group, changed_metadata, differ
 from model.api import names
 from model.api.meta import OwnerReference
 from model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
+from model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
 from tests.unit.controllers.podgroups.pods import owner, pod
 
 OURS = ("volcano",)
@@ -148,6 +149,26 @@ def test_who_needs_a_group() -> None:
     assert not needs_group(msgspec.structs.replace(mine, status=PodStatus(phase="Succeeded")), OURS)
     going = msgspec.structs.replace(mine.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
     assert not needs_group(msgspec.structs.replace(mine, metadata=going), OURS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations"),
+    [
+        ({LABEL_POD_GROUP: "a"}, {}),
+        ({LABEL_NAME: "a"}, {}),
+        ({}, {NAME: "a"}),
+    ],
+)
+def test_members_of_gangs_need_no_group(labels: dict[str, str], annotations: dict[str, str]) -> None:
+    """The scheduler makes jobs of gangs; a group that was made earlier is kept up all the same."""
+
+    def member(**more: str) -> Pod:
+        metadata = msgspec.structs.replace(pod().metadata, labels=labels, annotations={**annotations, **more})
+        return msgspec.structs.replace(pod(), metadata=metadata)
+
+    assert not needs_group(member(), OURS)
+    assert needs_group(member(**{names.GROUP_NAME: generated_name(pod())}), OURS)
+    assert needs_group(pod(annotations={NAME: ""}), OURS)
 
 
 def test_a_group_as_built_does_not_differ_from_itself() -> None:
