@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from benchmarks.cycles import built_in, configuration, everything
 from cache.options import BooksOptions
 from framework.cycle import run_cycle
+from model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER, WAITING_TIME
+from plugins.coscheduling import gang_rules
 from pyroclast.testing import Scenario
 from scheduler.simulate.cluster import SimulatedCluster
+from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.junk import JUNK, Path, paths, planted
 
 NOW = 1_800_000_000.0
@@ -254,6 +257,38 @@ ODD: tuple[dict[str, Any], ...] = (
         },
     },
     {"kind": "NodeShard", "metadata": {"name": "volcano"}, "spec": {"nodesDesired": ["odd"]}},
+    gang_pod_group("ganged", 1, seconds=5, mode="NonStrict", groups=["default/ganged", "default/by-pods"]),
+    *(
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": "default",
+                "uid": name,
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "labels": labels,
+                "annotations": annotated(
+                    "by-pods",
+                    1,
+                    policy="only-waiting",
+                    groups=["default/ganged", "default/by-pods"],
+                    more={WAITING_TIME: "5s", TOTAL_NUMBER: "2", TOPOLOGY_INDEX: "1"},
+                ),
+            },
+            "spec": {
+                "schedulerName": "volcano",
+                "nodeName": node,
+                "priority": 1,
+                "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}],
+            },
+            "status": {"phase": "Running" if node else "Pending"},
+        }
+        for name, labels, node in (
+            ("member", described_by("ganged"), ""),
+            ("describing", {}, ""),
+            ("placed", {LABEL_MIN_AVAILABLE: "1"}, "odd"),
+        )
+    ),
 )
 
 
@@ -275,6 +310,7 @@ def test_no_value_in_any_field_stops_a_cycle(changes: list[tuple[tuple[int, Path
     cluster = SimulatedCluster(
         [*SOUND.objects, *planted(ODD, changes)], BooksOptions(), report=lambda _: None, note=lambda _: None
     )
+    cluster.follow_gangs(gang_rules(PARSED.profiles[0]))
     report, _ = run_cycle(cluster.snapshot(), PARSED, registry=REGISTRY, now=NOW)
     failures = [sample for sample in report.samples if sample.metric == "plugin_failures_total"]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from model.api.names import POD_QUEUE_NAME
 from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX
 from pyroclast.testing import Outcome, Scenario
 from tests.gangs import annotated, described_by, gang_pod_group
@@ -249,6 +250,27 @@ def test_a_pod_that_is_bound_alone_keeps_what_it_carries() -> None:
     (job,) = outcome.rounds[-1].snapshot.jobs.values()
     (task,) = job.tasks.values()
     assert task.pod.metadata.annotations[BIND_ANNOTATIONS[0][1]] == "7"
+
+
+def test_minimums_of_a_group_go_before_what_is_beyond_them() -> None:
+    """Room for two: one of each gang, and not two of the first."""
+    ids = ("default/a", "default/b")
+    scenario = gang(BASE.node("n", cpu=2), "a", least=1, waiting=3, groups=ids)
+    outcome = run(gang(scenario, "b", least=1, waiting=1, groups=ids))
+    assert bound(outcome) == ["a-0", "b-0"]
+    assert set(counts(outcome).values()) == {("default/a,default/b", "2")}
+
+
+def test_a_queue_is_named_by_the_oldest_member() -> None:
+    """The gang waits for a queue that is not there, and is told so."""
+    scenario = ONE.pod("p", annotations={**annotated("a", 1), POD_QUEUE_NAME: "none"})
+    outcome = run(scenario)
+    assert outcome.bindings == {}
+    assert outcome.why_pod("p") == "scheduler: queue none does not exist"
+    younger = scenario.queue("none").pod("q", annotations={**annotated("a", 1), POD_QUEUE_NAME: "other"})
+    outcome = run(younger)
+    assert bound(outcome) == ["p", "q"]
+    assert {job.queue for job in outcome.rounds[0].snapshot.jobs.values()} == {"none"}
 
 
 def test_members_go_by_their_index() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cache.audit import differences
 from cache.books import Books
+from cache.dump import take_dump
 from cache.objects import decoded
 from cache.options import BooksOptions
 from model.api.names import POD_QUEUE_NAME
@@ -372,6 +373,33 @@ def test_order_of_arrival_does_not_matter() -> None:
             apply(books, each)
             books.snapshot()
         assert differences(books.snapshot(), first) == []
+
+
+def test_a_dump_has_both_kinds_of_pod_groups() -> None:
+    """What is read back from it makes the same jobs; the kinds have one name in two groups."""
+    scenario = BASE.job("g").pod("p0", labels=described_by("g"), node="n").pod("p1", labels=described_by("g"))
+    books = books_of(scenario, gang_pod_group("g", 1))
+    found = json.loads(take_dump(books, 0.0).encode())["items"]
+    kinds = {each["apiVersion"] for each in found if each["kind"] == "PodGroup"}
+    assert kinds == {"scheduling.volcano.sh/v1beta1", "scheduling.sigs.k8s.io/v1alpha1"}
+
+    again = Books()
+    again.follow_gangs(RULES)
+    apply(again, *found)
+    assert jobs(again) == jobs(books)
+    assert set(jobs(again)) == {JobId("default/g"), JobId("default/gang:g")}
+
+
+def test_lists_of_pod_groups_are_told_apart() -> None:
+    """By the group that the list names; without one they are Volcano's."""
+    sigs, plain = gang_pod_group("a", 1), {"metadata": {"name": "b", "namespace": "default"}}
+    found = decoded(
+        [
+            {"apiVersion": sigs["apiVersion"], "kind": "PodGroupList", "items": [{"metadata": sigs["metadata"]}]},
+            {"kind": "PodGroupList", "items": [plain]},
+        ]
+    )
+    assert sorted((kind, each.metadata.name) for kind, each in found) == [("GangPodGroup", "a"), ("PodGroup", "b")]
 
 
 def test_a_changed_condition_is_no_news() -> None:
