@@ -4,9 +4,9 @@ Queues take turns by their share; a queue that has had enough is left out. Of a 
 tasks are placed in order until it is ready; where that leads nowhere, once more with those first that make it ready. A
 ready job's places are committed, and a job with tasks left gets its next turn after the others; a job that only waits
 for room being released keeps its places for this cycle; an attempt that leads to neither is undone before the next job
-is looked at. A gang that is ready only if its best-effort members count is committed when those are placed too: by
-backfill, or at the end of this action where backfill is not configured, or where others could be evicted for that gang
-before its turn comes.
+is looked at, but for what members of patient gangs keep. A gang that is ready only if its best-effort members count is
+committed when those are placed too: by backfill, or at the end of this action where backfill is not configured, or
+where others could be evicted for that gang before its turn comes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from typing import ClassVar, Final
 
 from actions.arguments import PlacingArgs
 from framework.jobs import SessionJob
+from framework.keeping import keep_places
 from framework.ordering import WorkOrder
 from framework.placing import Worksheet, complete_deferred
 from framework.placing_jobs import place_job, worksheets_of
@@ -119,6 +120,7 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
             return any(sheets)
         if session.job_pipelined(job):
             statement.hold()
+        keep_places(session, statement, job)
     return False
 
 

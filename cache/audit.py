@@ -130,7 +130,10 @@ def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
 
 
 def _gang_groups(snapshot: Snapshot) -> dict[Hashable, object]:
-    return {job: (group.id, group.refusal, group.waits, group.trying) for job, group in snapshot.gangs.items()}
+    return {
+        job: (group.id, group.refusal, group.waits, group.trying, group.patience)
+        for job, group in snapshot.gangs.items()
+    }
 
 
 def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:

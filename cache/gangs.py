@@ -251,11 +251,13 @@ class GangKeeper:
             for gang in gangs
             if gang.id in tasks
         }
+        trying = frozenset(gang.id for gang in gangs if gang.mode == NON_STRICT)
         shown = GangGroup(
             id=group_id(group.ids),
             refusal="" if is_each_for_itself else lacking(group.ids, self._gangs, self._sizes(group)),
             waits=not is_each_for_itself,
-            trying=frozenset(gang.id for gang in gangs if gang.mode == NON_STRICT),
+            trying=trying,
+            patience=self._patience(gangs) if trying == tasks.keys() and not is_each_for_itself else {},
             notes=tuple((gang.id, note) for gang in gangs for note in gang.notes) if is_main else (),
         )
         first, *_ = _by_age({task.id: task for own in tasks.values() for task in own})
@@ -282,6 +284,10 @@ class GangKeeper:
             )
         )
         return shown, replace(facts, priority=max(priorities, default=None))
+
+    def _patience(self, gangs: list[Gang]) -> dict[str, float]:
+        assert self.rules is not None, "nothing is made while nobody asks"
+        return {gang.id: gang.waiting_seconds for gang in gangs} if self.rules.keeps_places else {}
 
     def _sizes(self, group: _Group) -> dict[str, int]:
         return {each: len(self._members.get(each, {})) for each in group.ids}

@@ -17,7 +17,7 @@ from framework.holding import hold_promised_room
 from framework.jobs import SessionJob
 from framework.memory import Memory, Settled
 from framework.outside import Outside
-from framework.promises import made_by_plans
+from framework.promises import kept, made_by_plans
 from framework.reasons import reasons_of
 from framework.registry import Registry
 from framework.remedies.search import find_remedies
@@ -119,7 +119,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         quiet_snapshot=session.snapshot.generation if quiet_now else -1,
         quiet_configuration=session.generation if quiet_now else -1,
         quiet_until=quiet_until if quiet_now else None,
-        promises=(*session.promises.after(), *made_by_plans(session)),
+        promises=(*session.promises.after(), *made_by_plans(session), *kept(session)),
         runs=session.runs,
     )
 

@@ -120,24 +120,46 @@ class _Holding:
 
     def hold(self, wanted: Sequence[_Wanted]) -> float | None:
         """Bind or hold; returns when patience ends, None where nothing is held."""
+        wanted = self._in_time(wanted)
+        if not wanted:
+            return None
         refusal = self._unfit(wanted) or self._out_of_patience(wanted)
         if refusal is not None:
             self._give_up(wanted, refusal)
             return None
         with self._session.statement() as statement:
-            kept = [each for each in wanted if self._took(statement, each, waits=False)]
+            taken = [each for each in wanted if self._took(statement, each, waits=False)]
             if self._session.job_ready(self._job) and statement.operations:
                 self._bind(statement)
-                return self._patience_ends(kept) if self._job.waiting_count else None
+                return self._patience_ends(taken) if self._job.waiting_count else None
             # all wait together: a part that counted as placed would let others of the job be bound without it
             statement.undo_to(0)
-            kept = [each for each in kept if self._took(statement, each, waits=True)]
-            if kept and self._session.job_pipelined(self._job):
+            taken = [each for each in taken if self._took(statement, each, waits=True)]
+            if not self._session.job_pipelined(self._job):
+                taken = self._only_kept(statement, taken)
+            if taken:
                 statement.hold()
-                self._session.nominated.update(each.task.id for each in kept)
-                return self._patience_ends(kept)
-        self._give_up(kept, self._too_few(kept))
+                self._session.nominated.update(each.task.id for each in taken if each.promise.until is None)
+                return self._patience_ends(taken)
         return None
+
+    def _in_time(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+        """Give up places that members keep whose own time is over."""
+        late = [each for each in wanted if each.promise.until is not None and each.promise.until <= self._session.now]
+        if not late:
+            return wanted
+        self._give_up(late, _given_up("its gang has not come together in time"))
+        return [each for each in wanted if each not in late]
+
+    def _only_kept(self, statement: Statement, taken: list[_Wanted]) -> list[_Wanted]:
+        """Give up what evictions made where it is too little; what members found by themselves they keep."""
+        made = _made(taken)
+        if not made:
+            return taken
+        self._give_up(made, self._too_few(made))
+        statement.undo_to(0)
+        left = [each for each in taken if each.promise.until is not None]
+        return [each for each in left if self._took(statement, each, waits=True)]
 
     def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
         job, session = self._job, self._session
@@ -208,11 +230,13 @@ class _Holding:
         return None if known < 0 else known
 
     def _patience_ends(self, wanted: Sequence[_Wanted]) -> float:
-        moments = (max(each.promise.made, self._gone_by(each.node) or 0.0) for each in wanted)
-        return max(moments) + PATIENCE_SECONDS
+        ends = [each.promise.until for each in wanted if each.promise.until is not None]
+        moments = [max(each.promise.made, self._gone_by(each.node) or 0.0) for each in _made(wanted)]
+        return min([*ends, max(moments) + PATIENCE_SECONDS] if moments else ends)
 
     def _out_of_patience(self, wanted: Sequence[_Wanted]) -> Refusal | None:
-        is_over = self._session.now >= self._patience_ends(wanted)
+        made = _made(wanted)
+        is_over = bool(made) and self._session.now >= self._patience_ends(made)
         return _given_up("its room has not become free in time") if is_over else None
 
     # Giving up --------------------------------------------------------------------------------------------------------
@@ -229,6 +253,11 @@ class _Holding:
                 self._job.refuse_task(each.task, refusal)
         if any(each.promise.action for each in wanted):
             self._job.refuse(_given_up(refusal.message))
+
+
+def _made(wanted: Sequence[_Wanted]) -> list[_Wanted]:
+    """Return the places that evictions made, apart from those that members of gangs keep."""
+    return [each for each in wanted if each.promise.until is None]
 
 
 def _given_up(why: str) -> Refusal:

@@ -1,4 +1,4 @@
-"""Promises: room that evictions made for somebody, and who lost it.
+"""Promises: room that evictions made for somebody, and who lost it; and room that members of gangs keep.
 
 A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
 (`framework.holding`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
@@ -7,7 +7,7 @@ happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,7 +20,11 @@ from model.tasks import Task, TaskStatus
 if TYPE_CHECKING:
     from framework.session import Session
 
-__all__ = ["Promise", "Promises", "made_by_plans", "read_from_pods"]
+__all__ = ["Promise", "Promises", "kept", "made_by_plans", "read_from_pods"]
+
+
+_KEEPING_ACTION: Final = "allocate"
+"""Which action finds places that are kept."""
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -40,6 +44,9 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
     losers: Mapping[str, str] = {}
     """Who lost pods for it, by name (see `loser_of`), and on which terms (see `terms`)."""
+    until: float | None = None
+    """When whoever waits gives up places that it found without evictions, seconds since 1970; None where evictions made
+    them."""
     victims: Mapping[TaskId, JobId] = {}
     """The pods that were to leave for it, with their jobs: where all of them stayed nobody lost anything."""
 
@@ -183,6 +190,14 @@ def made_by_plans(session: "Session") -> Iterator[Promise]:
             places={each.task: each.node for each in plan.nominations},
             losers={loser: anew for loser in sorted(losers) if (anew := terms(loser, winner, jobs, session.queues))},
             victims={each.task: each.job for each in plan.evictions if each.job is not None},
+        )
+
+
+def kept(session: "Session") -> Iterator[Promise]:
+    """Return the places that members of gangs keep which this session found for them."""
+    for (job, until), places in session.kept.items():
+        yield Promise(
+            job=job, action=_KEEPING_ACTION, cycle=session.cycle, made=session.now, places=places, until=until
         )
 
 

@@ -21,7 +21,7 @@ from framework.outside import Outside
 from framework.registering import BindingRefused
 from framework.statement import Operation, Statement
 from model.arrays import IntArray
-from model.ids import JobId, QueueName, TaskId
+from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Plan
 from model.refusals import Refusal
 from model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
@@ -70,6 +70,9 @@ class Session(JobQuestions):
         self.shares: dict[JobId, JobShare] = {}
         self.nominated: set[TaskId] = set()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
+        self.kept: dict[tuple[JobId, float], dict[TaskId, NodeName]] = {}
+        """Nodes that members keep which wait for others of their gang, by job and the end of their patience, seconds
+        since 1970."""
         self.gates_lifted: list[Task] = []
         """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
         self.runs: dict[str, float] = {}

@@ -15,6 +15,8 @@ class GangRules(msgspec.Struct, frozen=True, kw_only=True):
 
     match_policy: str = ONCE_SATISFIED
     waiting_seconds: float = 600.0
+    keeps_places: bool = True
+    """Whether members of NonStrict gangs keep the nodes that they found while they wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

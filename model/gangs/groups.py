@@ -5,7 +5,7 @@ their group must are in a job of their own, the free one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from model.errors import ObjectError
@@ -31,6 +31,8 @@ class GangGroup:
     """Whether members wait for each other; else each is for itself."""
     trying: frozenset[str] = frozenset()
     """Gangs that go on with their other members after one found no node."""
+    patience: Mapping[str, float] = field(default_factory=dict)
+    """For how many seconds members keep the nodes that they found while others lack, by gang; empty for no time."""
     notes: tuple[tuple[str, ObjectError], ...] = ()
     """What could not be read, with the gang that said it."""
 

@@ -39,6 +39,8 @@ class CoschedulingArgs:
     """Match policy of gangs that name none."""
     timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=_timeout)
     """Waiting time of gangs that name none, seconds."""
+    keeps_places: bool = argument("nonStrictHold", True)
+    """Whether members of NonStrict gangs that found nodes keep them, for the waiting time, while others lack."""
     workers: int = argument("controllerWorkers", 1, least=1)
     """Has no effect: nobody writes the status of these pod groups yet."""
     preempts: bool = argument("enablePreemption", False)

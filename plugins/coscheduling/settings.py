@@ -18,4 +18,6 @@ def gang_rules(profile: Profile) -> GangRules | None:
     if option is None:
         return None
     args, _ = decode(CoschedulingArgs, option.arguments, option.path)
-    return GangRules(match_policy=args.match_policy, waiting_seconds=float(args.timeout))
+    return GangRules(
+        match_policy=args.match_policy, waiting_seconds=float(args.timeout), keeps_places=args.keeps_places
+    )

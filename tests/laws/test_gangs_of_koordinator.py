@@ -78,6 +78,18 @@ def bound_by(outcome: Outcome) -> Counter[str]:
     return Counter(name.rpartition("-")[0] for name in binds)
 
 
+def no_node_is_crowded(outcome: Outcome) -> bool:
+    """Whether what runs and what keeps a place have room together."""
+    snapshot = outcome.rounds[-1].snapshot
+    tasks = {task.id: task for job in snapshot.jobs.values() for task in job.tasks.values()}
+    held = {task: node for places in outcome.report.pipelined.values() for task, node in places.items()}
+    on_nodes = {**{task.id: task.node for task in tasks.values() if task.node is not None}, **held}
+    used: Counter[str] = Counter()
+    for task, node in on_nodes.items():
+        used[node] += tasks[task].template.request["cpu"]
+    return all(used[node.name] <= node.allocatable["cpu"] for node in snapshot.nodes.facts.nodes)
+
+
 def must_wait(name: str, gangs: Mapping[str, Drawn], group: Sequence[str]) -> bool:
     """Whether members of a gang wait for its group: not where its policy lets them come alone by now."""
     is_satisfied = any(gangs[each].running for each in group)
@@ -129,8 +141,9 @@ def test_order_of_input_decides_nothing(drawn: tuple[Scenario, dict[str, Drawn],
 @settings(max_examples=75, deadline=None)
 @given(drawn=clusters())
 def test_rest_is_reached(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]]) -> None:
-    """After some cycles nothing is decided and nothing is written any more."""
+    """After some cycles nothing is decided and nothing is written any more; what is kept fits beside what runs."""
     outcome = run(drawn[0], cycles=6)
     assert outcome.is_at_rest
+    assert no_node_is_crowded(outcome)
     assert outcome.report.pod_conditions == ()
     assert outcome.warnings == ()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from model.api.names import POD_QUEUE_NAME
-from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX
+from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME
 from pyroclast.testing import Outcome, Scenario
 from tests.gangs import annotated, described_by, gang_pod_group
 
@@ -150,9 +150,93 @@ def test_rows_10_and_11_who_goes_on_after_a_failure() -> None:
 
 
 def test_row_11_not_strict_binds_nobody_below_the_minimum() -> None:
-    """Two of the three that are needed find places."""
-    outcome = run(gang(ONE, "a", least=3, waiting=4, cpus=(1, 9, 9, 1), mode="NonStrict"))
-    assert bound(outcome) == []
+    """Two of the three that are needed find places, and keep them: nobody else is placed there."""
+    waiting = gang(ONE, "a", least=3, waiting=4, cpus=(3, 9, 9, 3), mode="NonStrict")
+    scenario = waiting.job("next", cpu=3)
+    outcome = run(scenario, cycles=4)
+    assert outcome.bindings == {}
+    assert outcome.pipelined == {"a-0": "n", "a-3": "n"}
+    assert outcome.is_at_rest
+    assert outcome.report.pod_conditions == ()
+
+    strict = gang(ONE, "a", least=3, waiting=4, cpus=(3, 9, 9, 3)).job("next", cpu=3)
+    assert run(strict).bindings == {"next-0": "n"}
+    arguments = {"coscheduling": {"nonStrictHold": False}}
+    assert run(scenario, arguments=arguments).bindings == {"next-0": "n"}
+
+
+def test_who_keeps_a_place_is_bound_there_when_the_gang_comes_together() -> None:
+    """A node for the third comes in the third cycle: all three are bound together, and carry three."""
+    scenario = gang(BASE.node("n", cpu=4), "a", least=3, waiting=3, cpus=(2, 2, 9), mode="NonStrict")
+    outcome = run(scenario, cycles=4, later={3: scenario.node("large", cpu=9)})
+    assert outcome.bindings == {"a-0": "n", "a-1": "n", "a-2": "large"}
+    assert set(counts(outcome).values()) == {("default/a", "3")}
+    assert len([plan for each in outcome.rounds for plan in each.plans]) == 1
+
+
+def test_row_14_places_are_kept_for_the_waiting_time() -> None:
+    """Each member's own: the one that came a second later keeps its place a second longer; then others are served."""
+    more = {WAITING_TIME: "2s"}
+    first = BASE.node("n", cpu=4)
+    for number, cpu in enumerate((2, 9)):
+        annotations = annotated("a", 3, mode="NonStrict", more=more)
+        first = first.pod(f"a-{number}", annotations=annotations, cpu=cpu)
+    first = first.pod("a-2", annotations=annotated("a", 3, mode="NonStrict", more=more), cpu=9)
+    second = first.pod("a-3", annotations=annotated("a", 3, mode="NonStrict", more=more), cpu=2)
+    outcome = run(second, cycles=2, later={2: second.job("next", cpu=2)})
+    assert outcome.pipelined == {"a-0": "n", "a-3": "n"}
+
+    def places(cycles: int) -> tuple[dict[str, str], dict[str, str]]:
+        outcome = run(first, cycles=cycles, later={2: second, 3: second.job("next", cpu=2)})
+        return outcome.pipelined, outcome.bindings
+
+    assert places(1) == ({"a-0": "n"}, {})
+    assert places(2) == ({"a-0": "n", "a-3": "n"}, {})
+    assert places(3) == ({"a-3": "n"}, {"next-0": "n"})
+    # who let its place go may find one again, where others have left some
+    assert places(5)[1] == {"next-0": "n"}
+
+
+def test_who_has_to_let_a_place_go_is_told() -> None:
+    """Its group's first reason in the cycle in which it goes."""
+    scenario = gang(BASE.node("n", cpu=4), "a", least=2, waiting=2, cpus=(2, 9), mode="NonStrict")
+    outcome = run(scenario, arguments={"coscheduling": {"defaultTimeout": "1s"}}, cycles=2)
+    assert outcome.pipelined == {}
+    assert outcome.why("gang:a") == (
+        "scheduler: room that was held for it is given up: its gang has not come together in time"
+    )
+
+
+def test_places_are_let_go_when_the_gang_is_short_again() -> None:
+    """A member ends while the other keeps a place: the gang is not complete, and others have the room."""
+    scenario = gang(BASE.node("n", cpu=4), "a", least=2, waiting=2, cpus=(3, 9), mode="NonStrict")
+    ended = {**scenario.objects[-1], "status": {"phase": "Failed"}}
+    later = scenario.add(ended).job("next", cpu=3)
+    outcome = run(scenario, cycles=2, later={2: later})
+    assert outcome.bindings == {"next-0": "n"}
+    assert outcome.told("a-0").endswith("gang default/a has 1 of 2 pods")
+
+
+def test_a_group_keeps_places_only_where_all_its_gangs_do() -> None:
+    """One of them is Strict: nobody keeps anything."""
+    ids = ("default/a", "default/b")
+    scenario = gang(BASE.node("n", cpu=4), "a", least=1, waiting=1, cpus=(3,), groups=ids, mode="NonStrict")
+    for mode, expected in (("Strict", {}), ("NonStrict", {"a-0": "n"})):
+        whole = gang(scenario, "b", least=1, waiting=1, cpus=(9,), groups=ids, mode=mode)
+        assert run(whole).pipelined == expected
+
+
+def test_kept_places_and_evictions_go_together() -> None:
+    """One member keeps a place, for the other somebody goes: both are bound together."""
+    scenario = BASE.node("n", cpu=4).node("m", cpu=4, labels={"for": "b"})
+    scenario = scenario.running("low", on=["m"], min_available=0, cpu=4)
+    scenario = gang(scenario, "a", least=2, waiting=1, cpus=(4,), mode="NonStrict", priority=9)
+    other = annotated("a", 2, mode="NonStrict")
+    scenario = scenario.pod("b", annotations=other, cpu=4, priority=9, spec={"nodeSelector": {"for": "b"}})
+    outcome = run(scenario, "allocate", "preempt", cycles=3)
+    assert outcome.evictions == ["low-0"]
+    assert outcome.bindings == {"a-0": "n", "b": "m"}
+    assert set(counts(outcome).values()) == {("default/a", "2")}
 
 
 def test_row_12_a_failure_in_one_gang_frees_the_other() -> None:
