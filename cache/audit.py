@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping
 import numpy as np
 
 from model.arrays import IntArray
+from model.gangs import Gang
 from model.jobs import NO_QUEUE, Job
 from model.nodes import NodeTable
 from model.snapshot import Snapshot
@@ -131,9 +132,20 @@ def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
 
 def _gang_groups(snapshot: Snapshot) -> dict[Hashable, object]:
     return {
-        job: (group.id, group.refusal, group.waits, group.trying, group.patience)
+        job: (group.id, group.refusal, group.waits, group.is_patient, list(map(_said_of_gang, group.gangs)))
         for job, group in snapshot.gangs.items()
     }
+
+
+def _said_of_gang(gang: Gang) -> object:
+    return (
+        gang.id,
+        gang.minimum,
+        gang.mode,
+        gang.match_policy,
+        gang.waiting_seconds,
+        [str(note) for note in gang.notes],
+    )
 
 
 def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:

@@ -11,18 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from cache.gang_jobs import by_age, group_of_gangs, highest_priority, ready_counts
 from cache.translate import GroupFacts
 from model import wire
-from model.api.names import POD_QUEUE_NAME
 from model.errors import ObjectError
 from model.gangs import Gang, GangGroup, GangRules
-from model.gangs.groups import is_free, lacking, least
+from model.gangs.groups import lacking, least
 from model.gangs.identity import gang_of, group_id, job_of_group
-from model.gangs.names import NON_STRICT, ONCE_SATISFIED
+from model.gangs.names import NON_STRICT, ONCE_SATISFIED, ONLY_WAITING
 from model.gangs.reading import read_gang
 from model.ids import JobId, TaskId
-from model.jobs import JobPhase
-from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from model.tasks import Task, TaskStatus
 
 __all__ = ["GangKeeper", "MadeJob"]
 
@@ -45,11 +44,26 @@ class _Group:
     """Gangs that say that they are of one group."""
 
     ids: GangIds
+    main: JobId
+    """The job of those who wait for each other."""
+    free: JobId
+    """The job of those who are for themselves while others must wait."""
     gangs: set[str] = field(default_factory=set)
     is_satisfied: bool = False
     """Whether a member was ever bound."""
+    is_mixed: bool = False
+    """Whether some of its gangs go by another policy than being satisfied once."""
     jobs: dict[JobId, GangGroup] = field(default_factory=dict)
     """What it makes."""
+
+    def frees(self, gang: Gang) -> bool:
+        """Tell whether members of a gang wait for nobody any more."""
+        return self.is_satisfied and gang.match_policy == ONCE_SATISFIED
+
+    def job_of(self, gang: Gang, *, has_node: bool) -> JobId:
+        """Return the job of a member, by its gang and whether it is bound."""
+        is_free = has_node if gang.match_policy == ONLY_WAITING else self.is_mixed and self.frees(gang)
+        return self.free if is_free else self.main
 
 
 class GangKeeper:
@@ -112,12 +126,7 @@ class GangKeeper:
         gang = self._gangs.get(gang_id)
         if gang is None:
             return job_of_group((gang_id,))
-        return self._job_in(gang, self._groups[gang.group], has_node=bool(pod.spec.node_name))
-
-    def _job_in(self, gang: Gang, group: _Group, *, has_node: bool) -> JobId:
-        gangs = [self._gangs[each] for each in group.gangs]
-        free = is_free(gang, gangs, has_node=has_node, is_satisfied=group.is_satisfied)
-        return job_of_group(group.ids, is_free=free)
+        return self._groups[gang.group].job_of(gang, has_node=bool(pod.spec.node_name))
 
     def exchange(self, old: Task | None, new: Task | None) -> None:
         """Note a task in place of what it was; None stands for its absence."""
@@ -156,10 +165,9 @@ class GangKeeper:
         """
         changed: set[GangIds] = set()
         gone: list[_Group] = []
-        while self._stale:
-            stale, self._stale = sorted(self._stale), set()
-            for gang_id in stale:
-                changed |= self._reread(gang_id, gone)
+        stale, self._stale = sorted(self._stale), set()
+        for gang_id in stale:
+            changed |= self._reread(gang_id, gone)
         made: dict[JobId, GroupFacts | None] = {job: None for group in gone for job in group.jobs}
         if changed or gone:
             self._shown = None
@@ -183,7 +191,7 @@ class GangKeeper:
         concerned = set(self._listing[gang_id])
         known, gang = self._gangs.get(gang_id), None
         if pod_group is not None or members:
-            pods = [task.pod.metadata for task in _by_age(members)]
+            pods = [task.pod.metadata for task in by_age(members.values())]
             gang = read_gang(gang_id, pod_group, pods, self.rules)
         if known is not None and (gang is None or gang.group != known.group):
             self._leave(known, gone)
@@ -203,7 +211,12 @@ class GangKeeper:
     def _join(self, gang: Gang) -> None:
         group = self._groups.get(gang.group)
         if group is None:
-            group = self._groups[gang.group] = _Group(gang.group, is_satisfied=gang.group in self._satisfied)
+            group = self._groups[gang.group] = _Group(
+                gang.group,
+                job_of_group(gang.group),
+                job_of_group(gang.group, is_free=True),
+                is_satisfied=gang.group in self._satisfied,
+            )
             for each in gang.group:
                 self._listing[each].add(gang.group)
         group.gangs.add(gang.id)
@@ -222,16 +235,16 @@ class GangKeeper:
     def _remake(self, group: _Group, move: Callable[[TaskId], None]) -> dict[JobId, GroupFacts | None]:
         """Count the members of a group, and make its jobs."""
         gangs = [self._gangs[each] for each in sorted(group.gangs)]
-        members = {gang.id: _by_age(self._members.get(gang.id, {})) for gang in gangs}
-        if not group.is_satisfied:
-            group.is_satisfied = any(task.pod.spec.node_name for each in members.values() for task in each)
-        by_job: dict[JobId, dict[str, list[Task]]] = {job_of_group(group.ids): {gang.id: [] for gang in gangs}}
+        members = {gang.id: list(self._members.get(gang.id, {}).values()) for gang in gangs}
+        group.is_mixed = any(gang.match_policy != ONCE_SATISFIED for gang in gangs)
+        group.is_satisfied = group.is_satisfied or any(_has_node(task) for own in members.values() for task in own)
+        by_job: dict[JobId, dict[str, list[Task]]] = {group.main: {gang.id: [] for gang in gangs}}
         for gang in gangs:
             for task in members[gang.id]:
-                job = self._job_in(gang, group, has_node=bool(task.pod.spec.node_name))
+                job = group.job_of(gang, has_node=_has_node(task))
                 by_job.setdefault(job, {}).setdefault(gang.id, []).append(task)
-        before, group.jobs = group.jobs, {}
-        made: dict[JobId, GroupFacts | None] = dict.fromkeys(before)
+        made: dict[JobId, GroupFacts | None] = dict.fromkeys(group.jobs)
+        group.jobs = {}
         for job, tasks in by_job.items():
             if any(tasks.values()):
                 group.jobs[job], made[job] = self._made(job, group, gangs, tasks)
@@ -243,66 +256,28 @@ class GangKeeper:
         self, job: JobId, group: _Group, gangs: list[Gang], tasks: Mapping[str, list[Task]]
     ) -> tuple[GangGroup, GroupFacts]:
         """Make one job of a group, of some or all of its members."""
-        is_main = job == job_of_group(group.ids)
-        is_each_for_itself = not is_main or all(_is_satisfied(gang, group) and not gang.fault for gang in gangs)
-        ready = {gang_id: sum(task.status in ALLOCATED_STATUSES for task in own) for gang_id, own in tasks.items()}
+        assert self.rules is not None, "nothing is made while nobody asks"
+        is_main, ready = job == group.main, ready_counts(tasks)
+        waits = is_main and not all(group.frees(gang) and not gang.fault for gang in gangs)
         minimums = {
-            gang.id: least(gang, ready[gang.id], waits=is_main and not _is_satisfied(gang, group))
+            gang.id: least(gang, ready[gang.id], waits=is_main and not group.frees(gang))
             for gang in gangs
             if gang.id in tasks
         }
-        trying = frozenset(gang.id for gang in gangs if gang.mode == NON_STRICT)
+        sizes = {each: len(self._members.get(each, {})) for each in group.ids}
         shown = GangGroup(
             id=group_id(group.ids),
-            refusal="" if is_each_for_itself else lacking(group.ids, self._gangs, self._sizes(group)),
-            waits=not is_each_for_itself,
-            trying=trying,
-            patience=self._patience(gangs) if trying == tasks.keys() and not is_each_for_itself else {},
-            notes=tuple((gang.id, note) for gang in gangs for note in gang.notes) if is_main else (),
+            gangs=tuple(gangs),
+            refusal=lacking(group.ids, self._gangs, sizes) if waits else "",
+            waits=waits,
+            is_patient=waits and self.rules.keeps_places and all(gang.mode == NON_STRICT for gang in gangs),
         )
-        first, *_ = _by_age({task.id: task for own in tasks.values() for task in own})
-        priorities = [
-            task.pod.spec.priority for own in tasks.values() for task in own if task.pod.spec.priority is not None
-        ]
-        is_running = 0 < sum(ready.values()) >= sum(minimums.values())
-        facts = self._read_group(
-            wire.PodGroup(
-                metadata=wire.ObjectMeta(
-                    namespace=job.partition("/")[0],
-                    name=job.partition("/")[2],
-                    creation_timestamp=min((gang.created for gang in gangs if gang.created), default=""),
-                    labels=first.pod.metadata.labels,
-                    annotations=first.pod.metadata.annotations,
-                ),
-                spec=wire.PodGroupSpec(
-                    min_member=sum(minimums.values()),
-                    min_task_member=minimums,
-                    queue=first.pod.metadata.annotations.get(POD_QUEUE_NAME, ""),
-                    priority_class_name=first.pod.spec.priority_class_name,
-                ),
-                status=wire.PodGroupStatus(phase=JobPhase.RUNNING if is_running else JobPhase.INQUEUE),
-            )
-        )
-        return shown, replace(facts, priority=max(priorities, default=None))
-
-    def _patience(self, gangs: list[Gang]) -> dict[str, float]:
-        assert self.rules is not None, "nothing is made while nobody asks"
-        return {gang.id: gang.waiting_seconds for gang in gangs} if self.rules.keeps_places else {}
-
-    def _sizes(self, group: _Group) -> dict[str, int]:
-        return {each: len(self._members.get(each, {})) for each in group.ids}
+        facts = self._read_group(group_of_gangs(job, gangs, tasks, minimums))
+        return shown, replace(facts, priority=highest_priority(task for own in tasks.values() for task in own))
 
 
-def _by_age(members: Mapping[TaskId, Task]) -> list[Task]:
-    """Return tasks first made first, of these by namespace and name."""
-    return sorted(
-        members.values(), key=lambda task: (task.pod.metadata.creation_timestamp, task.namespace, task.name, task.id)
-    )
-
-
-def _is_satisfied(gang: Gang, group: _Group) -> bool:
-    """Tell whether members of a gang wait for nobody any more."""
-    return group.is_satisfied and gang.match_policy == ONCE_SATISFIED
+def _has_node(task: Task) -> bool:
+    return bool(task.pod.spec.node_name)
 
 
 def _is_news(old: Task, new: Task) -> bool:

@@ -22,14 +22,14 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
         job: A job whose places are not committed.
     """
     group = session.snapshot.gangs.get(job.id)
-    if group is None or not group.patience:
+    if group is None or not group.is_patient:
         return
     for task in session.pending_tasks(job):
         if not (task.gated or task.template.best_effort or task.id in session.promises.given_up):
             _place(session, statement, job, task)
     for task in statement.placed().values():
         assert task.node is not None, "a placed task has a node"
-        until = session.now + group.patience[task.role]
+        until = session.now + group.patience(task.role)
         session.kept.setdefault((job.id, until), {})[task.id] = task.node
     if statement.operations:
         statement.hold()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from model.gangs import Gang
 from model.ids import JobId
 from model.jobs import Job
 from model.refusals import Refusal
@@ -24,7 +25,8 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         report: What it decided.
 
     Returns:
-        Phase, counts, refusals of the job and of its pending tasks, places held; None for a job it did not see.
+        Phase, counts, refusals of the job and of its pending tasks, places held, gangs that it is made of; None for a
+        job it did not see.
     """
     job = snapshot.jobs.get(JobId(job_id))
     if job is None:
@@ -45,8 +47,28 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
             for task in job.tasks.values()
             if task.status is TaskStatus.PENDING and task.id in report.task_refusals
         },
+        "gangs": [_gang(each) for each in _gangs_of(job, snapshot)],
         "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
         "share": None if share is None else share_in_words(share),
+    }
+
+
+def _gangs_of(job: Job, snapshot: Snapshot) -> tuple[Gang, ...]:
+    group = snapshot.gangs.get(job.id)
+    return () if group is None else group.gangs
+
+
+def _gang(gang: Gang) -> dict[str, Any]:
+    """Say what a gang says, by the names of Koordinator's service API."""
+    return {
+        "name": gang.id,
+        "gangGroup": list(gang.group),
+        "minRequiredNumber": gang.minimum,
+        "totalChildrenNum": gang.total,
+        "mode": gang.mode,
+        "gangMatchPolicy": gang.match_policy,
+        "waitTime": gang.waiting_seconds,
+        "createTime": gang.created,
     }
 
 

@@ -5,15 +5,14 @@ their group must are in a job of their own, the free one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from model.errors import ObjectError
 from model.gangs.gang import Gang
 from model.gangs.identity import group_id
-from model.gangs.names import ONCE_SATISFIED, ONLY_WAITING
+from model.gangs.names import NON_STRICT
 
-__all__ = ["GangGroup", "is_free", "lacking", "least"]
+__all__ = ["GangGroup", "lacking", "least"]
 
 _MOST_NAMED: Final = 8
 """Gangs that a message names."""
@@ -25,35 +24,22 @@ class GangGroup:
 
     id: str
     """Ids of all gangs of the group, sorted, with commas."""
-    refusal: str = ""
+    gangs: tuple[Gang, ...]
+    """Those that say they are of it, in the order of their ids."""
+    refusal: str
     """Why none of the members may be placed, in words; empty where they may."""
-    waits: bool = True
+    waits: bool
     """Whether members wait for each other; else each is for itself."""
-    trying: frozenset[str] = frozenset()
-    """Gangs that go on with their other members after one found no node."""
-    patience: Mapping[str, float] = field(default_factory=dict)
-    """For how many seconds members keep the nodes that they found while others lack, by gang; empty for no time."""
-    notes: tuple[tuple[str, ObjectError], ...] = ()
-    """What could not be read, with the gang that said it."""
+    is_patient: bool
+    """Whether members keep the nodes that they found, each for the waiting time of its gang, while others lack."""
 
     def goes_on(self, gang_id: str) -> bool:
         """Tell whether other members of a gang are tried after one found no node."""
-        return not self.waits or gang_id in self.trying
+        return not self.waits or any(gang.id == gang_id and gang.mode == NON_STRICT for gang in self.gangs)
 
-
-def is_free(gang: Gang, group: Sequence[Gang], *, has_node: bool, is_satisfied: bool) -> bool:
-    """Tell whether a member is for itself while others of its group must wait for each other.
-
-    Args:
-        gang: Its gang.
-        group: All gangs of the group.
-        has_node: Whether the member is bound.
-        is_satisfied: Whether a member of the group was ever bound.
-    """
-    if gang.match_policy == ONLY_WAITING:
-        return has_node
-    is_satisfied_once = gang.match_policy == ONCE_SATISFIED and is_satisfied
-    return is_satisfied_once and any(each.match_policy != ONCE_SATISFIED for each in group)
+    def patience(self, gang_id: str) -> float:
+        """Return for how many seconds members of a gang keep a node."""
+        return next(gang.waiting_seconds for gang in self.gangs if gang.id == gang_id)
 
 
 def least(gang: Gang, ready: int, *, waits: bool) -> int:

@@ -85,9 +85,9 @@ def tell_together(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> di
 def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
     """Tell a member of each gang what could not be read of it, each thing once."""
     for job_id, group in gangs.items():
-        for gang_id, note in group.notes:
+        for gang, note in [(each, note) for each in group.gangs for note in each.notes]:
             if session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id):
-                members = (task for task in session.snapshot.jobs[job_id].tasks.values() if task.role == gang_id)
+                members = (task for task in session.snapshot.jobs[job_id].tasks.values() if task.role == gang.id)
                 told = min(members, key=lambda task: (task.created, task.name, task.id), default=None)
                 if told is not None:
                     session.events.append(_event(told, f"{note}; it counts as absent"))
