@@ -616,6 +616,11 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
+        (
+            "scheduling.sigs.k8s.io",
+            "podgroups",
+            "watch",
+        ): "gangs of Koordinator, whose definition the chart does not bring",
         ("", "events", "patch"): "an event that is told again",
         ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },

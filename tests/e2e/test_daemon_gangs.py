@@ -34,19 +34,21 @@ DEFINITION: dict[str, Any] = {
         ],
     },
 }
-"""What Koordinator brings along; away again after each test, since its plural is that of Volcano's PodGroups."""
+"""What Koordinator brings along; away again after each test, and never seen by kubectl, which remembers kinds: its
+plural is that of Volcano's PodGroups."""
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+GANGS = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/gangs/podgroups"
 
 
 @pytest.fixture
 def ground(cluster_with_crds: Cluster, tmp_path: Path) -> Iterator[Ground]:
     """One node of eight CPUs, on a server that knows both kinds of PodGroups."""
     with standing_on(cluster_with_crds, "gangs", folder=tmp_path, nodes=1) as ground:
-        ground.kubectl("create", "-f", "-", input=json.dumps(DEFINITION))
-        ground.kubectl("wait", "--for=condition=Established", "crd", DEFINITION["metadata"]["name"], "--timeout=60s")
+        ground.create(DEFINITIONS, DEFINITION)
         try:
             yield ground
         finally:
-            ground.kubectl("delete", "crd", DEFINITION["metadata"]["name"])
+            ground.client.send("DELETE", f"{DEFINITIONS}/{DEFINITION['metadata']['name']}")
 
 
 def configuration(folder: Path) -> str:
@@ -85,7 +87,8 @@ def test_two_gangs_of_one_group_are_bound_together(ground: Ground, tmp_path: Pat
         assert ground.nodes_of("left") == ground.nodes_of("right") == ["", ""]
 
         group = gang_pod_group("right", 2, namespace=ground.name, groups=groups)
-        ground.kubectl("create", "-f", "-", input=json.dumps(group))
+        daemon.wait_for(lambda: ground.client.send("GET", GANGS).code == 200)
+        ground.create(GANGS, group)
         daemon.wait_for(lambda: ground.is_placed("left") and ground.is_placed("right"))
         assert carried(ground, "left") == carried(ground, "right") == {(",".join(groups), "4") * 2}
         assert ground.items(f"{GROUP_API}/namespaces/{ground.name}/podgroups") == []
