@@ -20,12 +20,12 @@ from cache.heartbeats import is_heartbeat
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
 from cache.node_book import NodeBook, takes_room
-from cache.numa import NumaKeeper
 from cache.options import SINGLE, BooksOptions
 from cache.outsiders import NO_GROUP, broken_pod, outsiders
 from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
 from cache.quotas import QuotaKeeper, UsesByClaim
+from cache.readings import Readings
 from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
@@ -40,6 +40,7 @@ from model.errors import ObjectError
 from model.gangs import GangRules
 from model.gangs.identity import gang_of
 from model.ids import JobId, NodeName, QueueName, TaskId
+from model.numa import read_numa
 from model.plan import Plan
 from model.queues import Queue
 from model.refusals import Refusal
@@ -107,7 +108,7 @@ class Books:
         self._resource_limit = _RESOURCE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
-        self._numa = NumaKeeper(self._fault)
+        self._numa = Readings(read_numa, self._fault)
         self._quotas = QuotaKeeper(self._fault)
         self._quota_uses = UsesByClaim()
         self._gangs = GangKeeper(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)

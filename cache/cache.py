@@ -26,6 +26,7 @@ from cache.options import BooksOptions
 from cache.queues import make_first_queues
 from cache.shard_status import shard_status, write_shard_status
 from cache.shards import SHARDED_MODES
+from cache.wanted import WantedWatch
 from cache.writing import write
 from kube.client import Client
 from kube.clock import Clock, SystemClock
@@ -93,6 +94,7 @@ class SchedulerCache:
         self._may_write = may_write
         self._audit_seconds = audit_seconds
         self._on_audit = on_audit
+        self._on_fault = on_fault
         self._clock = clock or SystemClock()
         self.reflectors = {
             each.name: Reflector(
@@ -170,6 +172,10 @@ class SchedulerCache:
     def lacks_first_queues(self) -> bool:
         """Whether somebody deleted the root or the default queue, as nobody may where admission is asked."""
         return not {ROOT_QUEUE, self.books.options.default_queue} <= self.books.stored("Queue").keys()
+
+    def watch_of(self, resource: Resource[Any]) -> WantedWatch:
+        """Return what follows a kind into the books as long as it is wanted; `background` is to run it."""
+        return WantedWatch(self.books, self._client, resource, on_broken=self._on_fault, clock=self._clock)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""

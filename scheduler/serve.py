@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import structlog
 
-from cache.device_map import DeviceMapWatch, MapName
 from cache.usage.watch import UsageWatch
+from cache.wanted import Wanted
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
 from framework.memory import Memory, Settled
@@ -30,7 +30,7 @@ from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
 from kube.events import regarding
 from kube.lease import Elector
-from kube.resources import QUEUES
+from kube.resources import CONFIG_MAPS, QUEUES
 from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
@@ -136,7 +136,7 @@ class _Process:
             client,
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
-        self._device_map = DeviceMapWatch(self._cache.books, client)
+        self._device_map = self._cache.watch_of(CONFIG_MAPS)
         self._device_figures = DeviceFigures(self._metrics)
         self._in_force: Configuration | None = None
         """The configuration of this cycle; of the cycle's thread, as what follows from it."""
@@ -271,8 +271,7 @@ class _Process:
     def _follow(self, configuration: Configuration, device_map: tuple[str, str] | None) -> None:
         """Ask the source of usage, follow the ConfigMap about devices, and read gangs, as a configuration says."""
         self._usage.follow(read_source(configuration.profiles[0].metrics))
-        self._cache.books.follow_gangs(gang_rules(configuration.profiles[0]))
-        self._device_map.follow(None if device_map is None else MapName(*device_map))
+        self._device_map.follow(None if device_map is None else Wanted(*device_map))
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
         """Record an event about a configuration that was refused, on the default queue: it is everybody's."""

@@ -1,20 +1,21 @@
-"""The device ConfigMap is followed by name as long as somebody wants it."""
+"""Objects are followed as long as somebody wants them, here a ConfigMap by its name."""
 
 import asyncio
 
 import pytest
 
-from cache.device_map import DeviceMapWatch, MapName
+from cache.wanted import Wanted, WantedWatch
+from kube.resources import CONFIG_MAPS
 from tests.unit.cache.conftest import Following
 
-WANTED = MapName("default", "devices")
+WANTED = Wanted("default", "devices")
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
-async def watch(following: Following) -> DeviceMapWatch:
+async def watch(following: Following) -> WantedWatch:
     """A watch at work, told to follow nothing."""
-    made = DeviceMapWatch(following.cache.books, following.world.client)
+    made = WantedWatch(following.cache.books, following.world.client, CONFIG_MAPS)
     following.world.start(made.run())
     return made
 
@@ -31,7 +32,7 @@ def texts(following: Following) -> dict[str, str]:
 
 
 async def test_the_named_one_is_in_the_books_and_stays_as_the_server_has_it(
-    following: Following, watch: DeviceMapWatch
+    following: Following, watch: WantedWatch
 ) -> None:
     """Another one of the namespace is not; changes come without a restart, and so does its end."""
     await write(following, "devices", "one")
@@ -46,14 +47,14 @@ async def test_the_named_one_is_in_the_books_and_stays_as_the_server_has_it(
     await following.world.soon(lambda: texts(following) == {})
 
 
-async def test_another_one_takes_its_place(following: Following, watch: DeviceMapWatch) -> None:
+async def test_another_one_takes_its_place(following: Following, watch: WantedWatch) -> None:
     """And none at all leaves nothing in the books."""
     await write(following, "devices", "one")
     await write(following, "other", "x")
     watch.follow(WANTED)
     assert await watch.wait(10)
 
-    watch.follow(MapName("default", "other"))
+    watch.follow(Wanted("default", "other"))
     assert await watch.wait(10)
     await following.world.soon(lambda: texts(following) == {"default/other": "x"})
     watch.follow(None)
@@ -61,7 +62,7 @@ async def test_another_one_takes_its_place(following: Following, watch: DeviceMa
     await following.world.soon(lambda: texts(following) == {})
 
 
-async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, watch: DeviceMapWatch) -> None:
+async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, watch: WantedWatch) -> None:
     """Its list is empty, which is an answer."""
     watch.follow(WANTED)
 
@@ -71,7 +72,7 @@ async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, 
 
 async def test_a_server_that_does_not_answer_is_waited_for_in_vain(following: Following) -> None:
     """Nobody follows here: the patience ends, which is told."""
-    idle = DeviceMapWatch(following.cache.books, following.world.client)
+    idle = WantedWatch(following.cache.books, following.world.client, CONFIG_MAPS)
     idle.follow(WANTED)
 
     assert not await idle.wait(0.01)

@@ -1,0 +1,41 @@
+"""Readings: what objects of one kind say, each read once for each of its versions."""
+
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
+
+from model.errors import ObjectError
+from model.ids import NodeName
+
+__all__ = ["Readings"]
+
+Object = TypeVar("Object")
+Reading = TypeVar("Reading")
+
+
+class Readings(Generic[Object, Reading]):
+    """The readings as of the last snapshot, of objects that have the names of their nodes."""
+
+    def __init__(self, read: Callable[[Object], Reading], report: Callable[[ObjectError], None]) -> None:
+        """Tell `report` of each object that `read` raises an ObjectError for, once for each of its versions."""
+        self._read = read
+        self._report = report
+        self._objects: Mapping[str, Object] = {}
+        self._readings: dict[NodeName, Reading | None] = {}
+
+    def of(self, objects: Mapping[str, Object]) -> Mapping[NodeName, Reading | None]:
+        """Return the readings by node, None for what cannot be read; the same mapping while nothing changed."""
+        if objects is not self._objects:
+            before, known = self._objects, self._readings
+            self._readings = {
+                NodeName(name): known[NodeName(name)] if before.get(name) is each else self._reading(each)
+                for name, each in objects.items()
+            }
+            self._objects = objects
+        return self._readings
+
+    def _reading(self, each: Object) -> Reading | None:
+        try:
+            return self._read(each)
+        except ObjectError as fault:
+            self._report(fault)
+            return None
