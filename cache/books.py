@@ -9,6 +9,7 @@ What always holds: the books equal those that `rebuild` makes from the stored ob
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -40,6 +41,7 @@ from model.errors import ObjectError
 from model.gangs import GangRules
 from model.gangs.identity import gang_of
 from model.ids import JobId, NodeName, QueueName, TaskId
+from model.load import read_load
 from model.numa import read_numa
 from model.plan import Plan
 from model.queues import Queue
@@ -109,6 +111,7 @@ class Books:
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
         self._numa = Readings(read_numa, self._fault)
+        self._loads = Readings(partial(read_load, report=self._fault), self._fault)
         self._quotas = QuotaKeeper(self._fault)
         self._quota_uses = UsesByClaim()
         self._gangs = GangKeeper(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
@@ -191,6 +194,7 @@ class Books:
             broken_gangs=self._still_broken(),
             usage=self._usage,
             numa=self._numa.of(objects.numatopologies),
+            loads=self._loads.of(objects.node_metrics),
             elastic_quotas=self._quotas.by_name(),
             quota_uses=self._uses_by_claim(),
             gangs=self._gangs.shown(),

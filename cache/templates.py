@@ -8,6 +8,7 @@ import msgspec
 
 from model import wire
 from model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
+from model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
 from model.devices.names import TELLING as TELLING_OF_CARDS
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
@@ -21,9 +22,18 @@ _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook is for the shared empty mapping, the only value on the wire that is not plain."""
 _FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
 
-_TELLING: Final = (SCORING_TYPE, SCORING_WEIGHTS, REVOCABLE_ZONE, PREEMPTABLE, NUMA_TOPOLOGY_POLICY, *TELLING_OF_CARDS)
+_TELLING: Final = (
+    SCORING_TYPE,
+    SCORING_WEIGHTS,
+    REVOCABLE_ZONE,
+    PREEMPTABLE,
+    NUMA_TOPOLOGY_POLICY,
+    *TELLING_OF_CARDS,
+    LOAD_SCALING_FACTORS,
+)
 """Annotations that say which nodes suit a pod: pods that differ in them share no template."""
-_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], tuple[str | None, ...]]
+_Told = tuple[str | bool | None, ...]
+_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Told]
 
 
 class TemplateStore:
@@ -32,7 +42,7 @@ class TemplateStore:
     def __init__(self) -> None:
         """Start without templates."""
         self._templates: dict[_Key, TaskTemplate] = {}
-        self._fenced: dict[bytes, TaskTemplate] = {}
+        self._fenced: dict[tuple[bytes, _Told], TaskTemplate] = {}
 
     def __len__(self) -> int:
         """Return the number of templates kept."""
@@ -44,8 +54,7 @@ class TemplateStore:
         Raises:
             ObjectError: An amount of the pod is no quantity, or is negative.
         """
-        told = tuple(map(pod.metadata.annotations.get, _TELLING))
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), told)
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), _told(pod))
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)
@@ -61,7 +70,7 @@ class TemplateStore:
 
     def fenced(self, pod: wire.Pod) -> TaskTemplate:
         """Return a template for a pod whose amounts cannot be read: it takes one place on its node, if it has one."""
-        key = _encoded(pod.spec)
+        key = _encoded(pod.spec), _told(pod)
         known = self._fenced.get(key)
         if known is None:
             known = self._fenced[key] = TaskTemplate(
@@ -79,6 +88,12 @@ class TemplateStore:
         numbers = {template.number for template in used}
         self._templates = {key: each for key, each in self._templates.items() if each.number in numbers}
         self._fenced = {key: each for key, each in self._fenced.items() if each.number in numbers}
+
+
+def _told(pod: wire.Pod) -> _Told:
+    """Return what metadata and priority say of the nodes that suit a pod."""
+    annotations = pod.metadata.annotations
+    return (*map(annotations.get, _TELLING), *class_marks(pod), is_of_daemon_set(pod))
 
 
 def _encoded(spec: wire.PodSpec) -> bytes:

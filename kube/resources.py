@@ -20,6 +20,7 @@ __all__ = [
     "LEASES",
     "NAMESPACES",
     "NODES",
+    "NODE_METRICS",
     "NODE_SHARDS",
     "NUMATOPOLOGIES",
     "PERSISTENT_VOLUMES",
@@ -38,6 +39,7 @@ __all__ = [
     "STATEFUL_SETS",
     "STORAGE_CLASSES",
     "VOLUME_ATTACHMENTS",
+    "WHILE_WANTED",
     "Resource",
 ]
 
@@ -160,7 +162,7 @@ POD_DISRUPTION_BUDGETS: Final = Resource(
     is_namespaced=True,
 )
 CONFIG_MAPS: Final = _core("configmaps", "ConfigMap", wire.ConfigMap)
-"""Not among `ALL`: single ones are followed, by their names."""
+"""Single ones are followed, by their names."""
 PRIORITY_CLASSES: Final = Resource(
     group="scheduling.k8s.io",
     version="v1",
@@ -189,17 +191,18 @@ ELASTIC_QUOTAS: Final = Resource(
     is_namespaced=True,
     is_optional=True,
 )
-GANG_POD_GROUPS: Final = Resource(
-    group="scheduling.sigs.k8s.io",
+NODE_METRICS: Final = Resource(
+    group="slo.koordinator.sh",
     version="v1alpha1",
-    plural="podgroups",
-    kind="PodGroup",
-    struct=wire.GangPodGroup,
-    is_namespaced=True,
+    plural="nodemetrics",
+    kind="NodeMetric",
+    struct=wire.NodeMetric,
+    is_namespaced=False,
     is_optional=True,
-    alias="GangPodGroup",
 )
 
+WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS)
+"""Followed only as long as the configuration asks for them."""
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,
     NODES,
@@ -230,3 +233,4 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     ELASTIC_QUOTAS,
     GANG_POD_GROUPS,
 )
+"""All others."""

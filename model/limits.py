@@ -9,7 +9,7 @@ from model.quantity import QuantityError, millis, parse, units
 from model.requests import LARGEST_REQUEST
 from model.resources import CPU, MEMORY
 
-__all__ = ["pod_limits"]
+__all__ = ["pod_limit", "pod_limits"]
 
 _NONE: Final = Fraction()
 
@@ -20,11 +20,12 @@ def pod_limits(spec: wire.PodSpec) -> tuple[int, int]:
     They add up as requests do: containers and sidecars, or what starting takes at its most; limits of the whole pod in
     their place where it has some; overhead on top of what is limited. A limit that is no quantity counts as none.
     """
-    cpu, memory = _of(spec, CPU), _of(spec, MEMORY)
+    cpu, memory = pod_limit(spec, CPU), pod_limit(spec, MEMORY)
     return min(millis(cpu), LARGEST_REQUEST), min(units(memory), LARGEST_REQUEST)
 
 
-def _of(spec: wire.PodSpec, name: str) -> Fraction:
+def pod_limit(spec: wire.PodSpec, name: str) -> Fraction:
+    """Return the limit of a pod of one resource, in units of it; likewise."""
     running = _sum(spec.containers, name)
     sidecars = starting = _NONE
     for container in spec.init_containers:

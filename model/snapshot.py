@@ -8,6 +8,7 @@ from model.elastic import ElasticQuota, QuotaUses
 from model.gangs import GangGroup
 from model.ids import JobId, NodeName, QueueName
 from model.jobs import Job, JobTable
+from model.load import NodeLoad
 from model.nodes import NodeTable
 from model.numa import NumaNode
 from model.queues import Queue
@@ -46,7 +47,7 @@ class ClusterObjects:
     numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
     config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
     elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=dict)
-    gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=dict)
+    node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,8 @@ class Snapshot:
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)
     """The inside of nodes that have a Numatopology; None where it cannot be read."""
+    loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=dict)
+    """What nodes and their pods use, of nodes that have a NodeMetric; None where it cannot be read."""
     elastic_quotas: Mapping[str, ElasticQuota] = field(default_factory=dict)
     """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None

@@ -131,6 +131,16 @@ from model.wire.groups import (
     RegexMatch,
     SubGroupPolicy,
 )
+from model.wire.loads import (
+    AggregatedUsage,
+    NodeMetric,
+    NodeMetricCollectPolicy,
+    NodeMetricInfo,
+    NodeMetricSpec,
+    NodeMetricStatus,
+    PodMetricInfo,
+    ResourceMap,
+)
 from model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from model.wire.selectors import NodeSelector, NodeSelectorTerm
 from model.wire.storage import (
@@ -181,6 +191,7 @@ from model.wire.workloads import (
 __all__ = [
     "EMPTY",
     "Affinity",
+    "AggregatedUsage",
     "AllocatedDeviceStatus",
     "AllocationResult",
     "AttachedVolume",
@@ -254,6 +265,11 @@ __all__ = [
     "NodeAddress",
     "NodeAffinity",
     "NodeGroupTerms",
+    "NodeMetric",
+    "NodeMetricCollectPolicy",
+    "NodeMetricInfo",
+    "NodeMetricSpec",
+    "NodeMetricStatus",
     "NodeSelector",
     "NodeSelectorTerm",
     "NodeShard",
@@ -287,6 +303,7 @@ __all__ = [
     "PodGroup",
     "PodGroupSpec",
     "PodGroupStatus",
+    "PodMetricInfo",
     "PodResourceClaim",
     "PodResourceClaimStatus",
     "PodSchedulingGate",
@@ -313,6 +330,7 @@ __all__ = [
     "ResourceClaimSpec",
     "ResourceClaimStatus",
     "ResourceList",
+    "ResourceMap",
     "ResourcePool",
     "ResourceQuota",
     "ResourceQuotaSpec",

@@ -1,0 +1,173 @@
+"""Load: what nodes and their pods were measured to use, read from NodeMetrics.
+
+A reading is made once for each version of an object. What cannot be read in it is named and left out; where that is
+what the node itself uses, nothing is known of the node.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from model import wire
+from model.colocation import PROD
+from model.durations import parse_duration
+from model.errors import ObjectError
+from model.ids import TaskId
+from model.quantity import QuantityError, millis, units
+from model.requests import LARGEST_REQUEST
+from model.resources import CPU
+from model.tasks import Task
+
+__all__ = ["NodeLoad", "PodLoad", "Use", "read_load"]
+
+Use = Mapping[str, int]
+"""Amounts in use by resource name: CPU in thousandths, everything else in whole units."""
+
+_KIND: Final = "NodeMetric"
+_INTERVAL_SECONDS: Final = 60
+"""Between two reports, where the object does not say it."""
+
+
+class PodLoad(NamedTuple):
+    """What one pod uses."""
+
+    use: Use
+    is_prod: bool
+    """Whether the agent takes it for one of the priority class koord-prod."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeLoad:
+    """What one node uses; immutable but for the memo, which holds what follows from it and the tasks on its node."""
+
+    measured: float | None
+    """When, seconds since 1970; None where that is not known."""
+    interval_seconds: int
+    """Between two reports."""
+    usage: Use | None
+    """Of the whole node; None where nothing was measured."""
+    system: Use
+    """Of what runs outside of pods."""
+    aggregated: Mapping[tuple[str, Fraction], Use]
+    """Statistics of the whole node, by their kind and period in seconds."""
+    pods: Mapping[str, PodLoad]
+    """By `namespace/name`."""
+    memo: dict[Hashable, tuple[Mapping[TaskId, Task], tuple[int, ...]]] = field(default_factory=dict)
+
+    def statistic(self, kind: str, seconds: Fraction) -> Use | None:
+        """Return a statistic of the whole node.
+
+        Args:
+            kind: `avg`, `p50`, `p90`, `p95` or `p99`.
+            seconds: Its period; 0 for the longest there is, which is the usage itself where there is none.
+
+        Returns:
+            None where it was not reported.
+        """
+        if seconds:
+            return self.aggregated.get((kind, seconds))
+        longest = max((period for known, period in self.aggregated if known == kind), default=None)
+        return self.usage if longest is None else self.aggregated[kind, longest]
+
+    def derive(
+        self, key: Hashable, tasks: Mapping[TaskId, Task], compute: Callable[[], tuple[int, ...]]
+    ) -> tuple[int, ...]:
+        """Return what `compute` gives, computed once while the node has these tasks; `key` must name it fully."""
+        known = self.memo.get(key)
+        if known is None or known[0] is not tasks:
+            known = self.memo[key] = tasks, compute()
+        return known[1]
+
+
+def read_load(metric: wire.NodeMetric, report: Callable[[ObjectError], None]) -> NodeLoad:
+    """Read what an object says.
+
+    Args:
+        metric: The object.
+        report: Is told of each part that cannot be read; that part is left out.
+
+    Raises:
+        ObjectError: What the node itself uses cannot be read.
+    """
+    return _Reader(metric.metadata.name, report).read(metric)
+
+
+class _Reader:
+    """Reads one object."""
+
+    def __init__(self, name: str, report: Callable[[ObjectError], None]) -> None:
+        self._name, self._report = name, report
+
+    def read(self, metric: wire.NodeMetric) -> NodeLoad:
+        """Read all of it."""
+        status, info = metric.status, metric.status.node_metric
+        path = "status.nodeMetric"
+        usage, system = None, None
+        if info is not None:
+            usage = self._use(info.node_usage, f"{path}.nodeUsage")
+            system = self._use_or_none(info.system_usage, f"{path}.systemUsage")
+        return NodeLoad(
+            measured=self._moment(status.update_time),
+            interval_seconds=self._interval(metric.spec.metric_collect_policy.report_interval_seconds),
+            usage=usage,
+            system=system or {},
+            aggregated={} if info is None else dict(self._aggregated(info, f"{path}.aggregatedNodeUsages")),
+            pods=dict(self._pods(status.pods_metric)),
+        )
+
+    def _moment(self, text: str) -> float | None:
+        try:
+            return wire.unix_seconds(text) if text else None
+        except ValueError as error:
+            self._complain("status.updateTime", f"{error}; it counts as expired")
+            return None
+
+    def _interval(self, seconds: int | None) -> int:
+        if seconds is None or seconds < 0:
+            if seconds is not None:
+                message = f"{seconds} is negative; read as {_INTERVAL_SECONDS}"
+                self._complain("spec.metricCollectPolicy.reportIntervalSeconds", message)
+            return _INTERVAL_SECONDS
+        return seconds
+
+    def _aggregated(self, info: wire.NodeMetricInfo, path: str) -> Iterator[tuple[tuple[str, Fraction], Use]]:
+        for position, each in enumerate(info.aggregated_node_usages):
+            try:
+                seconds = parse_duration(each.duration or "0")
+            except ValueError as error:
+                message = f"got {each.duration[:100]!r}, expected {error}; left out"
+                self._complain(f"{path}[{position}].duration", message)
+                continue
+            for kind, amounts in each.usage.items():
+                use = self._use_or_none(amounts, f"{path}[{position}].usage.{kind}")
+                if use:
+                    yield (kind, seconds), use
+
+    def _pods(self, pods: tuple[wire.PodMetricInfo, ...]) -> Iterator[tuple[str, PodLoad]]:
+        for position, each in enumerate(pods):
+            use = self._use_or_none(each.pod_usage, f"status.podsMetric[{position}].podUsage")
+            if use:
+                yield f"{each.namespace}/{each.name}", PodLoad(use, each.priority == PROD)
+
+    def _use_or_none(self, amounts: wire.ResourceMap, path: str) -> Use | None:
+        try:
+            return self._use(amounts, path)
+        except ObjectError as fault:
+            self._report(fault)
+            return None
+
+    def _use(self, amounts: wire.ResourceMap, path: str) -> Use:
+        use = {}
+        for name, text in amounts.resources.items():
+            try:
+                amount = millis(text) if name == CPU else units(text)
+            except QuantityError as error:
+                raise ObjectError(_KIND, self._name, f"{path}.resources.{name}", str(error)) from None
+            if amount < 0:
+                raise ObjectError(_KIND, self._name, f"{path}.resources.{name}", f"{text} is negative")
+            use[name] = min(amount, LARGEST_REQUEST)
+        return use
+
+    def _complain(self, path: str, message: str) -> None:
+        self._report(ObjectError(_KIND, self._name, path, message))

@@ -1,0 +1,158 @@
+"""What nodes use follows the objects, each read once for each version, and what cannot be read is named once."""
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from cache.books import Books
+from cache.dump import take_dump
+from cache.objects import books_from_objects, decoded
+from model.errors import ObjectError
+from model.ids import NodeName
+from model.load import NodeLoad, PodLoad
+from tests.nodemetrics import node_metric, pod_metric
+
+N1, N2 = NodeName("n1"), NodeName("n2")
+GIB = 2**30
+NOW = 1_000_000_000.0
+
+
+def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+    """Take over objects."""
+    for kind, each in decoded(objects):
+        books.apply(kind, each)
+
+
+def read(metric: Mapping[str, Any]) -> tuple[NodeLoad | None, list[tuple[str, str]]]:
+    """What an object says, and path and message of what cannot be read in it."""
+    faults: list[ObjectError] = []
+    books = Books(report=faults.append)
+    apply(books, metric)
+    load = books.snapshot().loads[N1]
+    assert all((fault.kind, fault.name) == ("NodeMetric", "n1") for fault in faults)
+    return load, [(fault.path, fault.message) for fault in faults]
+
+
+def test_all_of_it_is_read() -> None:
+    """CPU in thousandths, everything else in whole units, rounded up; pods without amounts are not measured."""
+    load, faults = read(
+        node_metric(
+            "n1",
+            {"cpu": "1500m", "memory": "2Gi", "example.com/slots": "1500m"},
+            at=NOW,
+            system={"cpu": "0.1"},
+            pods=[pod_metric("a", {"cpu": "1"}, priority="koord-prod"), pod_metric("b", {})],
+            statistics={"5m0s": {"p95": {"cpu": "2"}, "p50": {}}, "1h": {"p95": {"cpu": "3"}}},
+            interval=30,
+        )
+    )
+
+    assert faults == []
+    assert load is not None
+    assert (load.measured, load.interval_seconds) == (NOW, 30)
+    assert load.usage == {"cpu": 1500, "memory": 2 * GIB, "example.com/slots": 2}
+    assert load.system == {"cpu": 100}
+    assert load.pods == {"ns/a": PodLoad({"cpu": 1000}, is_prod=True)}
+    assert load.statistic("p95", Fraction(300)) == {"cpu": 2000}
+    assert load.statistic("p95", Fraction(0)) == {"cpu": 3000}
+    assert load.statistic("p95", Fraction(60)) is None
+    assert load.statistic("p50", Fraction(0)) == load.usage
+
+
+def test_an_object_that_says_nothing_yet() -> None:
+    """No moment, no usage; reports come every minute."""
+    load, faults = read({"kind": "NodeMetric", "metadata": {"name": "n1"}})
+
+    assert faults == []
+    assert load is not None
+    assert (load.measured, load.interval_seconds, load.usage, load.pods) == (None, 60, None, {})
+
+
+@pytest.mark.parametrize("amount", ["much", "-1"])
+def test_a_node_whose_use_cannot_be_read_is_unknown(amount: str) -> None:
+    """And the field is named."""
+    load, faults = read(node_metric("n1", {"cpu": amount}, at=NOW))
+
+    assert load is None
+    assert faults == [
+        (
+            "status.nodeMetric.nodeUsage.resources.cpu",
+            "'much' is not a quantity" if amount == "much" else "-1 is negative",
+        )
+    ]
+
+
+def test_other_parts_that_cannot_be_read_are_left_out() -> None:
+    """The rest counts: a moment, an interval, a statistic, a period, a pod, the system."""
+    load, faults = read(
+        node_metric(
+            "n1",
+            {"cpu": "1"},
+            at="yesterday",
+            system={"cpu": "x"},
+            pods=[pod_metric("a", {"cpu": "-2"}), pod_metric("b", {"cpu": "2"})],
+            statistics={"soon": {"p95": {"cpu": "1"}}, "5m": {"p90": {"cpu": "?"}, "p95": {"cpu": "2"}}},
+            interval=-1,
+        )
+    )
+
+    assert load is not None
+    assert (load.measured, load.interval_seconds, load.usage, load.system) == (None, 60, {"cpu": 1000}, {})
+    assert list(load.pods) == ["ns/b"]
+    assert list(load.aggregated) == [("p95", Fraction(300))]
+    assert [path for path, _ in faults] == [
+        "status.nodeMetric.systemUsage.resources.cpu",
+        "status.updateTime",
+        "spec.metricCollectPolicy.reportIntervalSeconds",
+        "status.nodeMetric.aggregatedNodeUsages[0].duration",
+        "status.nodeMetric.aggregatedNodeUsages[1].usage.p90.resources.cpu",
+        "status.podsMetric[0].podUsage.resources.cpu",
+    ]
+
+
+def test_it_is_read_once_for_each_version() -> None:
+    """What did not change is the same reading; faults are told again only with another version."""
+    faults: list[ObjectError] = []
+    books = Books(report=faults.append)
+    apply(books, node_metric("n1", {"cpu": "x"}, at=NOW), node_metric("n2", {"cpu": "1"}, at=NOW))
+    first = books.snapshot().loads
+
+    apply(books, {"kind": "Queue", "metadata": {"name": "q"}})
+    assert books.snapshot().loads is first
+    apply(books, node_metric("n3", {"cpu": "1"}, at=NOW))
+    assert books.snapshot().loads[N2] is first[N2]
+    assert len(faults) == 1
+
+
+def test_an_object_that_goes_is_forgotten() -> None:
+    """As if nothing had been measured."""
+    books = Books()
+    ((kind, metric),) = decoded([node_metric("n1", {"cpu": "1"}, at=NOW)])
+    books.apply(kind, metric)
+    assert set(books.snapshot().loads) == {"n1"}
+
+    books.remove(kind, metric)
+
+    assert books.snapshot().loads == {}
+
+
+def test_a_dump_has_it() -> None:
+    """What is read of the dump is what was read."""
+    metric = node_metric(
+        "n1", {"cpu": "1"}, at=NOW, pods=[pod_metric("a", {"cpu": "1"})], statistics={"5m": {"avg": {"cpu": "1"}}}
+    )
+    dumped = json.loads(take_dump(books_from_objects([metric]), NOW).encode())
+
+    load, again = (books_from_objects(each).snapshot().loads[N1] for each in ([metric], [dumped]))
+
+    assert load is not None
+    assert again is not None
+    assert (load.measured, load.usage, load.pods, load.aggregated) == (
+        again.measured,
+        again.usage,
+        again.pods,
+        again.aggregated,
+    )
