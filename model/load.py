@@ -135,8 +135,10 @@ class _Reader:
         for position, each in enumerate(info.aggregated_node_usages):
             try:
                 seconds = parse_duration(each.duration or "0")
-            except ValueError as error:
-                message = f"got {each.duration[:100]!r}, expected {error}; left out"
+            except ValueError:
+                seconds = Fraction(-1)
+            if seconds < 0:
+                message = f"got {each.duration[:100]!r}, expected a duration of at least 0, such as 5m; left out"
                 self._complain(f"{path}[{position}].duration", message)
                 continue
             for kind, amounts in each.usage.items():

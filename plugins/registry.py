@@ -13,6 +13,7 @@ from plugins.drf import Drf
 from plugins.elastic_quota import ElasticQuota
 from plugins.extender import Extender
 from plugins.gang import Gang
+from plugins.load_aware import LoadAware
 from plugins.network_topology_aware.plugin import NetworkTopologyAware
 from plugins.nodegroup import NodeGroup
 from plugins.nodeorder import NodeOrder
@@ -43,6 +44,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     ElasticQuota,
     Extender,
     Gang,
+    LoadAware,
     NetworkTopologyAware,
     NodeGroup,
     NodeOrder,

@@ -20,7 +20,6 @@ from typing import Any, Final
 import structlog
 
 from cache.usage.watch import UsageWatch
-from cache.wanted import Wanted
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
 from framework.memory import Memory, Settled
@@ -30,13 +29,12 @@ from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
 from kube.events import regarding
 from kube.lease import Elector
-from kube.resources import CONFIG_MAPS, QUEUES
+from kube.resources import QUEUES
 from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from plugins.coscheduling import gang_rules
-from plugins.deviceshare import DeviceShareArgs, args_of, map_of
+from plugins.deviceshare import DeviceShareArgs, args_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
 from scheduler.daemon import Daemon, Seen
@@ -58,6 +56,7 @@ from scheduler.plugin_files import PluginFiles
 from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.settings import Settings
+from scheduler.wants import WantedKinds, Wants, wants_of
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]
@@ -66,8 +65,8 @@ _PLANS_SECONDS: Final = 15.0
 """Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
 _WRITES_SECONDS: Final = 5.0
 """Time that statuses and events have to be written at the end."""
-_MAP_SECONDS: Final = 10.0
-"""How long the ConfigMap about devices is waited for where it is named first; then cards are read by the defaults."""
+_WANTED_SECONDS: Final = 20.0
+"""More than the patience with what a configuration newly wants to be followed."""
 _FIGURES_SECONDS: Final = 1.0
 """Between two looks at what changes without a cycle."""
 
@@ -136,14 +135,14 @@ class _Process:
             client,
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
-        self._device_map = self._cache.watch_of(CONFIG_MAPS)
+        self._wanted = WantedKinds(self._cache)
         self._device_figures = DeviceFigures(self._metrics)
         self._in_force: Configuration | None = None
         """The configuration of this cycle; of the cycle's thread, as what follows from it."""
         self._cards: DeviceShareArgs | None = None
         """How it wants cards to be shared."""
-        self._map: tuple[str, str] | None = None
-        """The ConfigMap about devices that it names."""
+        self._wants = Wants()
+        """What it wants followed that is not always followed."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -176,11 +175,11 @@ class _Process:
         if not await self._sync():
             return 0
         configuration = self._settings.current()
-        self._map = map_of(args_of(configuration.profiles[0]))
-        self._follow(configuration, self._map)  # standbys follow too
+        self._wants = wants_of(configuration.profiles[0], args_of(configuration.profiles[0]))
+        self._follow(configuration, self._wants)  # standbys follow too
         self._cache.background.keep("measure-usage", self._usage.run)
-        self._cache.background.keep("follow-device-map", self._device_map.run)
-        await self._device_map.wait(_MAP_SECONDS)
+        self._wanted.start(self._cache.background)
+        await self._wanted.wait()
         settle()  # what the lists brought stays for long: later collections need not look at it
         return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
@@ -260,18 +259,18 @@ class _Process:
         self._in_force = configuration
         self._delegate.follow(configuration)
         self._cards = args_of(configuration.profiles[0])
-        named = map_of(self._cards)
-        self._loop.call_soon_threadsafe(self._follow, configuration, named)
-        if named != self._map:
-            self._map = named
-            # what cards are is told there: a cycle before it has come would give out cut cards as if they were whole
-            asyncio.run_coroutine_threadsafe(self._device_map.wait(_MAP_SECONDS), self._loop).result(2 * _MAP_SECONDS)
+        wants = wants_of(configuration.profiles[0], self._cards)
+        self._loop.call_soon_threadsafe(self._follow, configuration, wants)
+        if wants != self._wants:
+            self._wants = wants
+            # a cycle before it has come would give out cut cards as if they were whole, and fill nodes that are loaded
+            asyncio.run_coroutine_threadsafe(self._wanted.wait(), self._loop).result(_WANTED_SECONDS)
         return configuration
 
-    def _follow(self, configuration: Configuration, device_map: tuple[str, str] | None) -> None:
-        """Ask the source of usage, follow the ConfigMap about devices, and read gangs, as a configuration says."""
+    def _follow(self, configuration: Configuration, wants: Wants) -> None:
+        """Ask the source of usage that a configuration names, and follow what it wants."""
         self._usage.follow(read_source(configuration.profiles[0].metrics))
-        self._device_map.follow(None if device_map is None else Wanted(*device_map))
+        self._wanted.follow(wants)
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
         """Record an event about a configuration that was refused, on the default queue: it is everybody's."""

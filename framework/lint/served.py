@@ -26,6 +26,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "enableJobEnqueued enableJobReady enabledVictim",
         "gang": "enablePreemptable enableReclaimable enableJobOrder enabledSubJobOrder enableJobReady "
         "enabledSubJobReady enableJobPipelined enabledSubJobPipelined enableJobStarving",
+        "load-aware": "enablePredicate enableNodeOrder",
         "network-topology-aware": "enableNodeOrder enabledHyperNodeOrder enabledHyperNodeGradient",
         "nodegroup": "enableNodeOrder enablePredicate",
         "nodeorder": "enableNodeOrder",

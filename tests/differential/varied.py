@@ -15,6 +15,7 @@ from tests.differential.evicting import Evicting
 from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
 from tests.differential.generated import case
 from tests.elastic_quotas import elastic_quota, uses
+from tests.nodemetrics import node_metric, pod_metric
 
 SHUFFLING = ("allocate", "shuffle")
 TRIES = 4
@@ -23,8 +24,8 @@ YEAR_SECONDS = 365 * 24 * 3600
 NAMESPACE = "default"
 APPS = ("web", "db", "train")
 GPU = "nvidia.com/gpu"
-TEAMS = ("org", "rest", "team0", "team1", "team2", "pool", "miner")
-"""Elastic quotas."""
+KOORDINATOR = "scheduling.koordinator.sh/"
+AGGREGATED = {"aggregatedUsage": {"usageThresholds": {"cpu": 55}, "usageAggregationType": "avg"}}
 Object = Mapping[str, Any]
 Arguments = dict[str, Any]
 
@@ -328,6 +329,109 @@ def _limited(each: Any, chance: Random) -> Object:
         limits["cpu"] = 8
     resources = {**container["resources"], "limits": limits}
     return {**each, "spec": {**each["spec"], "containers": [{**container, "resources": resources}]}}
+
+
+def with_node_metrics(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """What an agent measured of nodes and pods, soon and late, in part; pods of several classes, young and old."""
+
+    def node(each: Any) -> Object:
+        own = chance.choice(
+            [{}, {"usageThresholds": {"cpu": 30}}, {"prodUsageThresholds": {"cpu": 50, "memory": 0}}, AGGREGATED]
+        )
+        metadata = {**each["metadata"], "annotations": {f"{KOORDINATOR}usage-thresholds": json.dumps(own)}}
+        return {**each, "metadata": metadata} if chance.random() < 0.3 else dict(each)
+
+    def pod(each: Any) -> Object:
+        kind = chance.choice(["", "", "", "koord-prod", "koord-mid", "koord-batch", "koord-free"])
+        made: Object = noted(each, "labels", {"koordinator.sh/priority-class": kind} if kind else {})
+        own = {
+            "load-estimated-scaling-factors": json.dumps({"cpu": chance.choice([10, 100, 150])}),
+            "load-estimated-seconds-after-pod-scheduled": chance.choice(["0", "400"]),
+            "load-estimated-seconds-after-initialized": chance.choice(["0", "200"]),
+        }
+        made = noted(
+            made, "annotations", {KOORDINATOR + key: text for key, text in own.items() if chance.random() < 0.1}
+        )
+        if chance.random() < 0.05:
+            made = {**made, "metadata": {**made["metadata"], "ownerReferences": [{"kind": "DaemonSet"}]}}
+        if made["status"]["phase"] == "Running":
+            since = moment(now - chance.choice([0, 30, 59, 60, 61, 119, 120, 300, 900]))
+            kinds = [name for name in ("PodScheduled", "Initialized") if chance.random() < 0.8]
+            conditions = [{"type": name, "status": "True", "lastTransitionTime": since} for name in kinds]
+            start = {"startTime": moment(now - 300)} if chance.random() < 0.5 else {}
+            made = {**made, "status": {**made["status"], **start, "conditions": conditions}}
+        return made
+
+    changed = edited(edited(edited(objects, "Node", node), "Pod", pod), "Pod", lambda each: _limited(each, chance))
+    metrics = [
+        _node_metric(each, [pod for pod in changed if pod["kind"] == "Pod"], now, chance)
+        for each in changed
+        if each["kind"] == "Node" and chance.random() < 0.9
+    ]
+    return (*changed, *metrics), _load_arguments(chance)
+
+
+def _node_metric(node: Object, pods: list[Object], now: float, chance: Random) -> Object:
+    offers = node["status"]["allocatable"]
+
+    def some(parts: tuple[float, ...]) -> Object:
+        cpu = int(amount("cpu", str(offers["cpu"])) * chance.choice(parts))
+        memory = int(amount("memory", str(offers["memory"])) * chance.choice(parts))
+        return {"cpu": f"{cpu}m", "memory": str(memory)}
+
+    on_it = [
+        pod_metric(
+            pod["metadata"]["name"],
+            some((0.0, 0.1, 0.3)) if chance.random() < 0.9 else {},
+            namespace=pod["metadata"]["namespace"],
+            priority=chance.choice(["koord-prod", "koord-prod", "koord-batch", ""]),
+        )
+        for pod in pods
+        if pod["spec"]["nodeName"] == node["metadata"]["name"] and chance.random() < 0.7
+    ]
+    return node_metric(
+        node["metadata"]["name"],
+        None if chance.random() < 0.05 else some((0.0, 0.2, 0.4, 0.6, 0.8)),
+        at=chance.choice([*[int(now - 10)] * 8, int(now - 179), int(now - 180), int(now - 300), None]),
+        pods=on_it,
+        system=some((0.0, 0.1)),
+        statistics={
+            period: {kind: some((0.1, 0.5, 0.7)) for kind in ("p95", "avg") if chance.random() < 0.8}
+            for period in ("5m", "10m")
+            if chance.random() < 0.7
+        },
+        interval=chance.choice([None, None, 30, 120]),
+    )
+
+
+def _load_arguments(chance: Random) -> Arguments:
+    choices: dict[str, list[Any]] = {
+        "weight": [0, 5, 30],
+        "filterExpiredNodeMetrics": [False],
+        "nodeMetricExpirationSeconds": [179, 300],
+        "enableScheduleWhenNodeMetricsExpired": [True],
+        "resourceWeights": [{"cpu": 1}, {"memory": 3, "cpu": 1}],
+        "dominantResourceWeight": [1, 5],
+        "usageThresholds": [{"cpu": 30}, {"cpu": 50, "memory": 40}, {"cpu": 0, "memory": 60}],
+        "prodUsageThresholds": [{"cpu": 40}, {"memory": 30}],
+        "scoreAccordingProdUsage": [True],
+        "aggregated": [
+            {"usageThresholds": {"cpu": 60}, "usageAggregationType": "p95"},
+            {"usageThresholds": {"cpu": 60}, "usageAggregationType": "p95", "usageAggregatedDuration": "10m"},
+            {"scoreAggregationType": "avg", "scoreAggregatedDuration": "5m"},
+            {"scoreAggregationType": "p50"},
+        ],
+        "estimatedScalingFactors": [{"cpu": 100}, {"memory": 33, "cpu": 50}],
+        "estimatedSecondsAfterPodScheduled": [100, 1000],
+        "estimatedSecondsAfterInitialized": [100, 1000],
+        "allowCustomizeEstimation": [True],
+    }
+    given = {key: chance.choice(values) for key, values in choices.items() if chance.random() < 0.25}
+    if given.get("filterExpiredNodeMetrics") is False:
+        given.pop("enableScheduleWhenNodeMetricsExpired", None)
+    if chance.random() < 0.5 and {"prodUsageThresholds", "scoreAccordingProdUsage"} & set(given):
+        given["prodUsageIncludeSys"] = True
+    return given
 
 
 def with_marks(objects: tuple[Object, ...], now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
@@ -714,6 +818,7 @@ VARIATIONS = {
     "deviceshare": Variation((roomy, full), with_cards),
     "elastic-quota": Variation((roomy, gated, full, full, overusing), with_elastic_quotas),
     "extender": Variation((roomy, gated, full), with_marked_objects),
+    "load-aware": Variation((roomy, full), with_node_metrics),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
     "numa-aware": Variation((roomy, roomy, full), with_topologies),

@@ -14,9 +14,10 @@ from typing import Final
 from framework.configuration import Profile
 from kube.client import MediaType
 from kube.errors import ApiError
+from kube.resources import NODE_METRICS
 from model.ids import NodeName
 from model.usage import NodeUsage
-from tests.elastic_quotas import elastic_quota, uses
+from tests.nodemetrics import node_metric, pod_metric
 from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object
 
@@ -201,6 +202,8 @@ class Workload:
             await self._count_quota()
         if self.plugins & {"usage", "rescheduling"} and (cycle % MEASURING == 0 or is_calm):
             self._measure(is_calm=is_calm)
+        if "load-aware" in self.plugins and (cycle % MEASURING == 0 or is_calm):
+            self._report(is_calm=is_calm)
         if is_calm:
             return
         if self._chance.random() < 0.03:
@@ -297,6 +300,21 @@ class Workload:
                 measured=self._ground.time.now,
             )
         self._ground.cache.books.measure(usage)
+
+    def _report(self, *, is_calm: bool) -> None:
+        """As agents on nodes do, at several moments: what nodes and most of their pods use."""
+        pods = self._ground.objects("pods")
+        for node in self._ground.objects("nodes"):
+            name = node["metadata"]["name"]
+            cpu, gib = (0, 0) if is_calm else (self._chance.choice((0, 1, 3, 5, 7)), self._chance.choice((1, 8, 30)))
+            measured = [
+                pod_metric(pod["metadata"]["name"], {"cpu": "100m"}, namespace=NAMESPACE)
+                for pod in pods
+                if pod["spec"].get("nodeName") == name and self._chance.random() < 0.8
+            ]
+            at = self._ground.time.now - (0 if is_calm else self._chance.choice((0, 0, 30, 200)))
+            metric = node_metric(name, {"cpu": str(cpu), "memory": f"{gib}Gi"}, at=at, pods=measured)
+            self._ground.cache.books.apply("NodeMetric", NODE_METRICS.decoder.convert(metric))
 
     async def _count_quota(self) -> None:
         """As the controller of quotas does: all pods that have not ended are in use."""

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from framework.configuration import PluginOption, Profile
 from model import wire
@@ -45,6 +45,8 @@ def misplaced(before: Snapshot, report: CycleReport, profile: Profile, now: floa
         yield from _outside_groups(before, places, options["nodegroup"])
     if "usage" in options:
         yield from _on_loaded_nodes(before, places, options["usage"].arguments, now)
+    if "load-aware" in options:
+        yield from _above_thresholds(before, places, options["load-aware"].arguments, now)
 
 
 def _places(before: Snapshot, report: CycleReport) -> Iterator[Place]:
@@ -139,3 +141,19 @@ def _on_loaded_nodes(
             continue
         if usage.cpu_percent > limits.get("cpu", 80) or usage.memory_percent > limits.get("mem", 80):
             yield f"{task.name} is placed on {node}, which is loaded to {usage.cpu_percent} %, {usage.memory_percent} %"
+
+
+def _above_thresholds(before: Snapshot, places: list[Place], arguments: Mapping[str, Any], now: float) -> Iterator[str]:
+    """What was measured of a node lately, without any estimate, lets it take more; and it was measured lately."""
+    thresholds = arguments.get("usageThresholds") or {"cpu": 65, "memory": 95}
+    for _, task, node in places:
+        load = before.loads.get(node)
+        if load is None or load.usage is None:
+            continue
+        if load.measured is None or now - load.measured >= arguments.get("nodeMetricExpirationSeconds", 180):
+            yield f"{task.name} is placed on {node}, of which nobody knows what it uses now"
+        for name, threshold in thresholds.items():
+            offered = before.nodes.facts.nodes[before.nodes.column[node]].allocatable[name]
+            part = load.usage.get(name, 0) * (100 if name == "cpu" else 100 * 1000) / offered
+            if part >= threshold + 0.5:
+                yield f"{task.name} is placed on {node}, which uses {part} % of its {name}"

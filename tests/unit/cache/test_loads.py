@@ -94,7 +94,11 @@ def test_other_parts_that_cannot_be_read_are_left_out() -> None:
             at="yesterday",
             system={"cpu": "x"},
             pods=[pod_metric("a", {"cpu": "-2"}), pod_metric("b", {"cpu": "2"})],
-            statistics={"soon": {"p95": {"cpu": "1"}}, "5m": {"p90": {"cpu": "?"}, "p95": {"cpu": "2"}}},
+            statistics={
+                "soon": {"p95": {"cpu": "1"}},
+                "-5m": {"p95": {"cpu": "1"}},
+                "5m": {"p90": {"cpu": "?"}, "p95": {"cpu": "2"}},
+            },
             interval=-1,
         )
     )
@@ -108,7 +112,8 @@ def test_other_parts_that_cannot_be_read_are_left_out() -> None:
         "status.updateTime",
         "spec.metricCollectPolicy.reportIntervalSeconds",
         "status.nodeMetric.aggregatedNodeUsages[0].duration",
-        "status.nodeMetric.aggregatedNodeUsages[1].usage.p90.resources.cpu",
+        "status.nodeMetric.aggregatedNodeUsages[1].duration",
+        "status.nodeMetric.aggregatedNodeUsages[2].usage.p90.resources.cpu",
         "status.podsMetric[0].podUsage.resources.cpu",
     ]
 

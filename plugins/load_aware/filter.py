@@ -1,0 +1,55 @@
+"""Filter: which nodes use too much for pods of one kind, and how much that is."""
+
+from typing import Final
+
+import numpy as np
+
+from framework.nodes import NodeColumns
+from model.arrays import BoolArray, IntArray, ReasonArray
+from model.refusals import Reason
+from model.tasks import Task
+from plugins.load_aware.arithmetic import exceeding, percent
+from plugins.load_aware.limits import Limits
+from plugins.load_aware.nodes import Nodes
+
+__all__ = ["Filter"]
+
+EXPIRED: Final = Reason("node(s) nodeMetric expired", resolvable=False)
+
+
+class Filter:
+    """Which nodes use too much for pods of one kind."""
+
+    def __init__(self, nodes: Nodes, limits: Limits) -> None:
+        self._nodes, self._limits = nodes, limits
+        self._used = nodes.used(limits.measures)
+        args = nodes.args
+        is_limited = limits.thresholds.any(axis=0)
+        is_old = nodes.is_old if args.filters_expired else np.zeros_like(nodes.is_old)
+        self._refuses_age: BoolArray = is_limited & is_old & (not args.takes_expired)
+        self._judges: BoolArray = is_limited & nodes.is_measured & ~is_old
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Return for each node which reason refuses a task, 0 for none; the first is age, then come resources."""
+        at = columns.index
+        above = exceeding(self._percent(task, at), self._limits.thresholds[:, at])
+        found = np.where(self._judges[at] & (above > 0), above + 1, self._refuses_age[at])
+        return found.astype(np.uint8)
+
+    def reasons(self, task: Task) -> list[Reason]:
+        """Return what verdicts mean, with the load of the node that refuses with the least excess."""
+        everywhere = np.arange(len(self._judges))
+        percents = self._percent(task, everywhere)
+        above = np.where(self._judges, exceeding(percents, self._limits.thresholds), 0)
+        return [EXPIRED, *(self._reason(row, percents[row], above == row + 1) for row in range(len(percents)))]
+
+    def _reason(self, row: int, percents: IntArray, refused: BoolArray) -> Reason:
+        text = f"node(s) {self._nodes.args.resources[row]} usage exceed threshold"
+        if refused.any():
+            thresholds = self._limits.thresholds[row]
+            nearest = np.where(refused, percents - thresholds, np.iinfo(np.int64).max).argmin()
+            text += f", nearest with {percents[nearest]}% estimated of {thresholds[nearest]}% allowed"
+        return Reason(text, resolvable=False)
+
+    def _percent(self, task: Task, at: IntArray) -> IntArray:
+        return percent(self._used[:, at] + self._nodes.estimate(task), self._nodes.limits.allocatable[:, at])

@@ -1,0 +1,198 @@
+"""Limits: the loads above which nodes take no more pods, and what of a node's use is held against them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from model.arrays import IntArray
+from model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
+from model.nodes import Node, NodeFacts
+from model.quantity import millis, units
+from model.requests import LARGEST_REQUEST
+from model.resources import CPU, MILLI
+from plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic, period
+
+__all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of"]
+
+
+class Measure(NamedTuple):
+    """What of a node's use counts."""
+
+    is_prod: bool = False
+    """What pods of the class koord-prod use, and no others."""
+    statistic: str = ""
+    """Which statistic of the node; the average of the last moments where empty."""
+    seconds: Fraction = Fraction(0)
+    """Period of the statistic; 0 for the longest that is reported."""
+
+
+AVERAGE: Final = Measure()
+OF_PROD: Final = Measure(is_prod=True)
+
+
+class _OwnStatistic(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Part of the annotation of a node."""
+
+    usage_thresholds: dict[str, int] = {}
+    usage_aggregation_type: Statistic = ""
+    usage_aggregated_duration: str | None = None
+
+
+class _Own(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The annotation of a node."""
+
+    usage_thresholds: dict[str, int] = {}
+    prod_usage_thresholds: dict[str, int] = {}
+    aggregated_usage: _OwnStatistic | None = None
+
+
+_OWN: Final = msgspec.json.Decoder(_Own)
+_AMOUNTS: Final = msgspec.json.Decoder(dict[str, str | int | float])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Limits:
+    """What holds for pods of one kind, R resources, N nodes."""
+
+    thresholds: IntArray
+    """Percent, 0 for none, shape (R, N)."""
+    measures: tuple[Measure, ...]
+    """What is held against them, by column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeLimits:
+    """What follows from Node objects."""
+
+    prod: Limits
+    """For pods of the class koord-prod."""
+    others: Limits
+    allocatable: IntArray
+    """Before it was amplified, thousandths of a CPU, whole units of everything else, shape (R, N)."""
+    faults: tuple[tuple[int, str], ...]
+    """What cannot be read of nodes, by column."""
+
+
+class _Rule(NamedTuple):
+    """Thresholds of one node, by resource."""
+
+    plain: Numbers
+    prod: Numbers
+    aggregated: Numbers
+    measure: Measure
+    """What is held against the aggregated ones; `AVERAGE` where there are none."""
+
+
+def limits_of(facts: NodeFacts, args: LoadAwareArgs) -> NodeLimits:
+    """Return what holds for all nodes, worked out once for these facts."""
+    return facts.derive(("load-aware", repr(args)), lambda: _limits(facts.nodes, args))
+
+
+def _limits(nodes: Sequence[Node], args: LoadAwareArgs) -> NodeLimits:
+    faults: list[tuple[int, str]] = []
+    rules, offers = [], []
+    for column, node in enumerate(nodes):
+        reader = _Reader(node)
+        rules.append(reader.rule(_rule_of(args)))
+        offers.append(reader.allocatable(args.resources))
+        faults += [(column, fault) for fault in reader.faults]
+    others = [_for_others(rule) for rule in rules]
+    prod = [_for_prod(rule) or other for rule, other in zip(rules, others, strict=True)]
+    return NodeLimits(
+        prod=_table(prod, args.resources),
+        others=_table(others, args.resources),
+        allocatable=np.array(offers, dtype=np.int64).reshape(len(nodes), len(args.resources)).T,
+        faults=tuple(faults),
+    )
+
+
+def _rule_of(args: LoadAwareArgs) -> _Rule:
+    aggregated = args.aggregated
+    measure = AVERAGE
+    if aggregated.thresholds and aggregated.kind:
+        measure = Measure(statistic=aggregated.kind, seconds=aggregated.seconds)
+    return _Rule(args.thresholds, args.prod_thresholds, aggregated.thresholds, measure)
+
+
+def _for_others(rule: _Rule) -> tuple[Numbers, Measure]:
+    return (rule.plain if rule.measure == AVERAGE else rule.aggregated), rule.measure
+
+
+def _for_prod(rule: _Rule) -> tuple[Numbers, Measure] | None:
+    return (rule.prod, OF_PROD) if any(rule.prod.values()) else None
+
+
+def _table(rows: Sequence[tuple[Numbers, Measure]], resources: Sequence[str]) -> Limits:
+    percents = [[numbers.get(name, 0) for name in resources] for numbers, _ in rows]
+    return Limits(
+        thresholds=np.array(percents, dtype=np.int64).reshape(len(rows), len(resources)).T,
+        measures=tuple(measure for _, measure in rows),
+    )
+
+
+class _Reader:
+    """Reads the annotations of one node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.faults: list[str] = []
+
+    def rule(self, otherwise: _Rule) -> _Rule:
+        """Return what holds for the node: what it says itself, else what arguments say."""
+        text = self._node.annotations.get(USAGE_THRESHOLDS)
+        if text is None:
+            return otherwise
+        try:
+            return _overridden(otherwise, _OWN.decode(text))
+        except (msgspec.DecodeError, ValueError) as error:
+            self._complain(USAGE_THRESHOLDS, str(error), "the arguments hold")
+            return otherwise
+
+    def allocatable(self, resources: Sequence[str]) -> list[int]:
+        """Return what the node offers, as it was before it was amplified."""
+        offered = self._node.allocatable
+        amounts = {name: offered[name] if name == CPU else -(-offered[name] // MILLI) for name in offered}
+        text = self._node.annotations.get(RAW_ALLOCATABLE)
+        if text is not None:
+            try:
+                amounts |= _read_amounts(text)
+            except (msgspec.DecodeError, ValueError) as error:
+                self._complain(RAW_ALLOCATABLE, str(error), "what is allocatable holds")
+        return [amounts.get(name, 0) for name in resources]
+
+    def _complain(self, annotation: str, error: str, instead: str) -> None:
+        self.faults.append(f"{annotation}: {error}; {instead}")
+
+
+def _overridden(rule: _Rule, own: _Own) -> _Rule:
+    """Return what holds where a node says some of it itself; an aggregate counts with thresholds and kind alone."""
+    theirs = own.aggregated_usage or _OwnStatistic()
+    for numbers in (own.usage_thresholds, own.prod_usage_thresholds, theirs.usage_thresholds):
+        if any(number < 0 for number in numbers.values()):
+            raise ValueError("thresholds are percentages of at least 0")
+    try:
+        seconds = period(theirs.usage_aggregated_duration or "0")
+    except ValueError as error:
+        raise ValueError(f"usageAggregatedDuration: expected {error}") from None
+    is_aggregated = bool(theirs.usage_thresholds and theirs.usage_aggregation_type)
+    return _Rule(
+        own.usage_thresholds or rule.plain,
+        own.prod_usage_thresholds or rule.prod,
+        theirs.usage_thresholds if is_aggregated else rule.aggregated,
+        Measure(statistic=theirs.usage_aggregation_type, seconds=seconds) if is_aggregated else rule.measure,
+    )
+
+
+def _read_amounts(text: str) -> dict[str, int]:
+    """Read amounts by resource; QuantityErrors are ValueErrors."""
+    read = {
+        name: min(millis(amount) if name == CPU else units(amount), LARGEST_REQUEST)
+        for name, amount in _AMOUNTS.decode(text).items()
+    }
+    if any(amount < 0 for amount in read.values()):
+        raise ValueError("amounts are at least 0")
+    return read

@@ -1,0 +1,109 @@
+"""Loads: what nodes are taken to use, as a ledger: what was measured, and estimates of what no measurement shows.
+
+R resources, N nodes, amounts in base units, thousandths for CPU.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.ledgers import Change, Verb
+from model.arrays import IntArray
+from model.ids import TaskId
+from model.load import NodeLoad, Use
+from model.tasks import Task
+from plugins.load_aware.estimates import Estimates, Row
+from plugins.load_aware.limits import Measure
+
+__all__ = ["Loads"]
+
+_NOTHING: Final[Use] = {}
+
+
+class Loads:
+    """What nodes are taken to use, by each way of measuring that somebody asks for; from then on kept true.
+
+    A task counts from its placement until it is gone: evicting one changes nothing, since what it uses is measured.
+    """
+
+    def __init__(self, loads: Sequence[NodeLoad | None], estimates: Estimates) -> None:
+        self._loads = loads
+        """By column; None where nothing was measured."""
+        self._estimates = estimates
+        self._key = repr(estimates.args)
+        self._nothing: Row = (0,) * len(estimates.resources)
+        self._tables: dict[tuple[Measure, ...], IntArray] = {}
+
+    def table(self, measures: tuple[Measure, ...], tasks_by_node: Sequence[Mapping[TaskId, Task]]) -> IntArray:
+        """Return what each node is taken to use, shape (R, N); it follows placements.
+
+        Args:
+            measures: How each node is measured.
+            tasks_by_node: What is on the nodes, as yet; the same in each call.
+        """
+        known = self._tables.get(measures)
+        if known is None:
+            rows = [
+                self._used(load, measure, tasks)
+                for load, measure, tasks in zip(self._loads, measures, tasks_by_node, strict=True)
+            ]
+            shape = len(rows), len(self._estimates.resources)
+            known = self._tables[measures] = np.array(rows, dtype=np.int64).reshape(shape).T.copy()
+        return known
+
+    def apply(self, change: Change) -> None:
+        """Count placements."""
+        self._count(change, 1)
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        self._count(change, -1)
+
+    def _count(self, change: Change, sign: int) -> None:
+        if change.verb is Verb.EVICT:
+            return
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            load = self._loads[column]
+            if load is not None:
+                for measures, table in self._tables.items():
+                    table[:, column] += sign * np.array(self._added(load, measures[column], task), dtype=np.int64)
+
+    def _used(self, load: NodeLoad | None, measure: Measure, tasks: Mapping[TaskId, Task]) -> Row:
+        if load is None:
+            return self._nothing
+        return load.derive((self._key, measure), tasks, lambda: self._sum(load, measure, tasks.values()))
+
+    def _sum(self, load: NodeLoad, measure: Measure, tasks: Iterable[Task]) -> Row:
+        """Add up what is measured of a node and what tasks on it add to that."""
+        estimates = self._estimates
+        if measure.is_prod:
+            use = load.system if estimates.args.prod_includes_system else _NOTHING
+        else:
+            use = _statistic(load, measure) or _NOTHING
+        total = [use.get(name, 0) for name in estimates.resources]
+        for task in tasks:
+            if any(added := self._added(load, measure, task)):
+                total = [one + other for one, other in zip(total, added, strict=True)]
+        return tuple(total)
+
+    def _added(self, load: NodeLoad, measure: Measure, task: Task) -> Row:
+        """Return what a task on a node adds to what is measured of the node.
+
+        What it is taken to use, where nothing is measured of it, or not what is asked for; else what that is above its
+        measured use, while it counts at all. Of tasks of koord-prod their measured use is part of it.
+        """
+        estimates, pod = self._estimates, load.pods.get(task.key)
+        if measure.is_prod and not estimates.is_prod(task):
+            return self._nothing
+        is_known = pod.is_prod if pod is not None and measure.is_prod else _statistic(load, measure) is not None
+        if pod is None or not is_known:
+            return estimates.of(task)
+        used = tuple(pod.use.get(name, 0) for name in estimates.resources)
+        counts = estimates.counts(task, load.measured, load.interval_seconds)
+        taken = tuple(map(max, estimates.of(task), used)) if counts else used
+        return taken if measure.is_prod else tuple(map(int.__sub__, taken, used))
+
+
+def _statistic(load: NodeLoad, measure: Measure) -> Use | None:
+    return load.statistic(measure.statistic, measure.seconds) if measure.statistic else load.usage

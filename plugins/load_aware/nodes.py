@@ -1,0 +1,90 @@
+"""Nodes: what is known of those of a session, and what of it cannot be read."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.session import Session
+from model import wire
+from model.arrays import BoolArray, IntArray
+from model.ids import JobId
+from model.load import NodeLoad
+from model.report import EventNote
+from model.tasks import Task
+from plugins.load_aware.arguments import LoadAwareArgs
+from plugins.load_aware.estimates import Estimates
+from plugins.load_aware.limits import Measure, NodeLimits, limits_of
+from plugins.load_aware.loads import Loads
+
+__all__ = ["INVALID", "Nodes"]
+
+INVALID: Final = "InvalidLoadAnnotation"
+"""Reason of events."""
+
+
+class Nodes:
+    """What is known of the nodes of a session, R resources, N nodes."""
+
+    def __init__(self, session: Session, loads: Sequence[NodeLoad | None], args: LoadAwareArgs) -> None:
+        self._session, self.args = session, args
+        self.estimates = Estimates(args=args, resources=args.resources)
+        self.ledger = Loads(loads, self.estimates)
+        self.limits: NodeLimits = limits_of(session.nodes.facts, args)
+        self.is_measured: BoolArray = np.array([load is not None and load.usage is not None for load in loads])
+        """Whether it is known what the node uses, shape (N,)."""
+        self.is_old: BoolArray = self._old(loads)
+        """Whether the last report is so old that it is not believed, shape (N,)."""
+
+    def used(self, measures: tuple[Measure, ...]) -> IntArray:
+        """Return what nodes are taken to use, kept true, shape (R, N)."""
+        return self.ledger.table(measures, self._session.nodes.table.tasks)
+
+    def estimate(self, task: Task) -> IntArray:
+        """Return what a task is taken to use, shape (R, 1)."""
+        return np.array(self.estimates.of(task), dtype=np.int64)[:, None]
+
+    def tell(self) -> None:
+        """Tell owners of nodes and pods which annotations cannot be read."""
+        for column, fault in self.limits.faults:
+            node = self._session.nodes.facts.nodes[column].object
+            if node is not None:
+                self._tell("Node", node.metadata, fault)
+        for task, fault in self.estimates.bad_pods.values():
+            self._tell("Pod", task.pod.metadata, f"{fault}; the arguments hold", job=task.job)
+        for job in self._session.jobs() if self.estimates.bad_templates else ():
+            for task in job.tasks.values():
+                if task.template.number in self.estimates.bad_templates:
+                    fault = self.estimates.bad_templates[task.template.number]
+                    self._tell("Pod", task.pod.metadata, f"{fault}; the arguments hold", job=task.job)
+
+    def _old(self, loads: Sequence[NodeLoad | None]) -> BoolArray:
+        """Tell which reports are old, and wake the scheduler when the next one is."""
+        ends = np.array([_end(load, self.args.expiration_seconds) for load in loads])
+        is_old: BoolArray = ends <= self._session.now
+        next_end = float(ends[~is_old].min(initial=np.inf))
+        if self.args.filters_expired and next_end < np.inf:
+            self._session.wake(next_end)
+        return is_old
+
+    def _tell(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
+        """Record an event about an object, once."""
+        if self._session.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
+            self._session.events.append(
+                EventNote(
+                    kind=kind,
+                    namespace=metadata.namespace,
+                    name=metadata.name,
+                    uid=metadata.uid,
+                    type="Warning",
+                    reason=INVALID,
+                    message=message,
+                )
+            )
+
+
+def _end(load: NodeLoad | None, lasts_seconds: int) -> float:
+    """Return until when a report is believed, seconds since 1970; one of no known moment is not, none is not missed."""
+    if load is None:
+        return np.inf
+    return -np.inf if load.measured is None else load.measured + lasts_seconds

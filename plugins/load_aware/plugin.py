@@ -1,0 +1,85 @@
+"""Load-aware: keep tasks off nodes that use much, by measurements and estimates, and prefer those with most left.
+
+Points: predicate, node order; a ledger.  Arguments: `LoadAwareArgs`.  Formula and example: docs/plugins/load-aware.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from framework import points
+from framework.configuration import Profile
+from framework.nodes import NodeColumns
+from framework.points import Locality
+from framework.session import Session
+from model.arrays import FloatArray, ReasonArray
+from model.colocation import is_of_daemon_set
+from model.refusals import Reason
+from model.tasks import Task
+from plugins.load_aware.arguments import LoadAwareArgs
+from plugins.load_aware.arithmetic import free, score
+from plugins.load_aware.filter import Filter
+from plugins.load_aware.limits import OF_PROD, Measure
+from plugins.load_aware.nodes import Nodes
+
+__all__ = ["LoadAware", "is_asked_for"]
+
+
+def is_asked_for(profile: Profile) -> bool:
+    """Tell whether a configuration needs what nodes were measured to use."""
+    return any(option.plugin == LoadAware.name for option in profile.plugins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadAware:
+    """Look at what nodes use, and will use."""
+
+    name: ClassVar[str] = "load-aware"
+    watches_clock: ClassVar[bool] = False
+    """When measurements grow old it wakes the scheduler."""
+    args: LoadAwareArgs = field(default_factory=LoadAwareArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        loads = [session.snapshot.loads.get(name) for name in session.nodes.table.names]
+        if all(load is None for load in loads):
+            return
+        nodes = Nodes(session, loads, self.args)
+        self._register_limits(session, nodes)
+        if self.args.weight:
+            self._register_scores(session, nodes)
+        session.register_ledger(self.name, nodes.ledger)
+        session.on_close(self.name, nodes.tell)
+
+    def _register_limits(self, session: Session, nodes: Nodes) -> None:
+        prod, others = (Filter(nodes, limits) for limits in (nodes.limits.prod, nodes.limits.others))
+
+        def of(task: Task) -> Filter:
+            return prod if nodes.estimates.is_prod(task) else others
+
+        def verdicts(task: Task, columns: NodeColumns) -> ReasonArray | None:
+            return None if is_of_daemon_set(task.pod) else of(task).verdicts(task, columns)
+
+        def reasons(task: Task) -> Sequence[Reason]:
+            return of(task).reasons(task)
+
+        session.register(points.PREDICATE, self.name, verdicts, locality=Locality.NODE, reasons=reasons)
+
+    def _register_scores(self, session: Session, nodes: Nodes) -> None:
+        args, aggregated = self.args, self.args.aggregated
+        count = len(nodes.is_measured)
+        measure = Measure(statistic=aggregated.score_kind, seconds=aggregated.score_seconds)
+        others = nodes.used((measure,) * count)
+        prod = nodes.used((OF_PROD,) * count) if args.scores_prod else others
+        weights = np.array([[args.importance.get(name, 0)] for name in args.resources], dtype=np.int64)
+        counts = nodes.is_measured & ~nodes.is_old
+
+        def scores(task: Task, columns: NodeColumns) -> FloatArray | None:
+            at = columns.index
+            used = (prod if nodes.estimates.is_prod(task) else others)[:, at] + nodes.estimate(task)
+            left = free(used, nodes.limits.allocatable[:, at])
+            return np.where(counts[at], score(left, weights, args.dominant_weight) * args.weight, 0).astype(np.float64)
+
+        session.register(points.NODE_ORDER, self.name, scores, locality=Locality.NODE)
