@@ -1,11 +1,12 @@
-"""Objects are followed as long as somebody wants them, here a ConfigMap by its name."""
+"""Objects are followed as long as somebody wants them: a ConfigMap by its name, or all NodeMetrics."""
 
 import asyncio
 
 import pytest
 
-from cache.wanted import Wanted, WantedWatch
-from kube.resources import CONFIG_MAPS
+from cache.wanted import EVERY, Wanted, WantedWatch
+from kube.resources import CONFIG_MAPS, NODE_METRICS
+from tests.nodemetrics import node_metric
 from tests.unit.cache.conftest import Following
 
 WANTED = Wanted("default", "devices")
@@ -77,3 +78,49 @@ async def test_a_server_that_does_not_answer_is_waited_for_in_vain(following: Fo
 
     assert not await idle.wait(0.01)
     await asyncio.sleep(0)
+
+
+METRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
+
+
+async def define_node_metrics(following: Following) -> None:
+    """Serve the kind that Koordinator brings."""
+    await following.world.define("nodemetrics", "NodeMetric", group="slo.koordinator.sh", version="v1alpha1")
+
+
+def measured(following: Following) -> set[str]:
+    """Nodes of which the books know what they use."""
+    return {str(name) for name in following.cache.books.snapshot().loads}
+
+
+async def test_all_objects_of_a_kind_are_followed_while_they_are_wanted(following: Following) -> None:
+    """Nobody asks for them before; one that does not fit its kind is told, and afterwards none is left."""
+    await define_node_metrics(following)
+    watch = following.cache.watch_of(NODE_METRICS)
+    following.world.start(watch.run())
+    assert await watch.wait(10)
+    for name in ("n1", "n2"):
+        await following.world.post(METRICS, dict(node_metric(name, {"cpu": "1"}, at=1_800_000_000)))
+    broken = {**node_metric("n3", {"cpu": "1"}, at=1_800_000_000), "status": {"podsMetric": "none"}}
+    await following.world.post(METRICS, broken)
+    assert measured(following) == set()
+
+    watch.follow(EVERY)
+    assert await watch.wait(10)
+    assert measured(following) == {"n1", "n2"}
+    assert [(fault.kind, fault.name, fault.path) for fault in following.faults] == [
+        ("NodeMetric", "n3", "status.podsMetric")
+    ]
+    watch.follow(None)
+    assert await watch.wait(10)
+    await following.world.soon(lambda: measured(following) == set())
+
+
+async def test_a_server_without_the_kind_has_none_of_it(following: Following) -> None:
+    """There is nothing to wait for."""
+    watch = following.cache.watch_of(NODE_METRICS)
+    following.world.start(watch.run())
+    watch.follow(EVERY)
+
+    assert await watch.wait(10)
+    assert measured(following) == set()
