@@ -21,9 +21,12 @@ from scheduler.recording import RecordedBooks, Recorder
 from scheduler.registry import load_registry
 from scheduler.replay import RecordError, replay
 from scheduler.settings import read_configuration
-from tests.gangs import annotated
+from tests.nodemetrics import node_metric
 
-PLUGINS = "[{name: gang}, {name: predicates}, {name: nodeorder}, {name: usage, enablePredicate: false}]"
+LOADS = "{name: load-aware, enablePredicate: false, arguments: {weight: 50}}"
+PLUGINS = (
+    f"[{{name: gang}}, {{name: predicates}}, {{name: nodeorder}}, {{name: usage, enablePredicate: false}}, {LOADS}]"
+)
 TEXT = f"actions: enqueue, allocate\ntiers:\n- plugins: {PLUGINS}\n"
 NOW = 1_800_000_000.0
 
@@ -35,7 +38,7 @@ class Settings:
 
 
 def objects() -> Iterator[dict[str, Any]]:
-    """A queue, two nodes, and a gang of two."""
+    """A queue, two nodes of equal load, and a gang of two."""
     group = "scheduling.volcano.sh/v1beta1"
     yield {"apiVersion": group, "kind": "Queue", "metadata": {"name": "default"}, "spec": {"weight": 1}}
     for name in ("n1", "n2"):
@@ -46,6 +49,7 @@ def objects() -> Iterator[dict[str, Any]]:
             "metadata": {"name": name},
             "status": {"allocatable": amounts, "capacity": amounts},
         }
+        yield dict(node_metric(name, {"cpu": f"{name[1:]}m", "memory": "1Gi"}, at=NOW))
     yield {"apiVersion": group, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"minMember": 2}}
     for number in range(2):
         yield {
@@ -162,6 +166,13 @@ def test_what_nodes_really_use_is_part_of_a_record(record: Path) -> None:
 
     assert next(replay(loaded)).is_same
     assert not next(replay(idle)).is_same
+
+
+def test_measured_loads_are_part_of_a_record(record: Path) -> None:
+    """A thousandth of a CPU more or less is nothing; four whole ones are."""
+    loaded = record.read_bytes().replace(b'"cpu":"2m"', b'"cpu":"4"').splitlines()
+
+    assert not next(replay(loaded)).is_same
 
 
 def test_a_record_that_says_something_else_is_told(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
