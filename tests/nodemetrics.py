@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-__all__ = ["node_metric", "pod_metric"]
+__all__ = ["node_metric", "node_metric_definition", "pod_metric"]
 
 Object = Mapping[str, Any]
 
@@ -55,3 +55,24 @@ def node_metric(
 def pod_metric(name: str, used: Mapping[str, Any], *, namespace: str = "ns", priority: str = "") -> Object:
     """What a pod uses, and the class that its agent takes it for."""
     return {"name": name, "namespace": namespace, "podUsage": {"resources": used}, "priority": priority}
+
+
+def node_metric_definition() -> Object:
+    """The kind as Koordinator defines it, in short."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nodemetrics.slo.koordinator.sh"},
+        "spec": {
+            "group": "slo.koordinator.sh",
+            "scope": "Cluster",
+            "names": {
+                "plural": "nodemetrics",
+                "singular": "nodemetric",
+                "kind": "NodeMetric",
+                "listKind": "NodeMetricList",
+            },
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+        },
+    }

@@ -28,6 +28,7 @@ from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
 from tests.e2e.processes import free_ports
+from tests.nodemetrics import node_metric_definition
 
 NAME = "chart"
 SETS = (
@@ -42,7 +43,7 @@ KINDS = (
 EVICTING = """actions: "enqueue, allocate, backfill, preempt"
 tiers:
   - plugins: [{name: priority}, {name: gang}, {name: conformance}]
-  - plugins: [{name: predicates}, {name: proportion}, {name: nodeorder}]
+  - plugins: [{name: predicates}, {name: proportion}, {name: nodeorder}, {name: load-aware}]
 """
 
 
@@ -54,6 +55,7 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
     chart_tool("helm")
     with standing_on(cluster_with_crds, NAME, folder=tmp_path_factory.mktemp(NAME)) as ground:
         ground.client.create_priority_class(f"{NAME}-high", 1000)
+        ground.kubectl("apply", "-f", "-", input=json.dumps(node_metric_definition()))
         yield ground
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from scheduler.cli import main
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
-from tests.nodemetrics import node_metric
+from tests.nodemetrics import node_metric, node_metric_definition
 
 WITHOUT = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}]\n"
 WITH = WITHOUT.replace("]", ", {name: load-aware}]")
@@ -24,30 +23,9 @@ METRICS = "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
 def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """Two nodes of eight CPUs, on a server that knows NodeMetrics."""
     with standing_on(cluster_with_crds, "loads", folder=tmp_path_factory.mktemp("loads"), nodes=2) as ground:
-        ground.kubectl("apply", "-f", "-", input=json.dumps(definition()))
+        ground.kubectl("apply", "-f", "-", input=json.dumps(node_metric_definition()))
         ground.kubectl("wait", "--for=condition=Established", "crd/nodemetrics.slo.koordinator.sh")
         yield ground
-
-
-def definition() -> Mapping[str, Any]:
-    """The kind as Koordinator defines it, in short."""
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "nodemetrics.slo.koordinator.sh"},
-        "spec": {
-            "group": "slo.koordinator.sh",
-            "scope": "Cluster",
-            "names": {
-                "plural": "nodemetrics",
-                "singular": "nodemetric",
-                "kind": "NodeMetric",
-                "listKind": "NodeMetricList",
-            },
-            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
 
 
 def report(ground: Ground, cpus: Mapping[str, int]) -> None:
