@@ -19,10 +19,13 @@ from model.requests import LARGEST_REQUEST
 from model.resources import CPU
 from model.tasks import Task
 
-__all__ = ["NodeLoad", "PodLoad", "Use", "read_load"]
+__all__ = ["NANOSECONDS", "NodeLoad", "PodLoad", "Use", "read_load"]
 
 Use = Mapping[str, int]
 """Amounts in use by resource name: CPU in thousandths, everything else in whole units."""
+
+NANOSECONDS: Final = 10**9
+"""In a second: durations are whole in these, and compare fast."""
 
 _KIND: Final = "NodeMetric"
 _INTERVAL_SECONDS: Final = 60
@@ -49,24 +52,24 @@ class NodeLoad:
     """Of the whole node; None where nothing was measured."""
     system: Use
     """Of what runs outside of pods."""
-    aggregated: Mapping[tuple[str, Fraction], Use]
-    """Statistics of the whole node, by their kind and period in seconds."""
+    aggregated: Mapping[tuple[str, int], Use]
+    """Statistics of the whole node, by their kind and period in nanoseconds."""
     pods: Mapping[str, PodLoad]
     """By `namespace/name`."""
     memo: dict[Hashable, tuple[Mapping[TaskId, Task], tuple[int, ...]]] = field(default_factory=dict)
 
-    def statistic(self, kind: str, seconds: Fraction) -> Use | None:
+    def statistic(self, kind: str, nanoseconds: int) -> Use | None:
         """Return a statistic of the whole node.
 
         Args:
             kind: `avg`, `p50`, `p90`, `p95` or `p99`.
-            seconds: Its period; 0 for the longest there is, which is the usage itself where there is none.
+            nanoseconds: Its period; 0 for the longest there is, which is the usage itself where there is none.
 
         Returns:
             None where it was not reported.
         """
-        if seconds:
-            return self.aggregated.get((kind, seconds))
+        if nanoseconds:
+            return self.aggregated.get((kind, nanoseconds))
         longest = max((period for known, period in self.aggregated if known == kind), default=None)
         return self.usage if longest is None else self.aggregated[kind, longest]
 
@@ -131,7 +134,7 @@ class _Reader:
             return _INTERVAL_SECONDS
         return seconds
 
-    def _aggregated(self, info: wire.NodeMetricInfo, path: str) -> Iterator[tuple[tuple[str, Fraction], Use]]:
+    def _aggregated(self, info: wire.NodeMetricInfo, path: str) -> Iterator[tuple[tuple[str, int], Use]]:
         for position, each in enumerate(info.aggregated_node_usages):
             try:
                 seconds = parse_duration(each.duration or "0")
@@ -144,7 +147,7 @@ class _Reader:
             for kind, amounts in each.usage.items():
                 use = self._use_or_none(amounts, f"{path}[{position}].usage.{kind}")
                 if use:
-                    yield (kind, seconds), use
+                    yield (kind, int(seconds * NANOSECONDS)), use
 
     def _pods(self, pods: tuple[wire.PodMetricInfo, ...]) -> Iterator[tuple[str, PodLoad]]:
         for position, each in enumerate(pods):

@@ -10,13 +10,14 @@ import numpy as np
 
 from model.arrays import IntArray
 from model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
+from model.load import NANOSECONDS
 from model.nodes import Node, NodeFacts
 from model.quantity import millis, units
 from model.requests import LARGEST_REQUEST
 from model.resources import CPU, MILLI
 from plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic, period
 
-__all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of"]
+__all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of", "measure_of"]
 
 
 class Measure(NamedTuple):
@@ -26,12 +27,14 @@ class Measure(NamedTuple):
     """What pods of the class koord-prod use, and no others."""
     statistic: str = ""
     """Which statistic of the node; the average of the last moments where empty."""
-    seconds: Fraction = Fraction(0)
+    nanoseconds: int = 0
     """Period of the statistic; 0 for the longest that is reported."""
 
 
 AVERAGE: Final = Measure()
 OF_PROD: Final = Measure(is_prod=True)
+
+_LARGEST: Final = 100
 
 
 class _OwnStatistic(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -87,6 +90,11 @@ class _Rule(NamedTuple):
     """What is held against the aggregated ones; `AVERAGE` where there are none."""
 
 
+def measure_of(statistic: str, seconds: Fraction) -> Measure:
+    """Return a statistic of a period; the average where neither is named."""
+    return Measure(statistic=statistic, nanoseconds=int(seconds * NANOSECONDS))
+
+
 def limits_of(facts: NodeFacts, args: LoadAwareArgs) -> NodeLimits:
     """Return what holds for all nodes, worked out once for these facts."""
     return facts.derive(("load-aware", repr(args)), lambda: _limits(facts.nodes, args))
@@ -94,10 +102,10 @@ def limits_of(facts: NodeFacts, args: LoadAwareArgs) -> NodeLimits:
 
 def _limits(nodes: Sequence[Node], args: LoadAwareArgs) -> NodeLimits:
     faults: list[tuple[int, str]] = []
-    rules, offers = [], []
+    rules, offers, otherwise = [], [], _rule_of(args)
     for column, node in enumerate(nodes):
         reader = _Reader(node)
-        rules.append(reader.rule(_rule_of(args)))
+        rules.append(reader.rule(otherwise))
         offers.append(reader.allocatable(args.resources))
         faults += [(column, fault) for fault in reader.faults]
     others = [_for_others(rule) for rule in rules]
@@ -114,7 +122,7 @@ def _rule_of(args: LoadAwareArgs) -> _Rule:
     aggregated = args.aggregated
     measure = AVERAGE
     if aggregated.thresholds and aggregated.kind:
-        measure = Measure(statistic=aggregated.kind, seconds=aggregated.seconds)
+        measure = measure_of(aggregated.kind, aggregated.seconds)
     return _Rule(args.thresholds, args.prod_thresholds, aggregated.thresholds, measure)
 
 
@@ -172,8 +180,8 @@ def _overridden(rule: _Rule, own: _Own) -> _Rule:
     """Return what holds where a node says some of it itself; an aggregate counts with thresholds and kind alone."""
     theirs = own.aggregated_usage or _OwnStatistic()
     for numbers in (own.usage_thresholds, own.prod_usage_thresholds, theirs.usage_thresholds):
-        if any(number < 0 for number in numbers.values()):
-            raise ValueError("thresholds are percentages of at least 0")
+        if not all(0 <= number <= _LARGEST for number in numbers.values()):
+            raise ValueError(f"thresholds are percentages from 0 to {_LARGEST}")
     try:
         seconds = period(theirs.usage_aggregated_duration or "0")
     except ValueError as error:
@@ -183,7 +191,7 @@ def _overridden(rule: _Rule, own: _Own) -> _Rule:
         own.usage_thresholds or rule.plain,
         own.prod_usage_thresholds or rule.prod,
         theirs.usage_thresholds if is_aggregated else rule.aggregated,
-        Measure(statistic=theirs.usage_aggregation_type, seconds=seconds) if is_aggregated else rule.measure,
+        measure_of(theirs.usage_aggregation_type, seconds) if is_aggregated else rule.measure,
     )
 
 

@@ -106,4 +106,4 @@ class Loads:
 
 
 def _statistic(load: NodeLoad, measure: Measure) -> Use | None:
-    return load.statistic(measure.statistic, measure.seconds) if measure.statistic else load.usage
+    return load.statistic(measure.statistic, measure.nanoseconds) if measure.statistic else load.usage

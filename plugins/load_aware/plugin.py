@@ -21,7 +21,7 @@ from model.tasks import Task
 from plugins.load_aware.arguments import LoadAwareArgs
 from plugins.load_aware.arithmetic import free, score
 from plugins.load_aware.filter import Filter
-from plugins.load_aware.limits import OF_PROD, Measure
+from plugins.load_aware.limits import OF_PROD, measure_of
 from plugins.load_aware.nodes import Nodes
 
 __all__ = ["LoadAware", "is_asked_for"]
@@ -70,7 +70,7 @@ class LoadAware:
     def _register_scores(self, session: Session, nodes: Nodes) -> None:
         args, aggregated = self.args, self.args.aggregated
         count = len(nodes.is_measured)
-        measure = Measure(statistic=aggregated.score_kind, seconds=aggregated.score_seconds)
+        measure = measure_of(aggregated.score_kind, aggregated.score_seconds)
         others = nodes.used((measure,) * count)
         prod = nodes.used((OF_PROD,) * count) if args.scores_prod else others
         weights = np.array([[args.importance.get(name, 0)] for name in args.resources], dtype=np.int64)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from cache.dump import take_dump
 from cache.objects import books_from_objects, decoded
 from model.errors import ObjectError
 from model.ids import NodeName
-from model.load import NodeLoad, PodLoad
+from model.load import NANOSECONDS, NodeLoad, PodLoad
 from tests.nodemetrics import node_metric, pod_metric
 
 N1, N2 = NodeName("n1"), NodeName("n2")
@@ -56,10 +55,10 @@ def test_all_of_it_is_read() -> None:
     assert load.usage == {"cpu": 1500, "memory": 2 * GIB, "example.com/slots": 2}
     assert load.system == {"cpu": 100}
     assert load.pods == {"ns/a": PodLoad({"cpu": 1000}, is_prod=True)}
-    assert load.statistic("p95", Fraction(300)) == {"cpu": 2000}
-    assert load.statistic("p95", Fraction(0)) == {"cpu": 3000}
-    assert load.statistic("p95", Fraction(60)) is None
-    assert load.statistic("p50", Fraction(0)) == load.usage
+    assert load.statistic("p95", 300 * NANOSECONDS) == {"cpu": 2000}
+    assert load.statistic("p95", 0) == {"cpu": 3000}
+    assert load.statistic("p95", 60 * NANOSECONDS) is None
+    assert load.statistic("p50", 0) == load.usage
 
 
 def test_an_object_that_says_nothing_yet() -> None:
@@ -106,7 +105,7 @@ def test_other_parts_that_cannot_be_read_are_left_out() -> None:
     assert load is not None
     assert (load.measured, load.interval_seconds, load.usage, load.system) == (None, 60, {"cpu": 1000}, {})
     assert list(load.pods) == ["ns/b"]
-    assert list(load.aggregated) == [("p95", Fraction(300))]
+    assert list(load.aggregated) == [("p95", 300 * NANOSECONDS)]
     assert [path for path, _ in faults] == [
         "status.nodeMetric.systemUsage.resources.cpu",
         "status.updateTime",

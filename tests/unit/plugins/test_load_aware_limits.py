@@ -206,6 +206,8 @@ def test_reasons_tell_of_the_nearest_node() -> None:
         "[]",
         '{"usageThresholds": {"cpu": "40"}}',
         '{"usageThresholds": {"cpu": -1}}',
+        '{"usageThresholds": {"cpu": 101}}',
+        '{"usageThresholds": {"cpu": 9999999999999999999}}',
         '{"prodUsageThresholds": {"cpu": -1}}',
         '{"aggregatedUsage": {"usageThresholds": {"cpu": -1}, "usageAggregationType": "p95"}}',
         '{"aggregatedUsage": {"usageThresholds": {"cpu": 1}, "usageAggregationType": "p42"}}',
