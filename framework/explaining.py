@@ -51,12 +51,15 @@ class _Tally:
         self._counts: Counter[tuple[str, str, bool]] = Counter()
         self._most: dict[int, int] = {}
         """By row the most room of a node that has too little of it."""
+        self._told: dict[str, tuple[int, int]] = {}
+        """What reasons tell of amounts."""
 
     def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
         """Count and close the open nodes of a mask, shape (open,)."""
         refused = int(mask.sum())
         if refused:
             self._counts[reason.text, plugin, reason.resolvable] += refused
+            self._told |= reason.amounts
             self.open = self.open[~mask]
 
     def ask_room(self) -> None:
@@ -106,9 +109,9 @@ class _Tally:
         )
 
     def _amounts(self) -> dict[str, tuple[int, int]]:
-        """Return by resource that is short what is asked for, and the most that is left, thousandths."""
+        """Return what reasons tell; and what is asked for of what is short, and the most that is left, thousandths."""
         space, request = self._session.resources, self._session.nodes.needs(self._task.template).request
-        return {
+        return self._told | {
             space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])
             for row, most in self._most.items()
         }

@@ -23,6 +23,9 @@ class Reason:
     """`insufficient cpu`, `node(s) had untolerated taint(s)`: counted over nodes."""
     resolvable: bool = True
     """True: does not fit now, eviction may help. False: cannot fit here, nothing helps."""
+    amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    """What is wanted and what there is on the node that comes nearest, thousandths, by the name of what is short. The
+    same words with other amounts are no news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class Refusal:
     """The action that evicts nobody, and this is why; empty where it is why there is no place as things are."""
     amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
     """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
-    task asks for and the most that a node that lacks it has left. The same words with other amounts are no news."""
+    task asks for and the most that a node that lacks it has left, and what reasons tell. The same words with other
+    amounts are no news."""
     fits_when: tuple[JobId, ...] = ()
     """Jobs on nodes whose end, together, would give it its places; empty where none are known."""

@@ -7,6 +7,7 @@ import numpy as np
 from framework.nodes import NodeColumns
 from model.arrays import BoolArray, IntArray, ReasonArray
 from model.refusals import Reason
+from model.resources import MILLI
 from model.tasks import Task
 from plugins.load_aware.arithmetic import exceeding, percent
 from plugins.load_aware.limits import Limits
@@ -37,19 +38,28 @@ class Filter:
         return found.astype(np.uint8)
 
     def reasons(self, task: Task) -> list[Reason]:
-        """Return what verdicts mean, with the load of the node that refuses with the least excess."""
+        """Return what verdicts mean, with load and threshold of the node that refuses with the least excess."""
         everywhere = np.arange(len(self._judges))
         percents = self._percent(task, everywhere)
         above = np.where(self._judges, exceeding(percents, self._limits.thresholds), 0)
         return [EXPIRED, *(self._reason(row, percents[row], above == row + 1) for row in range(len(percents)))]
 
     def _reason(self, row: int, percents: IntArray, refused: BoolArray) -> Reason:
-        text = f"node(s) {self._nodes.args.resources[row]} usage exceed threshold"
+        name, thresholds = self._nodes.args.resources[row], self._limits.thresholds[row]
+        amounts = {}
         if refused.any():
-            thresholds = self._limits.thresholds[row]
             nearest = np.where(refused, percents - thresholds, np.iinfo(np.int64).max).argmin()
-            text += f", nearest with {percents[nearest]}% estimated of {thresholds[nearest]}% allowed"
-        return Reason(text, resolvable=False)
+            amounts = {f"{name} usage percent": (int(percents[nearest]) * MILLI, int(thresholds[nearest]) * MILLI)}
+        text = f"node(s) {name} usage exceed threshold{_spread(thresholds[thresholds > 0])}"
+        return Reason(text, resolvable=False, amounts=amounts)
 
     def _percent(self, task: Task, at: IntArray) -> IntArray:
         return percent(self._used[:, at] + self._nodes.estimate(task), self._nodes.limits.allocatable[:, at])
+
+
+def _spread(thresholds: IntArray) -> str:
+    """Say which thresholds there are: words that no measurement changes."""
+    if not thresholds.size:
+        return ""
+    least, most = thresholds.min(), thresholds.max()
+    return f" of {least}%" if least == most else f" of {least}% to {most}%"

@@ -41,14 +41,28 @@ def test_the_least_loaded_goes_first() -> None:
 
 
 def test_who_waits_is_told_the_load_and_the_threshold() -> None:
-    """Of the node that comes nearest; nodes of which nothing is known now are counted apart."""
+    """The load of the node that comes nearest, beside the words; nodes of which nothing is known are counted apart."""
     there = THREE.add(measured("n1", 9), measured("n2", 6), measured("n3", 0, age=180)).job("j", tasks=1)
 
     outcome = there.run("allocate", plugins=PLUGINS, now=NOW)
 
     assert outcome.bindings == {}
-    assert "2 node(s) cpu usage exceed threshold, nearest with 69% estimated of 65% allowed" in outcome.why("j")
+    assert "2 node(s) cpu usage exceed threshold of 65%" in outcome.why("j")
     assert "1 node(s) nodeMetric expired" in outcome.why("j")
+    assert outcome.refusals_of_pod("j-0")[0].amounts == {"cpu usage percent": (69_000, 65_000)}
+
+
+def test_another_load_is_no_news() -> None:
+    """What pods and groups are told has no numbers that change with each measurement."""
+    told = {
+        THREE.add(*(measured(name, cpu) for name in ("n1", "n2", "n3")))
+        .job("j", tasks=1)
+        .run("allocate", plugins=PLUGINS, now=NOW)
+        .why("j")
+        for cpu in (7, 8, 9)
+    }
+
+    assert len(told) == 1
 
 
 def test_nobody_is_evicted_for_a_loaded_node() -> None:

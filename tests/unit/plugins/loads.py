@@ -8,6 +8,7 @@ import numpy as np
 from cache.objects import decoded
 from framework import points
 from model import wire
+from model.refusals import Reason
 from tests.nodemetrics import node_metric
 from tests.unit.plugins.policies import World, opened
 
@@ -96,10 +97,18 @@ def world(*objects: Any, **arguments: Any) -> World:
 
 
 def refusals(there: World, task: str = "p") -> dict[str, str]:
-    """Why each node refuses a task, by its name."""
+    """Why each node refuses a task, by its name: in words, and what the nearest has of what it may have, in percent."""
     each = there.function(points.PREDICATE)
     answer = each.function(there.task(task), there.session.nodes.columns())
     if answer is None:
         return {}
     reasons = there.session.reasons_of(each, there.task(task))
-    return {str(there.session.nodes.table.names[at]): reasons[answer[at] - 1].text for at in np.flatnonzero(answer)}
+    return {
+        str(there.session.nodes.table.names[at]): in_words(reasons[answer[at] - 1]) for at in np.flatnonzero(answer)
+    }
+
+
+def in_words(reason: Reason) -> str:
+    """A reason with its amounts."""
+    amounts = (f"{name} {wanted / 1000:g}/{most / 1000:g}" for name, (wanted, most) in reason.amounts.items())
+    return ": ".join([reason.text, *amounts])

@@ -22,7 +22,7 @@ def test_worked_refusal() -> None:
     """60 of 100 CPUs in use, and 85 % of 8 to come: 66.8, which is 67, above 65."""
     there = world(HUNDRED, metric("n1", "60"), eight("8"))
 
-    assert refusals(there) == {"n1": "node(s) cpu usage exceed threshold, nearest with 67% estimated of 65% allowed"}
+    assert refusals(there) == {"n1": "node(s) cpu usage exceed threshold of 65%: cpu usage percent 67/65"}
 
 
 def test_worked_score() -> None:
@@ -48,8 +48,8 @@ def test_memory_has_its_threshold() -> None:
     )
 
     assert refusals(there) == {
-        "n2": "node(s) memory usage exceed threshold, nearest with 96% estimated of 95% allowed",
-        "n3": "node(s) cpu usage exceed threshold, nearest with 91% estimated of 65% allowed",
+        "n2": "node(s) memory usage exceed threshold of 95%: memory usage percent 96/95",
+        "n3": "node(s) cpu usage exceed threshold of 65%: cpu usage percent 91/65",
     }
     assert not any(
         reason.resolvable for reason in there.session.reasons_of(there.function(points.PREDICATE), there.task("p"))
@@ -74,7 +74,7 @@ def test_halves_are_exact() -> None:
         estimatedScalingFactors={"cpu": 1},
     )
 
-    assert refusals(there) == {"n1": "node(s) cpu usage exceed threshold, nearest with 29% estimated of 28% allowed"}
+    assert refusals(there) == {"n1": "node(s) cpu usage exceed threshold of 28%: cpu usage percent 29/28"}
 
 
 def test_a_threshold_of_nothing_is_none() -> None:
@@ -263,9 +263,7 @@ def test_placing_raises_the_load_and_undoing_restores_it() -> None:
         there.place(statement, "a", "n1")
         once, refused = there.scores("p"), refusals(there)
         there.place(statement, "b", "n1")
-        assert refusals(there) == {
-            "n1": "node(s) cpu usage exceed threshold, nearest with 68% estimated of 65% allowed"
-        }
+        assert refusals(there) == {"n1": "node(s) cpu usage exceed threshold of 65%: cpu usage percent 68/65"}
 
     assert (before["n1"], once["n1"], refused) == (49, 40, {})
     assert there.scores("p") == before

@@ -41,7 +41,7 @@ def events(there: World) -> list[tuple[str, str, str]]:
 
 def told(estimated: int, allowed: int) -> dict[str, str]:
     """The refusal of the first node."""
-    return {"n1": f"node(s) cpu usage exceed threshold, nearest with {estimated}% estimated of {allowed}% allowed"}
+    return {"n1": f"node(s) cpu usage exceed threshold of {allowed}%: cpu usage percent {estimated}/{allowed}"}
 
 
 @pytest.mark.parametrize(
@@ -191,11 +191,11 @@ def test_nodes_say_their_thresholds_themselves(own: Any, refuses: bool) -> None:
 
 
 def test_reasons_tell_of_the_nearest_node() -> None:
-    """The one that misses its threshold by least."""
+    """The one that misses its threshold by least; words tell which thresholds there are."""
     nodes = (hundred("n1"), hundred("n2", thresholds={"usageThresholds": {"cpu": 10}}), hundred("n3"))
     there = world(*nodes, metric("n1", "90"), metric("n2", "20"), metric("n3", "30"), light())
 
-    text = "node(s) cpu usage exceed threshold, nearest with 20% estimated of 10% allowed"
+    text = "node(s) cpu usage exceed threshold of 10% to 65%: cpu usage percent 20/10"
     assert refusals(there) == {"n1": text, "n2": text}
 
 
