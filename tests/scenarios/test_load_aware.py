@@ -52,6 +52,18 @@ def test_who_waits_is_told_the_load_and_the_threshold() -> None:
     assert outcome.refusals_of_pod("j-0")[0].amounts == {"cpu usage percent": (69_000, 65_000)}
 
 
+def test_who_waits_is_placed_once_a_node_is_measured_to_use_less() -> None:
+    """What was refused is not remembered beyond that."""
+    there = ONE.add(measured("n1", 9)).job("j", tasks=1)
+
+    def bound(cycles: int) -> dict[str, str]:
+        later = {3: there.add(measured("n1", 1))}
+        return there.run("allocate", plugins=PLUGINS, now=NOW, cycles=cycles, later=later).bindings
+
+    assert bound(2) == {}
+    assert bound(3) == {"j-0": "n1"}
+
+
 def test_another_load_is_no_news() -> None:
     """What pods and groups are told has no numbers that change with each measurement."""
     told = {
