@@ -102,18 +102,18 @@ def limits_of(facts: NodeFacts, args: LoadAwareArgs) -> NodeLimits:
 
 def _limits(nodes: Sequence[Node], args: LoadAwareArgs) -> NodeLimits:
     faults: list[tuple[int, str]] = []
-    rules, offers, otherwise = [], [], _rule_of(args)
+    rules, offers, otherwise, resources = [], [], _rule_of(args), args.resources
     for column, node in enumerate(nodes):
         reader = _Reader(node)
         rules.append(reader.rule(otherwise))
-        offers.append(reader.allocatable(args.resources))
+        offers.append(reader.allocatable(resources))
         faults += [(column, fault) for fault in reader.faults]
     others = [_for_others(rule) for rule in rules]
     prod = [_for_prod(rule) or other for rule, other in zip(rules, others, strict=True)]
     return NodeLimits(
-        prod=_table(prod, args.resources),
-        others=_table(others, args.resources),
-        allocatable=np.array(offers, dtype=np.int64).reshape(len(nodes), len(args.resources)).T,
+        prod=_table(prod, resources),
+        others=_table(others, resources),
+        allocatable=np.array(offers, dtype=np.int64).reshape(len(nodes), len(resources)).T,
         faults=tuple(faults),
     )
 

@@ -158,7 +158,7 @@ FLAT: Final = (
         "measured use",
         "enqueue allocate preempt shuffle backfill",
         FIRST,
-        ("drf", "predicates", "proportion", "usage", "rescheduling"),
+        ("drf", "predicates", "proportion", "usage", "load-aware", "rescheduling"),
         rescheduling=EVEN,
     ),
     _setting(

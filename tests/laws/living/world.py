@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from framework.memory import Memory, Settled
 from model import wire
 from model.ids import NodeName
+from model.quantity import units
 from model.usage import NodeUsage
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
@@ -17,6 +18,7 @@ from tests.hypernodes import hyper_node
 from tests.laws.living.cluster import LivingCluster
 from tests.laws.living.configurations import FLAT, TREE, Setting
 from tests.laws.living.jobs import GIB, PRIORITIES, QUEUES, Wish, objects_of
+from tests.nodemetrics import node_metric
 
 __all__ = ["DOMAINS", "GIB_A_CPU", "PARENTS", "PODS", "QUOTAS", "Terms", "World"]
 
@@ -270,7 +272,16 @@ class World:
             self.log.append(f"{name} is {'closed' if spec.unschedulable else 'open'}")
 
     def measure(self, percents: Sequence[int]) -> None:
-        """Measure how busy nodes are, CPU and memory alike; no measurements leave all of them unknown."""
+        """Measure how busy nodes are, CPU and memory alike, by a monitoring system and by agents on the nodes.
+
+        No measurements leave all of them unknown.
+        """
+        for name in list(self.cluster._of("NodeMetric")):
+            self.cluster.drop("NodeMetric", name)
+        for name, percent in zip(sorted(self.nodes), percents, strict=False):
+            offers = self.cluster.one("Node", name).status.allocatable
+            used = {what: f"{units(offers[what]) * percent * 10}m" for what in ("cpu", "memory")}
+            self.cluster.put([node_metric(name, used, at=self.now)])
         usage = {
             NodeName(name): NodeUsage(cpu_percent=percent, memory_percent=percent, measured=self.now)
             for name, percent in zip(sorted(self.nodes), percents, strict=False)
