@@ -113,6 +113,7 @@ def _node(snapshot: Snapshot, table: NodeTable, column: int) -> object:
         [_said_of_task(task) for task in table.tasks[column].values()],
         bool(table.in_shard[column]),
         (node.labels, node.annotations, node.taints, node.unschedulable, node.images, node.revocable_zone),
+        None if node.device is None else (node.device.metadata.labels, node.device.spec),
     )
 
 

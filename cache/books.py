@@ -16,8 +16,7 @@ import msgspec
 
 from cache.assumptions import Assumption
 from cache.effects import Effects
-from cache.gangs import GangKeeper
-from cache.heartbeats import is_heartbeat
+from cache.heartbeats import is_heartbeat, tells_the_same
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups
 from cache.node_book import NodeBook, takes_room
@@ -502,7 +501,8 @@ class Books:
                 return
             self._nodes.set_node(name, None)
         else:
-            new = self.translator.node(node, attach_limits(self._lookups.of("CSINode").get(name)))
+            limits = attach_limits(self._lookups.of("CSINode").get(name))
+            new = self.translator.node(node, limits, self._lookups.of("Device").get(name))
             self._cover([new.allocatable, new.oversubscribed])
             self._nodes.set_node(name, new)
         self._generation += 1
@@ -597,7 +597,9 @@ class Books:
                 self._translate_users(self._volumes.users([changed.metadata.name]))
             case "StorageClass":
                 self._translate_users(self._claims.used())
-            case "CSINode":
+            case "Device" if old is not None and new is not None and tells_the_same(old, new):
+                pass
+            case "CSINode" | "Device":
                 node = self._stored["Node"].get(changed.metadata.name)
                 if node is not None:
                     self._translate_node(node)

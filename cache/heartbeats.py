@@ -1,8 +1,8 @@
-"""Heartbeats: Node updates that say nothing new, which come often and must not wake a scheduler that rests."""
+"""Heartbeats: updates that say nothing new, which come often and must not wake a scheduler that rests."""
 
 from model import wire
 
-__all__ = ["is_heartbeat"]
+__all__ = ["is_heartbeat", "tells_the_same"]
 
 
 def is_heartbeat(known: wire.Node, new: wire.Node) -> bool:
@@ -18,6 +18,15 @@ def is_heartbeat(known: wire.Node, new: wire.Node) -> bool:
         and known.status.volumes_attached == new.status.volumes_attached
         and known.status.volumes_in_use == new.status.volumes_in_use
         and _undated(known.status.conditions) == _undated(new.status.conditions)
+    )
+
+
+def tells_the_same(known: wire.KoordinatorDevice, new: wire.KoordinatorDevice) -> bool:
+    """Tell whether two states of a Device differ in versions and findings alone."""
+    return (
+        known.spec == new.spec
+        and known.metadata.labels == new.metadata.labels
+        and known.metadata.annotations == new.metadata.annotations
     )
 
 

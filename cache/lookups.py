@@ -31,7 +31,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "Numatopology": "numatopologies",
     "ConfigMap": "config_maps",
     "ElasticQuota": "elastic_quotas",
-    "NodeMetric": "node_metrics",
+    "Device": "devices",
 }
 """Kind to the field of `ClusterObjects` that holds it."""
 

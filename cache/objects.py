@@ -21,8 +21,10 @@ __all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
 """Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
 
-_RESOURCES: Final = {each.kind: each for each in (*resources.ALL, *resources.WHILE_WANTED) if each.kind in KINDS}
-_GROUPS: Final = {kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(".volcano.sh")}
+_RESOURCES: Final = {each.kind: each for each in (*resources.ALL, resources.CONFIG_MAPS) if each.kind in KINDS}
+_GROUPS: Final = {
+    kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(("volcano.sh", "koordinator.sh"))
+}
 """API group of kinds whose name other projects use too."""
 
 _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {

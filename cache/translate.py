@@ -214,7 +214,7 @@ class Translator:
             object=queue,
         )
 
-    def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS) -> Node:
+    def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None) -> Node:
         """Make a node whose CSI drivers attach up to `limits`; an amount that cannot be read is not offered."""
         metadata = node.metadata
         return Node(
@@ -228,6 +228,7 @@ class Translator:
             images={name: image.size_bytes for image in node.status.images for name in image.names},
             revocable_zone=metadata.labels.get(REVOCABLE_ZONE, ""),
             object=node,
+            device=device,
         )
 
     def _allocatable(self, node: wire.Node) -> dict[str, int]:

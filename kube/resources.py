@@ -13,6 +13,7 @@ __all__ = [
     "CSI_DRIVERS",
     "CSI_NODES",
     "CSI_STORAGE_CAPACITIES",
+    "DEVICES",
     "DEVICE_CLASSES",
     "ELASTIC_QUOTAS",
     "GANG_POD_GROUPS",
@@ -191,12 +192,12 @@ ELASTIC_QUOTAS: Final = Resource(
     is_namespaced=True,
     is_optional=True,
 )
-NODE_METRICS: Final = Resource(
-    group="slo.koordinator.sh",
+DEVICES: Final = Resource(
+    group="scheduling.koordinator.sh",
     version="v1alpha1",
-    plural="nodemetrics",
-    kind="NodeMetric",
-    struct=wire.NodeMetric,
+    plural="devices",
+    kind="Device",
+    struct=wire.KoordinatorDevice,
     is_namespaced=False,
     is_optional=True,
 )
@@ -231,6 +232,6 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     NODE_SHARDS,
     NUMATOPOLOGIES,
     ELASTIC_QUOTAS,
-    GANG_POD_GROUPS,
+    DEVICES,
 )
 """All others."""

@@ -51,6 +51,8 @@ class Node:
     """Label `volcano.sh/revocable-zone`, or empty."""
     object: wire.Node | None = None
     """The object as the API server gave it; None for nodes made in tests."""
+    device: wire.KoordinatorDevice | None = None
+    """Koordinator's Device of the node; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Final
 from model.api.batch import CronJob, Job
 from model.api.bus import Command
 from model.api.definitions import KubernetesObject
+from model.api.devices import Device
 from model.api.flow import JobFlow, JobTemplate
 from model.api.nodeinfo import Numatopology
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
@@ -26,5 +27,5 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     Numatopology,
     NodeShard,
     ElasticQuota,
-    ElasticQuotaProfile,
+    Device,
 )

@@ -131,15 +131,13 @@ from model.wire.groups import (
     RegexMatch,
     SubGroupPolicy,
 )
-from model.wire.loads import (
-    AggregatedUsage,
-    NodeMetric,
-    NodeMetricCollectPolicy,
-    NodeMetricInfo,
-    NodeMetricSpec,
-    NodeMetricStatus,
-    PodMetricInfo,
-    ResourceMap,
+from model.wire.koordinator import (
+    KoordinatorDevice,
+    KoordinatorDeviceInfo,
+    KoordinatorDeviceSpec,
+    KoordinatorDeviceTopology,
+    KoordinatorVirtualFunction,
+    KoordinatorVirtualFunctionGroup,
 )
 from model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from model.wire.selectors import NodeSelector, NodeSelectorTerm
@@ -253,6 +251,12 @@ __all__ = [
     "ImageVolume",
     "IntOrString",
     "IscsiVolume",
+    "KoordinatorDevice",
+    "KoordinatorDeviceInfo",
+    "KoordinatorDeviceSpec",
+    "KoordinatorDeviceTopology",
+    "KoordinatorVirtualFunction",
+    "KoordinatorVirtualFunctionGroup",
     "LabelSelector",
     "Lease",
     "LeaseSpec",

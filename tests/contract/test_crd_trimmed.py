@@ -9,6 +9,7 @@ import pytest
 
 from model import wire
 from model.api.definitions import KubernetesObject
+from model.api.devices import Device
 from model.api.nodeinfo import Numatopology
 from model.api.scheduling import PodGroup, Queue
 from model.api.shard import NodeShard
@@ -21,6 +22,7 @@ PAIRS: tuple[tuple[type[Wire], type[KubernetesObject]], ...] = (
     (wire.HyperNode, HyperNode),
     (wire.NodeShard, NodeShard),
     (wire.Numatopology, Numatopology),
+    (wire.KoordinatorDevice, Device),
 )
 
 WIDER = {"Numatopology.spec.resReserved{}": {"string"}}

@@ -106,6 +106,13 @@ OTHERS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
+        "Device",
+        wire.KoordinatorDevice(
+            metadata=wire.ObjectMeta(name="n1"),
+            spec=wire.KoordinatorDeviceSpec(devices=(wire.KoordinatorDeviceInfo(type="gpu", minor=0, health=True),)),
+        ),
+    ),
+    (
         "NodeShard",
         wire.NodeShard(metadata=wire.ObjectMeta(name="volcano"), spec=wire.NodeShardSpec(nodes_desired=("n1",))),
     ),

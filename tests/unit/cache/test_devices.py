@@ -1,0 +1,70 @@
+"""Koordinator's Devices: each is part of what is known of its node."""
+
+from typing import Any
+
+from cache.audit import differences
+from cache.books import Books
+from cache.objects import decoded
+from model.nodes import Node
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
+def device(health: bool = True, **metadata: Any) -> dict[str, Any]:
+    """A Device with one GPU."""
+    return {
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "Device",
+        "metadata": {"name": "n", **metadata},
+        "spec": {"devices": [{"type": "gpu", "minor": 0, "health": health}]},
+    }
+
+
+def apply(books: Books, *objects: dict[str, Any]) -> None:
+    """Take over objects."""
+    for kind, each in decoded(objects):
+        books.apply(kind, each)
+
+
+def node_of(books: Books) -> Node:
+    """Return the one node."""
+    (node,) = books.snapshot().nodes.facts.nodes
+    return node
+
+
+def test_a_device_that_comes_late_is_its_nodes() -> None:
+    """And goes as it came."""
+    books = Books()
+    apply(books, NODE)
+    assert node_of(books).device is None
+
+    ((kind, late),) = decoded([device()])
+    books.apply(kind, late)
+    assert node_of(books).device is late
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+
+    books.remove(kind, late)
+    assert node_of(books).device is None
+
+
+def test_what_says_nothing_new_leaves_the_node_as_it_is() -> None:
+    """An agent dates its findings again and again: what was worked out about all nodes stays."""
+    books = Books()
+    apply(books, NODE, device())
+    before = books.snapshot().nodes.facts
+
+    apply(books, {**device(annotations={}), "status": {"allocations": []}})
+    assert books.snapshot().nodes.facts is before
+    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+
+    apply(books, device(health=False))
+    assert books.snapshot().nodes.facts is not before
+
+
+def test_devices_of_other_projects_are_others() -> None:
+    """The name of the kind is anybody's."""
+    noted: list[str] = []
+    objects = [{**device(), "apiVersion": "example.com/v1"}]
+
+    assert decoded(objects, note=noted.append) == []
+    assert noted == ["example.com/v1 Device plays no part in scheduling: ignored"]
