@@ -8,7 +8,8 @@ import msgspec
 
 from model import wire
 from model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
-from model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
+from model.devices.koordinator.names import ISOLATION_PROVIDER
+from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
 from model.devices.names import TELLING as TELLING_OF_CARDS
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
@@ -29,7 +30,7 @@ _TELLING: Final = (
     PREEMPTABLE,
     NUMA_TOPOLOGY_POLICY,
     *TELLING_OF_CARDS,
-    LOAD_SCALING_FACTORS,
+    *TELLING_OF_DEVICES,
 )
 """Annotations that say which nodes suit a pod: pods that differ in them share no template."""
 _Told = tuple[str | bool | None, ...]
@@ -54,7 +55,8 @@ class TemplateStore:
         Raises:
             ObjectError: An amount of the pod is no quantity, or is negative.
         """
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), _told(pod))
+        told = (*map(pod.metadata.annotations.get, _TELLING), pod.metadata.labels.get(ISOLATION_PROVIDER))
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), told)
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from model import wire
+from model.devices.koordinator.names import MEMORY as GPU_MEMORY
 from model.errors import ObjectError
 from model.quantity import QuantityError, format_bytes, format_millis, millis, parse, units
 from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
@@ -47,7 +48,7 @@ LARGEST_REQUEST: Final = 2**50
 """Amounts of pods and nodes saturate here, in base units, so that sums over a cluster stay inside 63 bits."""
 
 _EPHEMERAL_STORAGE: Final = "ephemeral-storage"
-_WHOLE: Final = frozenset({MEMORY, PODS, _EPHEMERAL_STORAGE})
+_WHOLE: Final = frozenset({MEMORY, PODS, _EPHEMERAL_STORAGE, GPU_MEMORY})
 _HUGE_PAGES: Final = "hugepages-"
 _SCALAR_PREFIXES: Final = (_HUGE_PAGES, "attachable-volumes-")
 _QUALIFIED = re.compile(
@@ -88,7 +89,8 @@ def is_counted(name: str) -> bool:
 def amounts(resources: wire.ResourceList) -> dict[str, int]:
     """Read a resource list: thousandths by name, names that do not count left out.
 
-    CPU and devices are rounded up to thousandths; memory, huge pages, ephemeral storage and pods to whole units.
+    CPU and devices are rounded up to thousandths; memory, of GPUs too, huge pages, ephemeral storage and pods to whole
+    units.
 
     Raises:
         QuantityError: An amount is no quantity.

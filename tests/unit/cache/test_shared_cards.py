@@ -4,6 +4,8 @@ import pytest
 
 from cache.books import Books
 from model.devices.cards import Holder, Use
+from model.devices.koordinator.names import ISOLATION_PROVIDER
+from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
 from model.devices.names import TELLING, VGPU_IDS
 from model.devices.settings import DEFAULT
 from model.devices.vgpu_ids import read_ids
@@ -32,7 +34,7 @@ def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
     assert VGPU_IDS not in task(books, "a").pod.metadata.annotations
 
 
-@pytest.mark.parametrize("key", TELLING)
+@pytest.mark.parametrize("key", [*TELLING, *TELLING_OF_DEVICES])
 def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
     """What is known of one of them is not said of another."""
     one, other = (pod(name, cpu="1", annotations={key: name}) for name in ("a", "b"))
@@ -41,3 +43,14 @@ def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
 
     assert len({numbers["a"], numbers["b"], numbers["c"]}) == 3
     assert numbers["c"] == numbers["d"]
+
+
+def test_pods_that_are_kept_apart_otherwise_share_no_template() -> None:
+    """A label says so, the only one that bears on devices."""
+    one, other, third = (
+        pod(name, cpu="1", labels={ISOLATION_PROVIDER: by}) for name, by in zip("abc", "xyx", strict=True)
+    )
+    books = filled(Books(), one, other, third)
+    numbers = {name: task(books, name).template.number for name in "abc"}
+
+    assert numbers["a"] == numbers["c"] != numbers["b"]

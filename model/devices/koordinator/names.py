@@ -1,0 +1,66 @@
+"""Names of types, resources, labels and annotations by which Koordinator speaks of devices."""
+
+from collections.abc import Mapping
+from typing import Final
+
+# --- types of devices, in the order in which they are allocated ------------------------------------------------------
+
+GPU: Final = "gpu"
+RDMA: Final = "rdma"
+FPGA: Final = "fpga"
+TYPES: Final = (GPU, RDMA, FPGA)
+
+# --- resources -------------------------------------------------------------------------------------------------------
+
+NVIDIA_GPU: Final = "nvidia.com/gpu"
+AMD_GPU: Final = "amd.com/gpu"
+HYGON_DCU: Final = "dcu.com/gpu"
+"""Whole GPUs."""
+WHOLE_GPU: Final = "koordinator.sh/gpu"
+"""Percent of GPUs, of their cores and of their memory alike."""
+SHARED: Final = "koordinator.sh/gpu.shared"
+"""How many GPUs the other amounts are spread over."""
+CORE: Final = "koordinator.sh/gpu-core"
+"""Percent of cores."""
+MEMORY: Final = "koordinator.sh/gpu-memory"
+"""Bytes."""
+RATIO: Final = "koordinator.sh/gpu-memory-ratio"
+"""Percent of memory."""
+NPU_CORE: Final = "huawei.com/npu-core"
+NPU_CPU: Final = "huawei.com/npu-cpu"
+NPU_DVPP: Final = "huawei.com/npu-dvpp"
+RDMA_SHARE: Final = "koordinator.sh/rdma"
+FPGA_SHARE: Final = "koordinator.sh/fpga"
+"""Percent of a card."""
+
+OFFERED: Final[Mapping[str, tuple[str, ...]]] = {
+    GPU: (CORE, MEMORY, RATIO, NPU_CORE, NPU_CPU, NPU_DVPP),
+    RDMA: (RDMA_SHARE,),
+    FPGA: (FPGA_SHARE,),
+}
+"""What devices offer, by type; amounts of one device stand in this order."""
+
+# --- annotations of pods ---------------------------------------------------------------------------------------------
+
+ALLOCATED: Final = "scheduling.koordinator.sh/device-allocated"
+"""Which devices a pod was given; see `model.devices.koordinator.allocated`."""
+HINT: Final = "scheduling.koordinator.sh/device-allocate-hint"
+JOINT: Final = "scheduling.koordinator.sh/device-joint-allocate"
+PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
+NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
+"""What a pod wants of devices beyond amounts; see `model.devices.koordinator.wishes`."""
+
+TELLING: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
+"""Annotations of pods that say which devices suit them: pods that differ in them share no template."""
+
+# --- labels and annotations of nodes and Devices ---------------------------------------------------------------------
+
+PARTITIONS: Final = "scheduling.koordinator.sh/gpu-partitions"
+"""Annotation of a Device: its partition table; see `model.devices.koordinator.partitions`."""
+PARTITION_POLICY: Final = "node.koordinator.sh/gpu-partition-policy"
+"""Label of a Device, or of a node: whether pods with several GPUs must have a partition."""
+VENDOR: Final = "node.koordinator.sh/gpu-vendor"
+MODEL: Final = "node.koordinator.sh/gpu-model"
+ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
+"""Label of a node, and of a pod: what keeps pods on one GPU apart."""
+NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"

@@ -1,0 +1,165 @@
+"""Wishes of pods beyond amounts: which devices, how near to each other, and alone or not."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, get_args
+
+import msgspec
+
+from model import wire
+from model.devices.koordinator.annotations import read_json
+from model.devices.koordinator.names import HINT, JOINT, NUMA_SPEC, PARTITION_SPEC, TYPES
+from model.matching.selectors import EVERYTHING, Selector, unreadable
+from model.quantity import QuantityError, parse
+
+__all__ = [
+    "APPLY_FOR_ALL",
+    "DEVICE_LEVEL",
+    "NO_HINT",
+    "PCIE_LEVEL",
+    "REQUESTS_AS_COUNT",
+    "SCOPES",
+    "Hint",
+    "Joint",
+    "PartitionWish",
+    "Wishes",
+    "wishes_of",
+]
+
+APPLY_FOR_ALL: Final = "ApplyForAll"
+REQUESTS_AS_COUNT: Final = "RequestsAsCount"
+DEVICE_LEVEL: Final = "DeviceLevel"
+PCIE_LEVEL: Final = "PCIeLevel"
+_Scope = Literal["", "Node", "NUMANode", "PCIe", "Device"]
+SCOPES: Final = get_args(_Scope)
+"""Within what all GPUs of a pod must be, wider ones first; empty where nothing is said."""
+_NumaPolicy = Literal["", "None", "BestEffort", "Restricted", "SingleNUMANode"]
+
+
+class Hint(NamedTuple):
+    """What a pod wants of devices of one type."""
+
+    selector: Selector = EVERYTHING
+    functions: Selector | None = None
+    """Each device must give a virtual function of a group that this selects; None where it need not."""
+    strategy: str = ""
+    scope: str = ""
+    exclusive: str = ""
+
+
+NO_HINT: Final = Hint()
+
+
+class Joint(NamedTuple):
+    """Types of devices that are to be near each other."""
+
+    types: tuple[str, ...]
+    """Those that the pod asks for; devices of the first one are chosen first."""
+    same_pcie: bool
+
+
+class PartitionWish(NamedTuple):
+    """How a partition must be."""
+
+    is_restricted: bool = False
+    """Whether only partitions of the best score will do."""
+    bandwidth: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """All that the annotations of a pod say of devices."""
+
+    hints: tuple[tuple[str, Hint], ...] = ()
+    """By type, in the order of `TYPES`."""
+    joint: tuple[str, ...] = ()
+    """Types as the pod lists them."""
+    same_pcie: bool = False
+    partition: PartitionWish | None = None
+    """None where none must be given."""
+    numa_policy: str = ""
+    """Empty where the node's counts."""
+
+    def hint(self, kind: str) -> Hint:
+        """Return what is wanted of devices of a type."""
+        return next((hint for of, hint in self.hints if of == kind), NO_HINT)
+
+    def joint_of(self, types: tuple[str, ...]) -> Joint | None:
+        """Return what is to be near each other of the types that a pod asks for; None for nothing."""
+        listed = dict.fromkeys(self.joint)
+        found = tuple(each for each in listed if each in types and self.hint(each).strategy != APPLY_FOR_ALL)
+        return Joint(found, self.same_pcie) if len(found) > 1 else None
+
+
+class _HintText(msgspec.Struct, frozen=True, rename="camel"):
+    selector: wire.LabelSelector | None = None
+    vf_selector: wire.LabelSelector | None = None
+    allocate_strategy: Literal["", "ApplyForAll", "RequestsAsCount"] = ""
+    required_topology_scope: _Scope = ""
+    exclusive_policy: Literal["", "DeviceLevel", "PCIeLevel"] = ""
+
+
+class _JointText(msgspec.Struct, frozen=True, rename="camel"):
+    device_types: tuple[str, ...] = ()
+    required_scope: Literal["", "SamePCIe"] = ""
+
+
+class _PartitionText(msgspec.Struct, frozen=True, rename="camel"):
+    allocate_policy: Literal["", "BestEffort", "Restricted"] = ""
+    ring_bus_bandwidth: str | int | float | None = None
+
+
+class _NumaText(msgspec.Struct, frozen=True):
+    numa_topology_policy: _NumaPolicy = msgspec.field(name="numaTopologyPolicy", default="")
+    exclusive: Literal["", "Preferred", "Required"] = msgspec.field(name="singleNUMANodeExclusive", default="")
+
+
+def wishes_of(pod: wire.Pod) -> Wishes:
+    """Read what a pod wants.
+
+    Raises:
+        ValueError: An annotation cannot be read, or wants what nobody knows how to give; says which, and where.
+    """
+    annotations = pod.metadata.annotations
+    hints = read_json(annotations, HINT, dict[str, _HintText]) or {}
+    joint = read_json(annotations, JOINT, _JointText) or _JointText()
+    partition = read_json(annotations, PARTITION_SPEC, _PartitionText)
+    numa = read_json(annotations, NUMA_SPEC, _NumaText) or _NumaText()
+    for kind in (*hints, *joint.device_types):
+        if kind not in TYPES:
+            raise ValueError(f"{HINT if kind in hints else JOINT}: {kind!r} is none of {', '.join(TYPES)}")
+    if numa.exclusive == "Required":
+        raise ValueError(f"{NUMA_SPEC}: singleNUMANodeExclusive: NUMA nodes are not given to one pod alone yet")
+    return Wishes(
+        hints=tuple((kind, _hint(kind, hints[kind])) for kind in TYPES if kind in hints),
+        joint=joint.device_types,
+        same_pcie=joint.required_scope == "SamePCIe",
+        partition=None if partition is None else _partition_wish(partition),
+        numa_policy=numa.numa_topology_policy,
+    )
+
+
+def _hint(kind: str, text: _HintText) -> Hint:
+    return Hint(
+        _selector(f"{kind}.selector", text.selector) or EVERYTHING,
+        _selector(f"{kind}.vfSelector", text.vf_selector),
+        text.allocate_strategy,
+        text.required_topology_scope,
+        text.exclusive_policy,
+    )
+
+
+def _selector(path: str, selector: wire.LabelSelector | None) -> Selector | None:
+    if selector is None:
+        return None
+    for where, fault in unreadable(selector):
+        raise ValueError(f"{HINT}: {path}.{where}: {fault}")
+    return Selector.of(selector)
+
+
+def _partition_wish(text: _PartitionText) -> PartitionWish:
+    bandwidth = text.ring_bus_bandwidth
+    try:
+        return PartitionWish(text.allocate_policy == "Restricted", None if bandwidth is None else parse(bandwidth))
+    except QuantityError as error:
+        raise ValueError(f"{PARTITION_SPEC}: ringBusBandwidth: {error}") from None
