@@ -5,7 +5,7 @@ read fences its object: the fault is reported with the object's name and the fie
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from cache.annotations import (
@@ -29,6 +29,8 @@ from model.api.names import (
     TASK_PRIORITY,
     TASK_SPEC,
 )
+from model.devices.koordinator.layout import node_devices
+from model.devices.koordinator.offers import offers_of
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import JobPhase
@@ -215,9 +217,15 @@ class Translator:
         )
 
     def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None) -> Node:
-        """Make a node whose CSI drivers attach up to `limits`; an amount that cannot be read is not offered."""
+        """Make a node.
+
+        Args:
+            node: The object; an amount that cannot be read is not offered.
+            limits: Up to how many volumes its CSI drivers attach.
+            device: What an agent found on it, which is offered where the node does not speak of it.
+        """
         metadata = node.metadata
-        return Node(
+        made = Node(
             name=NodeName(metadata.name),
             labels=metadata.labels,
             annotations=metadata.annotations,
@@ -230,6 +238,7 @@ class Translator:
             object=node,
             device=device,
         )
+        return made if device is None else replace(made, allocatable={**_offers(made), **made.allocatable})
 
     def _allocatable(self, node: wire.Node) -> dict[str, int]:
         offered: dict[str, int] = {}
@@ -318,6 +327,15 @@ class Translator:
         except ValueError as error:
             self._report(ObjectError(kind, metadata.key, f"metadata.annotations[{key}]", str(error)))
             return fallback
+
+
+def _offers(node: Node) -> Amounts:
+    """Return what the devices of a node come to; nothing where they cannot be read, which who shares them out tells."""
+    try:
+        devices = node_devices(node)
+    except ValueError:
+        return NO_AMOUNTS
+    return NO_AMOUNTS if devices is None else offers_of(devices)
 
 
 def _amounts(kind: str, metadata: wire.ObjectMeta, path: str, resources: wire.ResourceList) -> dict[str, int]:

@@ -1,8 +1,9 @@
 """Cards: what of a node's cards is taken, and by whom.
 
-Every family of devices counts alike: pods hold parts of cards, a part is memory, cores, and where cards are cut an
-instance. What is taken of a card is the sum over its holders and nothing else, so it can be counted from objects alone,
-and taking a holder away leaves exactly what was there before it came.
+Every family of devices counts alike: pods hold parts of cards, a part is memory, cores, where cards are cut an
+instance, and in families whose cards offer other things, amounts of these. What is taken of a card is the sum over its
+holders and nothing else, so it can be counted from objects alone, and taking a holder away leaves exactly what was
+there before it came.
 """
 
 from collections import Counter
@@ -19,8 +20,10 @@ WHOLE_CORES: Final = 100
 Instance = tuple[str, int]
 """Name of the cut, and position in it."""
 
-State = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[Instance, ...], ...]]
-"""What is taken by card: parts, memory, cores, instances."""
+State = tuple[
+    tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[Instance, ...], ...], tuple[tuple[int, ...], ...]
+]
+"""What is taken by card: parts, memory, cores, instances, and further amounts, none where nothing of them is taken."""
 
 
 class Use(NamedTuple):
@@ -37,6 +40,8 @@ class Use(NamedTuple):
     instance: Instance | None = None
     container: int = 0
     """Position among the containers of the pod that ask for cards."""
+    amounts: tuple[int, ...] = ()
+    """What else is taken, in the order of the family; all parts of a card have as many."""
 
 
 class Holder(NamedTuple):
@@ -52,7 +57,7 @@ class Holder(NamedTuple):
 class Shelf:
     """What is taken of the cards of one node."""
 
-    __slots__ = ("_state", "cores", "holders", "instances", "memory", "parts")
+    __slots__ = ("_state", "amounts", "cores", "holders", "instances", "memory", "parts")
 
     def __init__(self, cards: int) -> None:
         """Begin with cards that nobody holds."""
@@ -61,6 +66,8 @@ class Shelf:
         self.cores = [0] * cards
         self.instances: list[tuple[Instance, ...]] = [()] * cards
         """Sorted."""
+        self.amounts: list[tuple[int, ...]] = [()] * cards
+        """Without those that come to nothing all together."""
         self.holders: dict[TaskId, Holder] = {}
         self._state: State | None = None
 
@@ -80,7 +87,13 @@ class Shelf:
     def state(self) -> State:
         """Return what is taken: equal for nodes on which the same is left."""
         if self._state is None:
-            self._state = (tuple(self.parts), tuple(self.memory), tuple(self.cores), tuple(self.instances))
+            self._state = (
+                tuple(self.parts),
+                tuple(self.memory),
+                tuple(self.cores),
+                tuple(self.instances),
+                tuple(self.amounts),
+            )
         return self._state
 
     def _count(self, uses: Iterable[Use], sign: int) -> None:
@@ -92,6 +105,10 @@ class Shelf:
             self.cores[use.card] += sign * use.cores
             if use.instance is not None:
                 instances.setdefault(use.card, []).append(use.instance)
+            if use.amounts:
+                known = self.amounts[use.card] or (0,) * len(use.amounts)
+                amounts = tuple(had + sign * more for had, more in zip(known, use.amounts, strict=True))
+                self.amounts[use.card] = amounts if any(amounts) else ()
         # all of a card at once: an annotation that anybody may write can name thousands
         for card, changed in instances.items():
             counts = Counter(self.instances[card])

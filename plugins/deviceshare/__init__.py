@@ -3,6 +3,7 @@
 family.py          what a family of devices tells: cards of nodes, wishes of pods, who gets which
 gpu_share.py       whole cards and shares of their memory
 vgpu.py, mig.py    virtual cards, and cards that are cut into instances
+koordinator/       Koordinator's devices: GPUs, RDMA cards and FPGAs
 books.py           what is taken of which card, as the session goes on; verdicts and scores follow from it
 exclusive.py       pods that share no card with their like
 locks.py           nodes on which a pod with cards is on its way

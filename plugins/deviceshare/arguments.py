@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from framework.arguments import argument
 from framework.conversions import Mismatch
 from model.errors import ArgumentError
+from plugins.deviceshare.koordinator.arguments import DEFAULT_STRATEGY, ScoringStrategy, UnsupportedModel
+from plugins.deviceshare.koordinator.rules import Rules as KoordinatorRules
+from plugins.deviceshare.koordinator.scoring import Scoring
 
 __all__ = ["BINPACK", "SPREAD", "DeviceShareArgs", "Rules", "rules_of"]
 
@@ -59,6 +62,29 @@ class DeviceShareArgs:
     """Whether virtual cards that their register calls unhealthy are left out; Volcano takes them."""
     strict_spread: bool = argument("deviceshare.StrictSpreadScore", False)
     """Whether `spread` draws to no node, as in Volcano, which looks at a card after it has taken it."""
+    koordinator: bool = argument("deviceshare.KoordinatorEnable", False)
+    """Whether pods may ask for devices as Koordinator's users do, of nodes that a Device tells of."""
+    scoring: ScoringStrategy = argument("scoringStrategy", DEFAULT_STRATEGY, nested=True)
+    """Which of Koordinator's devices and nodes go first: `LeastAllocated` or `MostAllocated`, and `resources`."""
+    unaligned: bool = argument("disableDeviceNUMATopologyAlignment", False)
+    """Whether Koordinator's devices are chosen without regard to NUMA nodes, whatever pods and nodes want."""
+    unsupported: tuple[UnsupportedModel, ...] = argument("gpuShareUnsupportedModels", (), refuse=True)
+    """GPUs that cannot be shared: `vendor` and `model`, as labels of their nodes say."""
+    score_order: Literal["descending", "ascending"] = argument("partitionScoreOrder", "descending", refuse=True)
+    """Which partitions of GPUs go first, by their scores; `ascending` is Koordinator's."""
+    searches_on: bool = argument("jointSearchRetry", True)
+    """Whether GPUs are chosen anew where other devices are not to be had near them; Koordinator gives up."""
+
+    @property
+    def rules(self) -> KoordinatorRules:
+        """What holds for Koordinator's devices."""
+        return KoordinatorRules(
+            scoring=Scoring(self.scoring.type, tuple((each.name, each.weight) for each in self.scoring.resources)),
+            unsupported=frozenset((each.vendor, each.model) for each in self.unsupported),
+            small_scores_first=self.score_order == "ascending",
+            searches_on=self.searches_on,
+            aligns=not self.unaligned,
+        )
 
     def __post_init__(self) -> None:
         """Refuse what excludes each other, and what is not there."""
@@ -88,6 +114,12 @@ class DeviceShareArgs:
                 True,
                 "false beside GPUSharingEnable and GPUNumberEnable: cards are managed once",
             )
+        if self.koordinator and (self.gpu_sharing or self.gpu_number or self.vgpu):
+            yield ArgumentError(
+                "deviceshare.KoordinatorEnable",
+                True,
+                "false beside GPUSharingEnable, GPUNumberEnable and VGPUEnable: cards are managed once",
+            )
 
     def doubts(self) -> Iterable[str]:
         """Name values that say less than somebody may think."""
@@ -97,3 +129,21 @@ class DeviceShareArgs:
             yield f"deviceshare.ScheduleWeight: {self.weight} is as 0: cards have no say in the order of nodes"
         if self.exclusive and not self.vgpu:
             yield "deviceshare.GPUExclusiveRules: has no effect without deviceshare.VGPUEnable"
+        if self.koordinator and self.node_lock:
+            yield "deviceshare.NodeLockEnable: has no effect with deviceshare.KoordinatorEnable"
+        if self.koordinator and self.policy:
+            yield "deviceshare.SchedulePolicy: has no effect with deviceshare.KoordinatorEnable, scoringStrategy has"
+        if not self.koordinator:
+            yield from self._idle()
+
+    def _idle(self) -> Iterable[str]:
+        given = {
+            "scoringStrategy": self.scoring != DEFAULT_STRATEGY,
+            "disableDeviceNUMATopologyAlignment": self.unaligned,
+            "gpuShareUnsupportedModels": bool(self.unsupported),
+            "partitionScoreOrder": self.score_order != "descending",
+            "jointSearchRetry": not self.searches_on,
+        }
+        for key, is_given in given.items():
+            if is_given:
+                yield f"{key}: has no effect without deviceshare.KoordinatorEnable"

@@ -55,6 +55,8 @@ class Family(ABC, Generic[Cards, Demand]):
     """Why cards could not be given, were they all free; by verdict, from 1."""
     now: ClassVar[tuple[Reason, ...]]
     """Why cards cannot be given as things are; by verdict, from 1."""
+    compares_nodes: ClassVar[bool] = False
+    """Whether scores are rescaled so that the best node has 100."""
 
     @property
     def reading(self) -> Hashable:

@@ -65,7 +65,7 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         self, cards: GpuCards, taken: State, question: Question[GpuDemand], hidden: frozenset[int]
     ) -> Chosen | int:
         """Take the first cards that do."""
-        parts, memory, _, _ = taken
+        parts, memory, *_ = taken
         asked = question.demand
         open_cards = [position for position in range(len(parts)) if position not in hidden]
         if self.by_memory:

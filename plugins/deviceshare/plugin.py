@@ -26,12 +26,14 @@ from plugins.deviceshare.books import UNREADABLE, Books
 from plugins.deviceshare.counting import differences_by_queue
 from plugins.deviceshare.family import Family
 from plugins.deviceshare.gpu_share import GpuShare
+from plugins.deviceshare.koordinator.family import Koordinator
 from plugins.deviceshare.locks import Locks
 from plugins.deviceshare.settings import NAME, settings_of
 from plugins.deviceshare.vgpu import Vgpu
 
 __all__ = ["DeviceShare"]
 
+FULL_SCORE: Final = 100.0
 INVALID_MAP: Final = "DeviceConfigInvalid"
 INVALID_CARDS: Final = "DeviceRegisterInvalid"
 INVALID_IDS: Final = "DeviceIdsInvalid"
@@ -55,6 +57,8 @@ class DeviceShare:
         """Register every extension point for the family that is switched on."""
         if self.args.gpu_sharing or self.args.gpu_number:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
+        elif self.args.koordinator:
+            self._register(session, Koordinator(self.args.rules))
         elif self.args.vgpu:
             settings = self._settings(session)
             books = self._register(session, Vgpu(self.args, settings))
@@ -106,6 +110,7 @@ class DeviceShare:
         )
 
     def _register_scores(self, session: Session, books: Books) -> None:
+        normalise = compared(self.args.weight) if books.family.compares_nodes else None
         for part, function, locality, cares in (
             ("cards", books.scores_of_template, Locality.NODE, None),
             ("cards of one", books.scores_of_task, Locality.GLOBAL, books.asks_alone),
@@ -113,10 +118,11 @@ class DeviceShare:
             session.register(
                 points.NODE_ORDER,
                 self.name,
-                weighted(function, self.args.weight),
+                function if normalise is not None else weighted(function, self.args.weight),
                 locality=locality,
                 cares=cares,
                 part=part,
+                normalise=normalise,
             )
 
     def _settings(self, session: Session) -> VgpuSettings:
@@ -139,6 +145,16 @@ def weighted(
         return None if found is None else np.floor(found + 0.5) * weight
 
     return score
+
+
+def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
+    """Rescale scores so that the best node has 100, rounded down, and weigh them; where none has any, nothing has."""
+
+    def normalise(scores: FloatArray) -> FloatArray:
+        best = scores.max(initial=0.0)
+        return np.floor(scores * FULL_SCORE / best) * weight if best > 0 else np.zeros_like(scores)
+
+    return normalise
 
 
 def _count(session: Session, books: Books, settings: VgpuSettings) -> None:

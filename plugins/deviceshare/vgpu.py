@@ -204,7 +204,7 @@ class _Trial:
 
     def __init__(self, family: Vgpu, cards: VgpuCards, taken: State) -> None:
         self._family, self._cards = family, cards
-        parts, memory, cores, instances = taken
+        parts, memory, cores, instances, _ = taken
         self._parts, self._memory, self._cores, self._instances = (
             list(parts),
             list(memory),

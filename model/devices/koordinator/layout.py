@@ -16,6 +16,7 @@ from model.devices.koordinator.names import (
     ISOLATION_PROVIDER,
     MEMORY,
     MODEL,
+    NUMA_POLICIES,
     NUMA_POLICY,
     OFFERED,
     PARTITION_POLICY,
@@ -128,6 +129,8 @@ def _read(device: wire.KoordinatorDevice, named: tuple[str, ...]) -> NodeDevices
         raise ValueError(f"spec.devices: {len(device.spec.devices)} are more than {_MOST_DEVICES}")
     found = sorted(_devices(device.spec.devices), key=lambda pair: (TYPES.index(pair[0].type), pair[0].minor))
     vendor, model, isolation, numa_policy, _ = named
+    if numa_policy not in NUMA_POLICIES:
+        raise ValueError(f"label {NUMA_POLICY} of the node: {numa_policy!r} is none of {', '.join(NUMA_POLICIES[1:])}")
     layout = _layout(tuple(each for each, _ in found), table, (vendor, model, isolation, numa_policy))
     return NodeDevices(layout, tuple(name for _, name in found))
 

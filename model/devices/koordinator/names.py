@@ -60,7 +60,12 @@ PARTITIONS: Final = "scheduling.koordinator.sh/gpu-partitions"
 PARTITION_POLICY: Final = "node.koordinator.sh/gpu-partition-policy"
 """Label of a Device, or of a node: whether pods with several GPUs must have a partition."""
 VENDOR: Final = "node.koordinator.sh/gpu-vendor"
+VENDORS_OF_WHOLE: Final = ("", "nvidia")
+"""Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty where nothing is said."""
 MODEL: Final = "node.koordinator.sh/gpu-model"
 ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
 """Label of a node, and of a pod: what keeps pods on one GPU apart."""
 NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"
+"""Label of a node: how devices of a pod are aligned."""
+NUMA_POLICIES: Final = ("", "None", "BestEffort", "Restricted", "SingleNUMANode")
+"""Its values; empty where nothing is said."""

@@ -10,13 +10,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from model.devices.koordinator.annotations import read_json
-from model.devices.koordinator.names import MODEL, PARTITION_POLICY, PARTITIONS, VENDOR
+from model.devices.koordinator.names import MODEL, PARTITION_POLICY, PARTITIONS, VENDOR, VENDORS_OF_WHOLE
 from model.quantity import QuantityError, parse
 
 __all__ = ["HONOR", "Partition", "PartitionTable", "partition_table"]
 
 HONOR: Final = "Honor"
-_NVIDIA: Final = ("", "nvidia")
 _HOPPER: Final = ("H100", "H800", "H20")
 _EIGHT: Final = range(8)
 _SIZES: Final = (1, 2, 4, 8)
@@ -69,7 +68,7 @@ def partition_table(
     """
     listed = read_json(annotations, PARTITIONS, dict[str, tuple[_Entry, ...]])
     if listed is None:
-        known = of_node.get(VENDOR, "") in _NVIDIA and of_node.get(MODEL) in _HOPPER
+        known = of_node.get(VENDOR, "") in VENDORS_OF_WHOLE and of_node.get(MODEL) in _HOPPER
         return PartitionTable(_linked_in_halves(), of_node.get(PARTITION_POLICY) == HONOR) if known else None
     by_size = {_size(key): tuple(map(_partition, entries)) for key, entries in listed.items()}
     for size, partitions in by_size.items():

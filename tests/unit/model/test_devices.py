@@ -195,6 +195,7 @@ USES = st.builds(
     memory=st.integers(0, 9),
     cores=st.integers(0, 9),
     instance=st.none() | st.tuples(st.sampled_from("gh"), st.integers(0, 3)),
+    amounts=st.just(()) | st.tuples(st.integers(0, 9), st.integers(0, 9)),
 )
 
 

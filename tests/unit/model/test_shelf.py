@@ -13,6 +13,7 @@ USES = st.builds(
     memory=st.integers(0, 9),
     cores=st.integers(0, 9),
     instance=INSTANCES,
+    amounts=st.just(()) | st.tuples(st.integers(0, 9), st.integers(0, 9)),
 )
 HOLDERS = st.lists(st.lists(USES, max_size=6).map(lambda uses: Holder(tuple(uses))), max_size=5)
 

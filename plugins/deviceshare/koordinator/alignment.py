@@ -1,0 +1,62 @@
+"""Alignment: the devices of a pod within the fewest NUMA nodes that have them.
+
+`SingleNUMANode` is content with one NUMA node alone, `Restricted` with the fewest that do, `BestEffort` with devices of
+which nobody knows where they are, too. Among as many those go first that leave the choice of GPUs as it would be
+without; then the smaller numbers.
+"""
+
+from collections.abc import Callable, Collection
+from itertools import combinations
+from typing import Final
+
+from model.devices.cards import Use
+from model.devices.koordinator.layout import ANYWHERE, Layout
+from model.devices.koordinator.names import GPU
+from plugins.deviceshare.koordinator import reasons
+from plugins.deviceshare.koordinator.needs import Need
+
+__all__ = ["ALIGNING", "aligned"]
+
+_SINGLE: Final = "SingleNUMANode"
+_BEST_EFFORT: Final = "BestEffort"
+ALIGNING: Final = (_BEST_EFFORT, "Restricted", _SINGLE)
+"""Policies that align devices."""
+
+Allocate = Callable[[tuple[Need, ...]], tuple[Use, ...] | str]
+
+
+def aligned(layout: Layout, needs: tuple[Need, ...], policy: str, allocate: Allocate) -> tuple[Use, ...] | str:
+    """Return the devices of a pod, or why there are none.
+
+    Args:
+        layout: Of the devices of the node.
+        needs: Of the pod.
+        policy: One of `ALIGNING`.
+        allocate: Chooses devices for needs.
+    """
+    free_choice = allocate(needs)
+    if isinstance(free_choice, str):
+        return free_choice
+    places = (device.place for device in layout.devices)
+    numbers = sorted({place.numa for place in places if place is not None and place.numa != ANYWHERE})
+    for size in range(1, 2 if policy == _SINGLE else len(numbers) + 1):
+        found = [
+            chosen
+            for numa in combinations(numbers, size)
+            if not isinstance(chosen := allocate(tuple(_within(layout, need, numa) for need in needs)), str)
+        ]
+        if found:
+            gpus = _gpus(layout, free_choice)
+            return next((chosen for chosen in found if _gpus(layout, chosen) == gpus), found[0])
+    return free_choice if policy == _BEST_EFFORT else reasons.NUMA
+
+
+def _within(layout: Layout, need: Need, numa: Collection[int]) -> Need:
+    """Leave those of the candidates that are in some NUMA nodes, or nobody knows in which."""
+    places = ((at, layout.devices[at].place) for at in need.candidates)
+    kept = tuple(at for at, place in places if place is not None and (place.numa == ANYWHERE or place.numa in numa))
+    return need._replace(candidates=kept)
+
+
+def _gpus(layout: Layout, chosen: tuple[Use, ...]) -> set[int]:
+    return {use.card for use in chosen if layout.devices[use.card].type == GPU}

@@ -1,0 +1,44 @@
+"""Arguments of Koordinator's DeviceShare that are structures, spelled as there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from plugins.deviceshare.koordinator.scoring import LEAST, WEIGHTS
+
+__all__ = ["DEFAULT_STRATEGY", "ResourceWeight", "ScoringStrategy", "UnsupportedModel"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceWeight:
+    """Say of one resource in scores."""
+
+    name: str
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringStrategy:
+    """How devices and nodes are scored."""
+
+    type: Literal["LeastAllocated", "MostAllocated"] = LEAST
+    resources: tuple[ResourceWeight, ...] = tuple(
+        ResourceWeight(name=name, weight=each) for name, each in WEIGHTS.items()
+    )
+
+    def doubts(self) -> Iterable[str]:
+        """Name weights that say nothing."""
+        for number, each in enumerate(self.resources):
+            if each.weight < 1:
+                yield f"resources[{number}].weight: got {each.weight}, so {each.name!r} has no say; expected at least 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsupportedModel:
+    """GPUs that cannot be shared, by labels of their nodes."""
+
+    vendor: str
+    model: str
+
+
+DEFAULT_STRATEGY: Final = ScoringStrategy()

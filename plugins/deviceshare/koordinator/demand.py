@@ -1,0 +1,47 @@
+"""What a pod asks of devices: amounts, and what its annotations want beyond them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from model.devices.koordinator.names import GPU, ISOLATION_PROVIDER, NPU_CPU, OFFERED
+from model.devices.koordinator.requests import DeviceRequest, device_request
+from model.devices.koordinator.wishes import SCOPES, Wishes, wishes_of
+from model.tasks import Task, TaskTemplate
+
+__all__ = ["DeviceDemand", "demand_of"]
+
+_DEVICE: Final = SCOPES[-1]
+_NPU_CPU: Final = OFFERED[GPU].index(NPU_CPU)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDemand:
+    """What pods of one template ask for."""
+
+    request: DeviceRequest
+    wishes: Wishes
+    isolation: str
+    """What must keep pods on one GPU apart; empty where anything will do."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Types that are asked for, in the order of `TYPES`."""
+        return (*((GPU,) if self.request.gpu else ()), *(kind for kind, _ in self.request.quantities))
+
+
+def demand_of(template: TaskTemplate, task: Task) -> DeviceDemand | None:
+    """Return what pods of a template ask for; None for nothing.
+
+    Raises:
+        ValueError: That cannot be read, or is not served.
+    """
+    request = device_request(template.request)
+    if request is None:
+        return None
+    demand = DeviceDemand(request, wishes_of(task.pod), task.pod.metadata.labels.get(ISOLATION_PROVIDER, ""))
+    gpu = request.gpu
+    if gpu is not None and gpu.each[_NPU_CPU] is not None:
+        raise ValueError(f"{NPU_CPU}: shares of NPUs follow templates, which are not there yet")
+    if gpu is not None and gpu.count > 1 and demand.wishes.hint(GPU).scope == _DEVICE:
+        raise ValueError(f"{gpu.count} GPUs are asked for, and requiredTopologyScope Device holds one")
+    return demand

@@ -1,0 +1,163 @@
+"""Koordinator's devices: which a node has, what pods ask of them, who gets which, and how annotations tell of it."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from model.devices.cards import Holder, Shelf, State, Use
+from model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
+from model.devices.koordinator.layout import Layout, NodeDevices, node_devices
+from model.devices.koordinator.names import ALLOCATED, GPU
+from model.devices.koordinator.requests import filled
+from model.devices.koordinator.wishes import wishes_of
+from model.nodes import Node
+from model.refusals import Reason
+from model.tasks import Task, TaskTemplate
+from plugins.deviceshare.family import Chosen, Family, Question
+from plugins.deviceshare.koordinator import reasons
+from plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
+from plugins.deviceshare.koordinator.demand import DeviceDemand, demand_of
+from plugins.deviceshare.koordinator.exclusive import exclusive_types, out_of_reach
+from plugins.deviceshare.koordinator.free import Free, total_of
+from plugins.deviceshare.koordinator.generic import amounts_of
+from plugins.deviceshare.koordinator.needs import Need, needs_of
+from plugins.deviceshare.koordinator.rules import BY_DEFAULT_RULES, Rules
+from plugins.deviceshare.koordinator.together import allocate
+
+__all__ = ["Koordinator"]
+
+_TEXTS_KEPT: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Koordinator(Family[NodeDevices, DeviceDemand]):
+    """GPUs, RDMA cards and FPGAs."""
+
+    name: ClassVar[str] = "DeviceShare"
+    lock: ClassVar[str] = ""
+    never: ClassVar[tuple[Reason, ...]] = reasons.NEVER
+    now: ClassVar[tuple[Reason, ...]] = reasons.NOW
+    compares_nodes: ClassVar[bool] = True
+    rules: Rules = BY_DEFAULT_RULES
+
+    # What is asked ----------------------------------------------------------------------------------------------------
+
+    def demand(self, template: TaskTemplate, task: Task) -> DeviceDemand | None:
+        """Return what tasks of a template ask for; pods that want other things of devices are of another template."""
+        return demand_of(template, task)
+
+    # What a node has --------------------------------------------------------------------------------------------------
+
+    def cards(self, node: Node) -> NodeDevices | None:
+        """Read the Device of a node."""
+        return node_devices(node)
+
+    def count(self, cards: NodeDevices) -> int:
+        """Count the devices, unhealthy ones too: pods may still have parts of them."""
+        return len(cards.ids)
+
+    def shape(self, cards: NodeDevices, question: Question[DeviceDemand]) -> Hashable:  # noqa: ARG002 - for all of them
+        """What devices are called matters to nobody."""
+        return cards.layout
+
+    def held(self, cards: NodeDevices, task: Task) -> Holder | None:
+        """Read which devices a pod was given; those that the node does not have, and unreadable ones, are left out."""
+        text = task.pod.metadata.annotations.get(ALLOCATED)
+        uses = _told(cards.layout, text)[0] if text else ()
+        return Holder(uses, rules=_exclusively(task)) if uses else None
+
+    def unread(self, cards: NodeDevices, task: Task) -> str:
+        """Say what of the annotation tells of no device of the node."""
+        text = task.pod.metadata.annotations.get(ALLOCATED)
+        return _told(cards.layout, text)[1] if text else ""
+
+    # Who gets what ----------------------------------------------------------------------------------------------------
+
+    def never_fits(self, cards: NodeDevices, demand: DeviceDemand) -> int:
+        """Compare each type of device by itself with what the node has; never wrong where it refuses."""
+        needs = needs_of(cards.layout, demand, self.rules.unsupported)
+        return reasons.never(needs) if isinstance(needs, str) else 0
+
+    def choose(
+        self, cards: NodeDevices, taken: State, question: Question[DeviceDemand], hidden: frozenset[int]
+    ) -> Chosen | int:
+        """Choose devices of all types that are asked for."""
+        layout, demand, rules = cards.layout, question.demand, self.rules
+        needs = needs_of(layout, demand, rules.unsupported)
+        if isinstance(needs, str):
+            return reasons.now(reasons.insufficient(demand.types[0]))  # `never_fits` has said more
+        free = Free(layout, taken)
+        reachable = tuple(_without(need, hidden) for need in needs) if hidden else needs
+        policy = demand.wishes.numa_policy or layout.numa_policy
+        if rules.aligns and policy in ALIGNING:
+            found = aligned(layout, reachable, policy, lambda some: allocate(free, some, demand, rules))
+        else:
+            found = allocate(free, reachable, demand, rules)
+        return reasons.now(found) if isinstance(found, str) else Chosen(found, self._score(free, needs))
+
+    def _score(self, free: Free, needs: tuple[Need, ...]) -> float:
+        """Score a node: the scores of the types that are asked for, added up."""
+        score = 0
+        for need in needs:
+            asked, length = tuple((amount or 0) * need.devices for amount in need.each), len(need.each)
+            total = total_of((free.layout.devices[at].total for at in need.candidates), length)
+            left = total_of((free.amounts[at] for at in need.candidates), length)
+            score += self.rules.scoring.score(need.type, asked, total, left)
+        return float(score)
+
+    def hidden(self, cards: NodeDevices, shelf: Shelf, question: Question[DeviceDemand]) -> frozenset[int]:
+        """Return the devices at PCIe switches that somebody, or the pod itself, wants alone."""
+        return out_of_reach(cards.layout, shelf, exclusive_types(question.demand.wishes))
+
+    def holder(self, question: Question[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - all of a template
+        """Return what a task holds that was given devices."""
+        return Holder(uses, rules=exclusive_types(question.demand.wishes))
+
+    def locks(self, demand: DeviceDemand) -> bool:  # noqa: ARG002 - whatever it is
+        """Agents find all pods by their annotations: no node is locked."""
+        return False
+
+    def annotations(self, cards: NodeDevices, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - they tell of devices alone
+        """Tell the agent of the node what to hand out."""
+        return {ALLOCATED: write_allocated(_allocated(cards, use) for use in uses)}
+
+
+def _without(need: Need, hidden: frozenset[int]) -> Need:
+    return need._replace(candidates=tuple(at for at in need.candidates if at not in hidden))
+
+
+def _exclusively(task: Task) -> frozenset[int]:
+    try:
+        return exclusive_types(wishes_of(task.pod))
+    except ValueError:  # it runs with what nobody can read, and keeps nobody away
+        return frozenset()
+
+
+def _allocated(cards: NodeDevices, use: Use) -> Allocated:
+    device = cards.layout.devices[use.card]
+    functions = () if use.instance is None else (use.instance,)
+    return Allocated(device.type, device.minor, use.amounts, functions, cards.ids[use.card])
+
+
+@lru_cache(_TEXTS_KEPT)
+def _told(layout: Layout, text: str) -> tuple[tuple[Use, ...], str]:
+    """Return what an annotation says is taken of the devices of a node, and what is wrong with it."""
+    try:
+        devices = read_allocated({ALLOCATED: text})
+    except ValueError as error:
+        return (), str(error)
+    uses: list[Use] = []
+    strange = 0
+    for device in devices:
+        position = layout.positions.get((device.type, device.minor))
+        if position is None:
+            strange += 1
+            continue
+        amounts = device.amounts
+        if device.type == GPU and layout.gpu_memory:
+            amounts = filled(amounts, layout.gpu_memory)
+        first, *more = device.functions or (None,)
+        uses.append(Use(position, 0, instance=first, amounts=amounts_of(amounts)))
+        uses.extend(Use(position, 0, instance=each) for each in more)
+    return tuple(uses), f"{ALLOCATED}: {strange} of its devices are none of the node" if strange else ""

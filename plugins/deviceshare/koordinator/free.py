@@ -1,0 +1,52 @@
+"""What is left of the devices of a node."""
+
+from collections.abc import Iterable
+
+from model.devices.cards import State
+from model.devices.koordinator.layout import DeviceAmounts, Layout
+
+__all__ = ["Free", "fits_in", "total_of"]
+
+
+def fits_in(asked: DeviceAmounts, offered: DeviceAmounts) -> bool:
+    """Tell whether amounts are within others; what is not spoken of limits nothing."""
+    return all(want is None or there is None or want <= there for want, there in zip(asked, offered, strict=True))
+
+
+def total_of(amounts: Iterable[DeviceAmounts | None], length: int) -> tuple[int, ...]:
+    """Add amounts up; what is not spoken of comes to nothing."""
+    sums = [0] * length
+    for each in amounts:
+        for at, amount in enumerate(each or ()):
+            sums[at] += amount or 0
+    return tuple(sums)
+
+
+class Free:
+    """What is left, read once for a state of a node; do not write."""
+
+    __slots__ = ("amounts", "functions", "layout", "used")
+
+    def __init__(self, layout: Layout, taken: State) -> None:
+        """Take what is taken away from what there is."""
+        parts, _, _, instances, amounts = taken
+        self.layout = layout
+        self.used = frozenset(position for position, count in enumerate(parts) if count)
+        """Positions of devices of which somebody has a part."""
+        self.functions = instances
+        """Virtual functions in use, by position."""
+        self.amounts: list[DeviceAmounts | None] = [
+            _left(device.total, amounts[position]) for position, device in enumerate(layout.devices)
+        ]
+        """By position; None of a device that offers nothing."""
+
+    def fits(self, position: int, asked: DeviceAmounts) -> bool:
+        """Tell whether a device has so much left; one of which nothing is left has not."""
+        left = self.amounts[position]
+        return left is not None and any(left) and fits_in(asked, left)
+
+
+def _left(total: DeviceAmounts | None, taken: tuple[int, ...]) -> DeviceAmounts | None:
+    if total is None or not taken:
+        return total
+    return tuple(None if there is None else max(there - gone, 0) for there, gone in zip(total, taken, strict=True))

@@ -1,0 +1,132 @@
+"""Needs: how many devices of each type a pod needs on a node, how much of each, and which of them will do.
+
+Of RDMA cards and FPGAs a multiple of 100 percent is that many whole ones; anything else is a part of one, of all that
+the pod selects (`ApplyForAll`), or so many devices, of each one percent or, with `DeviceLevel`, all
+(`RequestsAsCount`).
+"""
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from model.devices.koordinator.layout import DeviceAmounts, Layout
+from model.devices.koordinator.names import CORE, GPU, OFFERED
+from model.devices.koordinator.requests import WHOLE, GpuRequest, filled
+from model.devices.koordinator.wishes import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
+from plugins.deviceshare.koordinator import reasons
+from plugins.deviceshare.koordinator.demand import DeviceDemand
+from plugins.deviceshare.koordinator.free import fits_in
+
+__all__ = ["Need", "needs_of"]
+
+_CORE: Final = OFFERED[GPU].index(CORE)
+
+
+class Need(NamedTuple):
+    """What is needed of devices of one type."""
+
+    type: str
+    devices: int
+    """How many."""
+    each: DeviceAmounts
+    """Of each device."""
+    hint: Hint
+    candidates: tuple[int, ...]
+    """Positions of the devices that will do, ascending; whether anything is left of them is asked elsewhere."""
+    is_shared: bool = False
+    """Of GPUs: whether others may have the rest of them."""
+
+
+def needs_of(layout: Layout, demand: DeviceDemand, unsupported: Collection[tuple[str, str]]) -> tuple[Need, ...] | str:
+    """Return what a pod needs on a node, by type in the order of `TYPES`, or why the node never serves it.
+
+    Args:
+        layout: Of the devices of the node.
+        demand: Of the pod.
+        unsupported: Vendors and models of GPUs that cannot be shared.
+    """
+    found: list[Need] = []
+    for need in _needs(layout, demand, unsupported):
+        if isinstance(need, str):
+            return need
+        able = sum(fits_in(need.each, layout.devices[at].total or ()) for at in need.candidates)
+        if able < need.devices:
+            return _too_few(need)
+        found.append(need)
+    return tuple(found)
+
+
+def _too_few(need: Need) -> str:
+    if need.type == GPU and need.devices == 1 and (need.each[_CORE] or 0) > WHOLE:
+        return reasons.CORES_OF_SEVERAL
+    return reasons.ever_insufficient(need.type)
+
+
+def _needs(layout: Layout, demand: DeviceDemand, unsupported: Collection[tuple[str, str]]) -> list[Need | str]:
+    gpu, wishes = demand.request.gpu, demand.wishes
+    needs: list[Need | str] = []
+    if gpu is not None:
+        needs.append(_gpu_need(layout, demand, gpu, unsupported))
+    for kind, quantity in demand.request.quantities:
+        needs.append(_other_need(layout, kind, quantity, wishes.hint(kind)))
+    return needs
+
+
+def _candidates(layout: Layout, kind: str, hint: Hint) -> tuple[int, ...]:
+    """Return the healthy devices of a type that a pod selects."""
+    devices = layout.devices
+    return tuple(
+        at
+        for at in layout.by_type.get(kind, ())
+        if devices[at].total is not None and hint.selector.matches(dict(devices[at].labels))
+    )
+
+
+def _gpu_need(
+    layout: Layout, demand: DeviceDemand, gpu: GpuRequest, unsupported: Collection[tuple[str, str]]
+) -> Need | str:
+    hint = demand.wishes.hint(GPU)
+    if gpu.is_shared and demand.isolation and demand.isolation != layout.isolation:
+        return reasons.OTHER_ISOLATION
+    if gpu.is_shared and (layout.vendor, layout.model) in unsupported:
+        return reasons.NOT_SHARED
+    if not layout.gpu_memory:
+        return reasons.insufficient(GPU)
+    candidates = _candidates(layout, GPU, hint)
+    need = Need(GPU, gpu.count, filled(gpu.each, layout.gpu_memory), hint, candidates, gpu.is_shared)
+    return _unserved(layout, demand, need) or need
+
+
+def _unserved(layout: Layout, demand: DeviceDemand, need: Need) -> str:
+    """Say why GPUs are not given so on this node; empty where they are."""
+    if need.is_shared:
+        if need.hint.scope and need.devices > 1:
+            return reasons.SEVERAL_SHARED
+    elif demand.wishes.partition is not None or (layout.partitions is not None and layout.partitions.is_mandatory):
+        if layout.partitions is None:
+            return reasons.MISSING_TABLE
+        if layout.partitions.of(need.devices) is None:
+            return reasons.UNKNOWN_COUNT
+    if need.hint.scope and any(layout.devices[at].place is None for at in layout.by_type[GPU]):
+        return reasons.MISSING_TREE
+    return ""
+
+
+def _other_need(layout: Layout, kind: str, quantity: int, hint: Hint) -> Need | str:
+    positions, candidates = layout.by_type.get(kind, ()), _candidates(layout, kind, hint)
+    if not positions:
+        return reasons.insufficient(kind)
+    if hint.functions is not None and not any(layout.devices[at].groups for at in positions):
+        return reasons.without_functions(kind)
+    count, amount = _count_and_amount(layout, kind, quantity, hint)
+    return Need(kind, count, (amount,), hint, candidates) if count else reasons.insufficient(kind)
+
+
+def _count_and_amount(layout: Layout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
+    if quantity > WHOLE and quantity % WHOLE == 0:
+        return quantity // WHOLE, WHOLE
+    if hint.strategy == APPLY_FOR_ALL:
+        devices = (layout.devices[at] for at in layout.by_type[kind])
+        return sum(hint.selector.matches(dict(device.labels)) for device in devices), quantity
+    if hint.strategy == REQUESTS_AS_COUNT:
+        return quantity, WHOLE if hint.exclusive == DEVICE_LEVEL else 1
+    return 1, quantity

@@ -1,0 +1,83 @@
+"""Reasons of refusals, in Koordinator's words where it has some."""
+
+from typing import Final
+
+from model.devices.koordinator.names import CORE, SHARED, TYPES
+from model.refusals import Reason
+
+__all__ = [
+    "CORES_OF_SEVERAL",
+    "JOINT",
+    "MISSING_TABLE",
+    "MISSING_TREE",
+    "NEVER",
+    "NOT_SHARED",
+    "NOW",
+    "NUMA",
+    "OTHER_ISOLATION",
+    "PARTITIONED",
+    "SCOPED",
+    "SEVERAL_SHARED",
+    "UNKNOWN_COUNT",
+    "ever_insufficient",
+    "insufficient",
+    "never",
+    "now",
+    "without_functions",
+]
+
+
+def insufficient(kind: str) -> str:
+    """Say that devices of a type are too few."""
+    return f"Insufficient {kind} devices"
+
+
+def ever_insufficient(kind: str) -> str:
+    """Say that they would be, were they all free."""
+    return f"Insufficient {kind} devices, were they all free"
+
+
+def without_functions(kind: str) -> str:
+    """Say that no device of a type has virtual functions."""
+    return f"node(s) without virtual functions of {kind} devices"
+
+
+OTHER_ISOLATION: Final = "node(s) GPU isolation provider differs from the pod's"
+NOT_SHARED: Final = "node(s) GPU model cannot be shared"
+MISSING_TABLE: Final = "node(s) missing GPU Partition Table"
+UNKNOWN_COUNT: Final = "node(s) Unsupported number of GPU requests"
+MISSING_TREE: Final = "node(s) missing GPU Device Topology Tree"
+SEVERAL_SHARED: Final = "node(s) Unsupported Multi-Shared GPU"
+CORES_OF_SEVERAL: Final = f"{CORE} of several GPUs asked of one, {SHARED} would say of how many"
+PARTITIONED: Final = "Insufficient Partitioned GPU Devices"
+SCOPED: Final = "Insufficient Topology Scoped GPU Devices"
+JOINT: Final = "node(s) Device Joint-Allocate rules violation"
+NUMA: Final = "Insufficient NUMA Scoped Devices"
+
+_NEVER: Final = (
+    *map(insufficient, TYPES),
+    *map(ever_insufficient, TYPES),
+    *map(without_functions, TYPES),
+    OTHER_ISOLATION,
+    NOT_SHARED,
+    MISSING_TABLE,
+    UNKNOWN_COUNT,
+    MISSING_TREE,
+    SEVERAL_SHARED,
+    CORES_OF_SEVERAL,
+)
+_NOW: Final = (*map(insufficient, TYPES), PARTITIONED, SCOPED, JOINT, NUMA)
+
+NEVER: Final = tuple(Reason(text, resolvable=False) for text in _NEVER)
+"""What no eviction would change."""
+NOW: Final = tuple(map(Reason, _NOW))
+
+
+def never(text: str) -> int:
+    """Return the verdict of a reason that no eviction would change."""
+    return _NEVER.index(text) + 1
+
+
+def now(text: str) -> int:
+    """Return the verdict of a reason that holds as things are."""
+    return _NOW.index(text) + 1

@@ -1,0 +1,71 @@
+"""Scopes: GPUs within one PCIe switch, one NUMA node, or anywhere in the node, the narrowest that has enough.
+
+Among equally narrow ones that goes first which lies in more scopes somebody has GPUs of already, so that empty ones
+stay whole; for a shared GPU then that with the better score; then the smaller numbers.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from model.devices.koordinator.layout import Layout
+from model.devices.koordinator.names import GPU
+from model.devices.koordinator.wishes import SCOPES
+from plugins.deviceshare.koordinator.free import Free
+from plugins.deviceshare.koordinator.generic import score_of
+from plugins.deviceshare.koordinator.needs import Need
+from plugins.deviceshare.koordinator.scoring import Scoring
+
+__all__ = ["by_scope", "is_within"]
+
+_NODE, _NUMA, _PCIE = range(1, 4)
+_NARROWEST: Final = _PCIE
+"""One device is within a PCIe switch."""
+
+
+class _Scope(NamedTuple):
+    depth: int
+    path: tuple[frozenset[int], ...]
+    """Positions of the GPUs of the scope, and before them those of the scopes around it, the widest first."""
+
+
+def by_scope(free: Free, need: Need, scoring: Scoring) -> Iterator[tuple[int, ...]]:
+    """Yield GPUs for a need, the best choice first."""
+    able = [at for at in need.candidates if free.fits(at, need.each)]
+    scores = {at: score_of(free, at, need, scoring) for at in able} if need.is_shared else {}
+    found: list[tuple[tuple[int, int, int], tuple[int, ...]]] = []
+    for scope in _scopes(free.layout):
+        inside = [at for at in able if at in scope.path[-1]]
+        if len(inside) < need.devices or scope.depth < _required(need):
+            continue
+        if need.is_shared:
+            inside.sort(key=lambda at: (-scores[at], at))
+        chosen = tuple(inside[: need.devices])
+        touched = sum(not free.used.isdisjoint(around) for around in scope.path)
+        score = scores[chosen[0]] if need.is_shared else 0
+        found.append(((-scope.depth, -touched, -score), chosen))
+    found.sort(key=lambda pair: pair[0])  # stable: scopes come by their numbers
+    yield from dict.fromkeys(chosen for _, chosen in found)
+
+
+def is_within(layout: Layout, chosen: tuple[int, ...], need: Need) -> bool:
+    """Tell whether GPUs are within a scope as narrow as a pod wants."""
+    required = _required(need)
+    return not required or any(
+        scope.depth >= required and scope.path[-1].issuperset(chosen) for scope in _scopes(layout)
+    )
+
+
+def _required(need: Need) -> int:
+    return min(SCOPES.index(need.hint.scope), _NARROWEST)
+
+
+def _scopes(layout: Layout) -> Iterator[_Scope]:
+    """Yield the node, and each NUMA node and after it its switches, by their numbers and names."""
+    whole = frozenset(layout.by_type[GPU])
+    yield _Scope(_NODE, (whole,))
+    places = {at: place for at in layout.by_type[GPU] if (place := layout.devices[at].place) is not None}
+    for numa in sorted({place.numa for place in places.values()}):
+        inside = frozenset(at for at, place in places.items() if place.numa == numa)
+        yield _Scope(_NUMA, (whole, inside))
+        for pcie in sorted({places[at].pcie for at in inside}):
+            yield _Scope(_PCIE, (whole, inside, frozenset(at for at in inside if places[at].pcie == pcie)))

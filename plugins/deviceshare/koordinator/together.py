@@ -1,0 +1,96 @@
+"""All devices of a pod: types by themselves, and those near each other that it wants so.
+
+Of types that are wanted together the first one is chosen first, and of the others a device at each of its PCIe
+switches where there is one, so they may be more than was asked for. Where the others are too few, or not at the same
+switches though they must be, the next best choice of the first type is looked at.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from model.devices.cards import Use
+from model.devices.koordinator.names import GPU
+from model.devices.koordinator.wishes import Joint
+from plugins.deviceshare.koordinator import reasons
+from plugins.deviceshare.koordinator.demand import DeviceDemand
+from plugins.deviceshare.koordinator.free import Free
+from plugins.deviceshare.koordinator.generic import one_by_one
+from plugins.deviceshare.koordinator.gpus import gpu_choices, why_no_gpus
+from plugins.deviceshare.koordinator.needs import Need
+from plugins.deviceshare.koordinator.rules import Rules
+
+__all__ = ["allocate"]
+
+
+def allocate(free: Free, needs: tuple[Need, ...], demand: DeviceDemand, rules: Rules) -> tuple[Use, ...] | str:
+    """Return the devices of a pod, by type and in the order of their choice, or why there are none."""
+    found: dict[str, tuple[Use, ...]] = {}
+    joint = demand.wishes.joint_of(demand.types)
+    if joint is not None:
+        together = _together(free, {need.type: need for need in needs}, joint, (demand, rules))
+        if isinstance(together, str):
+            return together
+        found = together
+    for need in needs:
+        if need.type not in found:
+            uses = _alone(free, need, (demand, rules))
+            if isinstance(uses, str):
+                return uses
+            found[need.type] = uses
+    return tuple(use for need in needs for use in found[need.type])
+
+
+_Terms = tuple[DeviceDemand, Rules]
+
+
+def _choices(free: Free, need: Need, terms: _Terms) -> Iterable[tuple[Use, ...]]:
+    if need.type == GPU:
+        return gpu_choices(free, need, *terms)
+    uses = one_by_one(free, need, terms[1].scoring)
+    return () if uses is None else (uses,)
+
+
+def _alone(free: Free, need: Need, terms: _Terms) -> tuple[Use, ...] | str:
+    return next(iter(_choices(free, need, terms)), None) or _why_none(free, need, terms)
+
+
+def _why_none(free: Free, need: Need, terms: _Terms) -> str:
+    return why_no_gpus(free, need, terms[0]) if need.type == GPU else reasons.insufficient(need.type)
+
+
+def _together(free: Free, needs: Mapping[str, Need], joint: Joint, terms: _Terms) -> dict[str, tuple[Use, ...]] | str:
+    first, *others = joint.types
+    why = ""
+    for chosen in _choices(free, needs[first], terms):
+        found = _beside(free, chosen, [needs[kind] for kind in others], joint, terms)
+        if not isinstance(found, str):
+            return {first: chosen, **found}
+        why = why or found
+        if not terms[1].searches_on:
+            break
+    return why or _why_none(free, needs[first], terms)
+
+
+def _beside(
+    free: Free, chosen: tuple[Use, ...], others: Iterable[Need], joint: Joint, terms: _Terms
+) -> dict[str, tuple[Use, ...]] | str:
+    """Return devices of the other types near those that were chosen."""
+    switches = _switches(free, chosen)
+    found: dict[str, tuple[Use, ...]] = {}
+    for need in others:
+        if need.type == GPU:
+            uses = next(iter(_choices(free, need, terms)), None)
+        else:
+            count = max(need.devices, len(switches)) if joint.same_pcie else need.devices
+            uses = one_by_one(free, need._replace(devices=count), terms[1].scoring, switches)
+        if uses is None:
+            return _why_none(free, need, terms)
+        if joint.same_pcie and _switches(free, uses).keys() != switches.keys():
+            return reasons.JOINT
+        found[need.type] = uses
+    return found
+
+
+def _switches(free: Free, uses: Iterable[Use]) -> dict[str, None]:
+    """Return the PCIe switches of devices, each once."""
+    places = (free.layout.devices[use.card].place for use in uses)
+    return dict.fromkeys(place.pcie for place in places if place is not None)
