@@ -11,7 +11,7 @@ import msgspec
 from model.devices.cards import Instance
 from model.devices.koordinator.annotations import read_json
 from model.devices.koordinator.layout import DeviceAmounts
-from model.devices.koordinator.names import ALLOCATED, GPU, MEMORY, OFFERED, RATIO
+from model.devices.koordinator.names import ALLOCATED, GPU, MEMORY, OFFERED, RATIO, TYPES
 from model.quantity import QuantityError, format_bytes, units
 
 __all__ = ["Allocated", "read_allocated", "write_allocated"]
@@ -51,13 +51,14 @@ class _Device(msgspec.Struct, frozen=True):
 
 
 def read_allocated(annotations: Mapping[str, str]) -> tuple[Allocated, ...]:
-    """Read the devices of a pod; of types that nobody knows here, too.
+    """Read the devices of a pod, by type in the order of `TYPES`; those of unknown types come last.
 
     Raises:
         ValueError: The annotation cannot be read.
     """
     told = read_json(annotations, ALLOCATED, dict[str, tuple[_Device, ...]]) or {}
-    return tuple(_allocated(kind, device) for kind in sorted(told) for device in told[kind])
+    kinds = (*TYPES, *sorted(told.keys() - set(TYPES)))
+    return tuple(_allocated(kind, device) for kind in kinds for device in told.get(kind, ()))
 
 
 def _allocated(kind: str, device: _Device) -> Allocated:
