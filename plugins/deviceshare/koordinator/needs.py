@@ -90,7 +90,7 @@ def _gpu_need(
     if gpu.is_shared and (layout.vendor, layout.model) in unsupported:
         return reasons.NOT_SHARED
     if not layout.gpu_memory:
-        return reasons.insufficient(GPU)
+        return reasons.ever_insufficient(GPU)
     candidates = _candidates(layout, GPU, hint)
     need = Need(GPU, gpu.count, filled(gpu.each, layout.gpu_memory), hint, candidates, gpu.is_shared)
     return _unserved(layout, demand, need) or need
@@ -114,11 +114,11 @@ def _unserved(layout: Layout, demand: DeviceDemand, need: Need) -> str:
 def _other_need(layout: Layout, kind: str, quantity: int, hint: Hint) -> Need | str:
     positions, candidates = layout.by_type.get(kind, ()), _candidates(layout, kind, hint)
     if not positions:
-        return reasons.insufficient(kind)
+        return reasons.ever_insufficient(kind)
     if hint.functions is not None and not any(layout.devices[at].groups for at in positions):
         return reasons.without_functions(kind)
     count, amount = _count_and_amount(layout, kind, quantity, hint)
-    return Need(kind, count, (amount,), hint, candidates) if count else reasons.insufficient(kind)
+    return Need(kind, count, (amount,), hint, candidates) if count else reasons.ever_insufficient(kind)
 
 
 def _count_and_amount(layout: Layout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:

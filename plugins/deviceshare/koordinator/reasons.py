@@ -55,7 +55,6 @@ JOINT: Final = "node(s) Device Joint-Allocate rules violation"
 NUMA: Final = "Insufficient NUMA Scoped Devices"
 
 _NEVER: Final = (
-    *map(insufficient, TYPES),
     *map(ever_insufficient, TYPES),
     *map(without_functions, TYPES),
     OTHER_ISOLATION,

@@ -167,7 +167,7 @@ def test_a_node_without_such_devices_never_has_them() -> None:
     roomy = Scenario(tuple(_offering(each, RDMA) for each in there.objects))
     (refusal,) = asking(roomy, rdma=50).refusals_of_pod("p-0")
 
-    assert dict(refusal.counts) == {"Insufficient rdma devices": 1}
+    assert dict(refusal.counts) == {"Insufficient rdma devices, were they all free": 1}
     assert not refusal.resolvable
 
 
