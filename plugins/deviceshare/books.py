@@ -43,6 +43,8 @@ class Books:
         """By column of the nodes with cards."""
         self._evicted: dict[TaskId, Holder] = {}
         self._answers: dict[Question[Any], _Answers] = {}
+        self._known: dict[Question[Any], dict[Hashable, Chosen | int]] = {}
+        """By question and by what of a node matters: nodes of equal cards, equally taken, are asked about once."""
         self.unread: list[tuple[Task, str]] = []
         """Tasks on nodes whose annotations tell of other cards than their node has, and what."""
 
@@ -161,14 +163,24 @@ class Books:
     def _answer(self, question: Question[Any]) -> "_Answers":
         answers = self._answers.get(question)
         if answers is None:
-            answers = self._answers[question] = _Answers(self, question, self._session)
+            known = self._known.setdefault(question, {})
+            answers = self._answers[question] = _Answers(self, question, known, self._session)
         answers.refresh()
         return answers
 
     def choose(self, column: int, question: Question[Any]) -> Chosen | int:
         """Return the cards of a node with cards that a task would be given, or why none."""
-        shelf, cards = self.shelves[column], self.cards[column]
-        return self.family.choose(cards, shelf.state(), question, self.family.hidden(cards, shelf, question))
+        return self.choose_among(self._known.setdefault(question, {}), column, question)
+
+    def choose_among(self, known: dict[Hashable, Chosen | int], column: int, question: Question[Any]) -> Chosen | int:
+        """Do as `choose`; `known` are answers to the question, by what of a node matters to them."""
+        family, shelf, cards = self.family, self.shelves[column], self.cards[column]
+        hidden = family.hidden(cards, shelf, question)
+        key = (family.shape(cards, question), shelf.state(), hidden)
+        chosen = known.get(key)
+        if chosen is None:
+            chosen = known[key] = family.choose(cards, shelf.state(), question, hidden)
+        return chosen
 
     def chooses_for(self, task: Task) -> bool:
         """Tell whether a task is given cards: which, depends on who came before it."""
@@ -261,10 +273,10 @@ class Books:
 class _Answers:
     """Verdicts and scores of all nodes for one question, kept by the session's log of touched columns."""
 
-    def __init__(self, books: Books, question: Question[Any], session: Session) -> None:
-        self._books, self._question, self._session = books, question, session
-        self._known: dict[Hashable, tuple[int, float]] = {}
-        """By what of a node matters: nodes of equal cards, equally taken, are asked about once."""
+    def __init__(
+        self, books: Books, question: Question[Any], known: dict[Hashable, Chosen | int], session: Session
+    ) -> None:
+        self._books, self._question, self._known, self._session = books, question, known, session
         self.verdicts: ReasonArray = np.zeros(len(session.nodes), dtype=np.uint8)
         self.scores: FloatArray = np.zeros(len(session.nodes))
         self._cursor = len(session.nodes.log)
@@ -282,15 +294,8 @@ class _Answers:
             self._ask(column)
 
     def _ask(self, column: int) -> None:
-        books, question = self._books, self._question
-        family, shelf, cards = books.family, books.shelves[column], books.cards[column]
-        hidden = family.hidden(cards, shelf, question)
-        key = (family.shape(cards, question), shelf.state(), hidden)
-        answer = self._known.get(key)
-        if answer is None:
-            chosen = family.choose(cards, shelf.state(), question, hidden)
-            answer = (chosen, 0.0) if isinstance(chosen, int) else (0, chosen.score)
-            self._known[key] = answer
+        chosen = self._books.choose_among(self._known, column, self._question)
+        answer = (chosen, 0.0) if isinstance(chosen, int) else (0, chosen.score)
         self.verdicts[column], self.scores[column] = answer
 
 

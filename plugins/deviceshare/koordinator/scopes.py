@@ -5,6 +5,7 @@ stay whole; for a shared GPU then that with the better score; then the smaller n
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from model.devices.koordinator.layout import Layout
@@ -20,6 +21,8 @@ __all__ = ["by_scope", "is_within"]
 _NODE, _NUMA, _PCIE = range(1, 4)
 _NARROWEST: Final = _PCIE
 """One device is within a PCIe switch."""
+_LAYOUTS: Final = 1024
+"""Builds of machines that are kept in mind."""
 
 
 class _Scope(NamedTuple):
@@ -59,8 +62,13 @@ def _required(need: Need) -> int:
     return min(SCOPES.index(need.hint.scope), _NARROWEST)
 
 
-def _scopes(layout: Layout) -> Iterator[_Scope]:
-    """Yield the node, and each NUMA node and after it its switches, by their numbers and names."""
+@lru_cache(_LAYOUTS)
+def _scopes(layout: Layout) -> tuple[_Scope, ...]:
+    """Return the node, and each NUMA node and after it its switches, by their numbers and names."""
+    return tuple(_all_scopes(layout))
+
+
+def _all_scopes(layout: Layout) -> Iterator[_Scope]:
     whole = frozenset(layout.by_type[GPU])
     yield _Scope(_NODE, (whole,))
     places = {at: place for at in layout.by_type[GPU] if (place := layout.devices[at].place) is not None}
