@@ -46,6 +46,6 @@ def device(node: str, *devices: Mapping[str, Any], **metadata: Any) -> dict[str,
     return {
         "apiVersion": "scheduling.koordinator.sh/v1alpha1",
         "kind": "Device",
-        "metadata": {"name": node, "uid": f"device-{node}", **metadata},
+        "metadata": {"name": node, **metadata},
         "spec": {"devices": list(devices)},
     }

@@ -2,10 +2,11 @@
 
 Of types that are wanted together the first one is chosen first, and of the others a device at each of its PCIe
 switches where there is one, so they may be more than was asked for. Where the others are too few, or not at the same
-switches though they must be, the next best choice of the first type is looked at.
+switches though they must be, the next best choice is looked at.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 
 from model.devices.cards import Use
 from model.devices.koordinator.names import GPU
@@ -77,17 +78,26 @@ def _beside(
     switches = _switches(free, chosen)
     found: dict[str, tuple[Use, ...]] = {}
     for need in others:
-        if need.type == GPU:
-            uses = next(iter(_choices(free, need, terms)), None)
-        else:
-            count = max(need.devices, len(switches)) if joint.same_pcie else need.devices
-            uses = one_by_one(free, need._replace(devices=count), terms[1].scoring, switches)
-        if uses is None:
+        choices = _choices_near(free, need, switches, joint, terms)
+        if not choices:
             return _why_none(free, need, terms)
-        if joint.same_pcie and _switches(free, uses).keys() != switches.keys():
+        fitting = (uses for uses in choices if not joint.same_pcie or _switches(free, uses).keys() == switches.keys())
+        uses = next(fitting, None)
+        if uses is None:
             return reasons.JOINT
         found[need.type] = uses
     return found
+
+
+def _choices_near(
+    free: Free, need: Need, switches: Collection[str], joint: Joint, terms: _Terms
+) -> list[tuple[Use, ...]]:
+    """Return choices of devices near PCIe switches; those of GPUs, which are not drawn there, in their own order."""
+    if need.type == GPU:
+        return list(islice(_choices(free, need, terms), None if terms[1].searches_on else 1))
+    count = max(need.devices, len(switches)) if joint.same_pcie else need.devices
+    uses = one_by_one(free, need._replace(devices=count), terms[1].scoring, switches)
+    return [] if uses is None else [uses]
 
 
 def _switches(free: Free, uses: Iterable[Use]) -> dict[str, None]:

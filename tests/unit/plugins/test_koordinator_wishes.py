@@ -309,6 +309,16 @@ def test_switches_that_are_not_the_same() -> None:
     assert given(asking(there, nvidia=1, rdma=1, joint=TOGETHER)) == {"gpu": [0], "rdma": [0]}
 
 
+@pytest.mark.parametrize("types", [["gpu", "rdma"], ["rdma", "gpu"]])
+@pytest.mark.parametrize(("searches", "expected"), [(True, {"gpu": [1], "rdma": [0]}), (False, {})])
+def test_other_gpus_are_looked_for(types: Any, searches: bool, expected: Any) -> None:
+    """Whichever type goes first: the first GPU is not where the only card is."""
+    same = {"deviceTypes": types, "requiredScope": "SamePCIe"}
+    there = with_devices(gpu(0, at=(0, "a")), gpu(1, at=(1, "b")), rdma(0, at=(1, "b")))
+
+    assert given(asking(there, {"jointSearchRetry": searches}, nvidia=1, rdma=1, joint=same)) == expected
+
+
 def test_a_node_with_a_policy_that_nobody_knows() -> None:
     """It takes no pod that asks for devices, and an event says why."""
     outcome = asking(with_devices(gpu(0), labels={POLICY: "Near"}), nvidia=1)
