@@ -6,8 +6,10 @@ from framework import points
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.examples.page import assert_tells
+from tests.unit.plugins import koordinator
 from tests.unit.plugins.cards import IDS, MEMORY, annotations_of, one, run, with_cards
 
+FOUR, TOGETHER = koordinator.FOUR, koordinator.TOGETHER
 WEIGHT, TAKEN = 10, 4096
 ARGUMENTS: dict[str, Any] = {"VGPUEnable": True, "SchedulePolicy": "binpack", "ScheduleWeight": WEIGHT}
 HELD = with_cards(Scenario(), "n", MEMORY, MEMORY).running(
@@ -32,8 +34,21 @@ def score(**limits: Any) -> float:
     return float(each.function(task, session.nodes.columns())[0])
 
 
+NEAR = {"joint": TOGETHER}
+
+
+def devices(wish: Any = None, **amounts: Any) -> str:
+    """Koordinator's devices of a pod that asks for so much, or why it has none."""
+    there = koordinator.holding(koordinator.with_devices(*FOUR), "r", **koordinator.whole("gpu", 2))
+    asking = koordinator.wanting(there, annotations=koordinator.annotated(**(wish or {})), **amounts)
+    outcome = koordinator.run(asking)
+    found = koordinator.given(outcome).items()
+    told = "; ".join(f"{kind} {', '.join(map(str, numbers))}" for kind, numbers in found)
+    return told or f"none: {outcome.why_pod('p-0').rpartition(': ')[2].rstrip('.')}"
+
+
 def test_the_page() -> None:
-    """What four pods are given, and what the first scores."""
+    """What four pods are given, and what the first scores; what five others are given of Koordinator's devices."""
     after = TAKEN + 4096
     part = 100 * after // MEMORY
 
@@ -45,4 +60,11 @@ def test_the_page() -> None:
         f"| 2 cards, 3000, 50 percent | {given(number=2, memory=3000, cores=50)} |",
         f"| 1 card, 20000 | {given(number=1, memory=20000)} |",
         f"The first scores 100 * {after} / {MEMORY}, so {part}, times the weight {score(number=1, memory=4096):g}.",
+        "four GPUs of 80Gi and two RDMA cards, half of them at each of two PCIe switches",
+        "somebody has GPU 2.",
+        f"| 1 `nvidia.com/gpu` | {devices(nvidia=1)} |",
+        f"| 2 `nvidia.com/gpu` | {devices(nvidia=2)} |",
+        f"| 3 `nvidia.com/gpu` and 1 percent of RDMA cards, near each other | {devices(NEAR, nvidia=3, rdma=1)} |",
+        f"| 50 percent of cores and memory | {devices(core=50, ratio=50)} |",
+        f"| 4 `nvidia.com/gpu` | {devices(nvidia=4)} |",
     )
