@@ -6,8 +6,14 @@ from typing import Final, Literal
 
 from framework.arguments import argument
 from framework.conversions import Mismatch
+from model.devices.koordinator.templates import NO_TEMPLATES, Templates
 from model.errors import ArgumentError
-from plugins.deviceshare.koordinator.arguments import DEFAULT_STRATEGY, ScoringStrategy, UnsupportedModel
+from plugins.deviceshare.koordinator.arguments import (
+    DEFAULT_STRATEGY,
+    ScoringStrategy,
+    TemplatesConfig,
+    UnsupportedModel,
+)
 from plugins.deviceshare.koordinator.rules import Rules as KoordinatorRules
 from plugins.deviceshare.koordinator.scoring import Scoring
 
@@ -70,15 +76,17 @@ class DeviceShareArgs:
     """Whether Koordinator's devices are chosen without regard to NUMA nodes, whatever pods and nodes want."""
     unsupported: tuple[UnsupportedModel, ...] = argument("gpuShareUnsupportedModels", (), refuse=True)
     """GPUs that cannot be shared: `vendor` and `model`, as labels of their nodes say."""
+    templates: TemplatesConfig | None = argument("gpuSharedResourceTemplatesConfig", None, refuse=True)
+    """Where the shares stand that NPUs can be given in: `configMapNamespace`, `configMapName`, `matchedResources`."""
     score_order: Literal["descending", "ascending"] = argument("partitionScoreOrder", "descending", refuse=True)
     """Which partitions of GPUs go first, by their scores; `ascending` is Koordinator's."""
     searches_on: bool = argument("jointSearchRetry", True)
     """Whether GPUs are chosen anew where other devices are not to be had near them; Koordinator gives up."""
 
-    @property
-    def rules(self) -> KoordinatorRules:
-        """What holds for Koordinator's devices."""
+    def rules(self, templates: Templates = NO_TEMPLATES) -> KoordinatorRules:
+        """Return what holds for Koordinator's devices."""
         return KoordinatorRules(
+            templates=templates,
             scoring=Scoring(self.scoring.type, tuple((each.name, each.weight) for each in self.scoring.resources)),
             unsupported=frozenset((each.vendor, each.model) for each in self.unsupported),
             small_scores_first=self.score_order == "ascending",
@@ -141,6 +149,7 @@ class DeviceShareArgs:
             "scoringStrategy": self.scoring != DEFAULT_STRATEGY,
             "disableDeviceNUMATopologyAlignment": self.unaligned,
             "gpuShareUnsupportedModels": bool(self.unsupported),
+            "gpuSharedResourceTemplatesConfig": self.templates is not None,
             "partitionScoreOrder": self.score_order != "descending",
             "jointSearchRetry": not self.searches_on,
         }

@@ -16,6 +16,7 @@ from framework.points import Locality
 from framework.session import Session
 from model import wire
 from model.arrays import FloatArray
+from model.devices.koordinator.templates import Templates
 from model.devices.settings import VgpuSettings
 from model.ids import JobId
 from model.report import EventNote
@@ -28,7 +29,7 @@ from plugins.deviceshare.family import Family
 from plugins.deviceshare.gpu_share import GpuShare
 from plugins.deviceshare.koordinator.family import Koordinator
 from plugins.deviceshare.locks import Locks
-from plugins.deviceshare.settings import NAME, settings_of
+from plugins.deviceshare.settings import NAME, map_of, settings_of, templates_of
 from plugins.deviceshare.vgpu import Vgpu
 
 __all__ = ["DeviceShare"]
@@ -58,7 +59,7 @@ class DeviceShare:
         if self.args.gpu_sharing or self.args.gpu_number:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.koordinator:
-            self._register(session, Koordinator(self.args.rules))
+            self._register(session, Koordinator(self.args.rules(self._templates(session))))
         elif self.args.vgpu:
             settings = self._settings(session)
             books = self._register(session, Vgpu(self.args, settings))
@@ -127,12 +128,23 @@ class DeviceShare:
 
     def _settings(self, session: Session) -> VgpuSettings:
         """Return what the device ConfigMap says; one that cannot be read is told, and counts as none."""
-        maps = session.snapshot.objects.config_maps
-        settings, fault = settings_of(self.args, maps)
-        key = f"{self.args.map_namespace}/{self.args.map_name}"
+        settings, fault = settings_of(self.args, session.snapshot.objects.config_maps)
         if fault:
-            _tell(session, "ConfigMap", maps[key].metadata, INVALID_MAP, f"{fault}; the defaults hold")
+            self._tell_map(session, f"{fault}; the defaults hold")
         return settings.nvidia
+
+    def _templates(self, session: Session) -> Templates:
+        """Return which shares of NPUs there are; a ConfigMap that cannot be read is told, and lists none."""
+        templates, fault = templates_of(self.args, session.snapshot.objects.config_maps)
+        if fault:
+            self._tell_map(session, f"{fault}; no share of an NPU is given")
+        return templates
+
+    def _tell_map(self, session: Session, message: str) -> None:
+        named = map_of(self.args)
+        assert named is not None, "there is no fault without a ConfigMap"
+        metadata = session.snapshot.objects.config_maps["/".join(named)].metadata
+        _tell(session, "ConfigMap", metadata, INVALID_MAP, message)
 
 
 def weighted(

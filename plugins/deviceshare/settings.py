@@ -1,4 +1,4 @@
-"""Settings: which device ConfigMap a configuration asks for, and what it says."""
+"""Settings: which ConfigMap about devices a configuration asks for, and what it says."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -8,15 +8,17 @@ from framework.arguments import decode
 from framework.configuration import Profile
 from framework.configuration.text import read_yaml
 from model import wire
+from model.devices.koordinator.templates import NO_TEMPLATES, Templates, read_templates
 from model.devices.settings import DEFAULT, DeviceSettings, read_settings
 from model.errors import ConfigError
 from plugins.deviceshare.arguments import DeviceShareArgs
 
-__all__ = ["DOCUMENT", "NAME", "args_of", "map_of", "settings_of"]
+__all__ = ["DOCUMENT", "NAME", "TEMPLATES", "args_of", "map_of", "settings_of", "templates_of"]
 
 NAME: Final = "deviceshare"
 DOCUMENT: Final = "device-config.yaml"
-"""Key of the ConfigMap."""
+TEMPLATES: Final = "data.yaml"
+"""Keys of the ConfigMaps: about virtual cards, and about shares of NPUs."""
 
 
 def args_of(profile: Profile) -> DeviceShareArgs | None:
@@ -26,8 +28,12 @@ def args_of(profile: Profile) -> DeviceShareArgs | None:
 
 
 def map_of(args: DeviceShareArgs | None) -> tuple[str, str] | None:
-    """Return namespace and name of the device ConfigMap that arguments ask for; None for none."""
-    return (args.map_namespace, args.map_name) if args is not None and args.vgpu else None
+    """Return namespace and name of the ConfigMap about devices that arguments ask for; None for none."""
+    if args is not None and args.vgpu:
+        return args.map_namespace, args.map_name
+    if args is not None and args.koordinator and args.templates is not None:
+        return args.templates.config_map_namespace, args.templates.config_map_name
+    return None
 
 
 def settings_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]) -> tuple[DeviceSettings, str]:
@@ -37,6 +43,26 @@ def settings_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]
         return DEFAULT, ""
     text = found.data.get(DOCUMENT)
     return (DEFAULT, f"data: no key {DOCUMENT!r}") if text is None else _read(text)
+
+
+def templates_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]) -> tuple[Templates, str]:
+    """Return which shares of NPUs the ConfigMap lists, and why it cannot be read, empty where it can."""
+    if args.templates is None:
+        return NO_TEMPLATES, ""
+    matched = frozenset(args.templates.matched_resources)
+    found = config_maps.get(f"{args.templates.config_map_namespace}/{args.templates.config_map_name}")
+    if found is None:
+        return Templates(matched=matched), ""
+    text = found.data.get(TEMPLATES)
+    return (Templates(matched=matched), f"data: no key {TEMPLATES!r}") if text is None else _templates(text, matched)
+
+
+@lru_cache(8)
+def _templates(text: str, matched: frozenset[str]) -> tuple[Templates, str]:
+    try:
+        return read_templates(read_yaml(text), matched), ""
+    except (ConfigError, ValueError) as error:
+        return Templates(matched=matched), f"data[{TEMPLATES}]: {error}"
 
 
 @lru_cache(8)

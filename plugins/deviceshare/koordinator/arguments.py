@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from model.devices.koordinator.names import NPU_CORE
 from plugins.deviceshare.koordinator.scoring import LEAST, WEIGHTS
 
-__all__ = ["DEFAULT_STRATEGY", "ResourceWeight", "ScoringStrategy", "UnsupportedModel"]
+__all__ = ["DEFAULT_STRATEGY", "ResourceWeight", "ScoringStrategy", "TemplatesConfig", "UnsupportedModel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,16 @@ class UnsupportedModel:
 
     vendor: str
     model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplatesConfig:
+    """Where the templates of shares stand, and for whom they are."""
+
+    config_map_namespace: str = "koordinator-system"
+    config_map_name: str = "gpu-shared-resource-templates"
+    matched_resources: tuple[str, ...] = (NPU_CORE,)
+    """Who shares GPUs and asks for one of them follows a template."""
 
 
 DEFAULT_STRATEGY: Final = ScoringStrategy()

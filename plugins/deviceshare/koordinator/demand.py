@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model.devices.koordinator.names import GPU, ISOLATION_PROVIDER, NPU_CPU, OFFERED
+from model.devices.koordinator.names import GPU, ISOLATION_PROVIDER
 from model.devices.koordinator.requests import DeviceRequest, device_request
+from model.devices.koordinator.templates import Templates
 from model.devices.koordinator.wishes import SCOPES, Wishes, wishes_of
 from model.tasks import Task, TaskTemplate
+from plugins.deviceshare.koordinator.reasons import NO_TEMPLATE
 
 __all__ = ["DeviceDemand", "demand_of"]
 
 _DEVICE: Final = SCOPES[-1]
-_NPU_CPU: Final = OFFERED[GPU].index(NPU_CPU)
+_NONE_KNOWN: Final = "none is known, gpuSharedResourceTemplatesConfig names the ConfigMap that lists them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,13 @@ class DeviceDemand:
         return (*((GPU,) if self.request.gpu else ()), *(kind for kind, _ in self.request.quantities))
 
 
-def demand_of(template: TaskTemplate, task: Task) -> DeviceDemand | None:
+def demand_of(template: TaskTemplate, task: Task, templates: Templates) -> DeviceDemand | None:
     """Return what pods of a template ask for; None for nothing.
+
+    Args:
+        template: The template of pods.
+        task: One of them.
+        templates: Shares that some models of GPUs can be given in.
 
     Raises:
         ValueError: That cannot be read, or is not served.
@@ -40,8 +47,8 @@ def demand_of(template: TaskTemplate, task: Task) -> DeviceDemand | None:
         return None
     demand = DeviceDemand(request, wishes_of(task.pod), task.pod.metadata.labels.get(ISOLATION_PROVIDER, ""))
     gpu = request.gpu
-    if gpu is not None and gpu.each[_NPU_CPU] is not None:
-        raise ValueError(f"{NPU_CPU}: shares of NPUs follow templates, which are not there yet")
+    if gpu is not None and gpu.is_shared and templates.concern(gpu.each) and not templates.anywhere(gpu.each):
+        raise ValueError(NO_TEMPLATE if templates.known else f"{NO_TEMPLATE}: {_NONE_KNOWN}")
     if gpu is not None and gpu.count > 1 and demand.wishes.hint(GPU).scope == _DEVICE:
         raise ValueError(f"{gpu.count} GPUs are asked for, and requiredTopologyScope Device holds one")
     return demand

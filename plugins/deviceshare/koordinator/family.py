@@ -10,6 +10,7 @@ from model.devices.koordinator.allocated import Allocated, read_allocated, write
 from model.devices.koordinator.layout import Layout, NodeDevices, node_devices
 from model.devices.koordinator.names import ALLOCATED, GPU
 from model.devices.koordinator.requests import filled
+from model.devices.koordinator.templates import Templates
 from model.devices.koordinator.wishes import wishes_of
 from model.nodes import Node
 from model.refusals import Reason
@@ -45,7 +46,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
 
     def demand(self, template: TaskTemplate, task: Task) -> DeviceDemand | None:
         """Return what tasks of a template ask for; pods that want other things of devices are of another template."""
-        return demand_of(template, task)
+        return demand_of(template, task, self.rules.templates)
 
     # What a node has --------------------------------------------------------------------------------------------------
 
@@ -76,7 +77,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
 
     def never_fits(self, cards: NodeDevices, demand: DeviceDemand) -> int:
         """Compare each type of device by itself with what the node has; never wrong where it refuses."""
-        needs = needs_of(cards.layout, demand, self.rules.unsupported)
+        needs = needs_of(cards.layout, demand, self.rules)
         return reasons.never(needs) if isinstance(needs, str) else 0
 
     def choose(
@@ -84,7 +85,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
     ) -> Chosen | int:
         """Choose devices of all types that are asked for."""
         layout, demand, rules = cards.layout, question.demand, self.rules
-        needs = needs_of(layout, demand, rules.unsupported)
+        needs = needs_of(layout, demand, rules)
         if isinstance(needs, str):
             return reasons.now(reasons.insufficient(demand.types[0]))  # `never_fits` has said more
         free = Free(layout, taken)
@@ -120,7 +121,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
 
     def annotations(self, cards: NodeDevices, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - they tell of devices alone
         """Tell the agent of the node what to hand out."""
-        return {ALLOCATED: write_allocated(_allocated(cards, use) for use in uses)}
+        return {ALLOCATED: write_allocated(_allocated(cards, use, self.rules.templates) for use in uses)}
 
 
 def _without(need: Need, hidden: frozenset[int]) -> Need:
@@ -134,10 +135,11 @@ def _exclusively(task: Task) -> frozenset[int]:
         return frozenset()
 
 
-def _allocated(cards: NodeDevices, use: Use) -> Allocated:
+def _allocated(cards: NodeDevices, use: Use, templates: Templates) -> Allocated:
     device = cards.layout.devices[use.card]
     functions = () if use.instance is None else (use.instance,)
-    return Allocated(device.type, device.minor, use.amounts, functions, cards.ids[use.card])
+    template = templates.name_of(cards.layout, use.amounts) if device.type == GPU else ""
+    return Allocated(device.type, device.minor, use.amounts, functions, cards.ids[use.card], template)
 
 
 @lru_cache(_TEXTS_KEPT)

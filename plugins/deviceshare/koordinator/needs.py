@@ -5,7 +5,6 @@ the pod selects (`ApplyForAll`), or so many devices, of each one percent or, wit
 (`RequestsAsCount`).
 """
 
-from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from model.devices.koordinator.layout import DeviceAmounts, Layout
@@ -15,6 +14,7 @@ from model.devices.koordinator.wishes import APPLY_FOR_ALL, DEVICE_LEVEL, REQUES
 from plugins.deviceshare.koordinator import reasons
 from plugins.deviceshare.koordinator.demand import DeviceDemand
 from plugins.deviceshare.koordinator.free import fits_in
+from plugins.deviceshare.koordinator.rules import Rules
 
 __all__ = ["Need", "needs_of"]
 
@@ -36,16 +36,16 @@ class Need(NamedTuple):
     """Of GPUs: whether others may have the rest of them."""
 
 
-def needs_of(layout: Layout, demand: DeviceDemand, unsupported: Collection[tuple[str, str]]) -> tuple[Need, ...] | str:
+def needs_of(layout: Layout, demand: DeviceDemand, rules: Rules) -> tuple[Need, ...] | str:
     """Return what a pod needs on a node, by type in the order of `TYPES`, or why the node never serves it.
 
     Args:
         layout: Of the devices of the node.
         demand: Of the pod.
-        unsupported: Vendors and models of GPUs that cannot be shared.
+        rules: Of who gets which devices.
     """
     found: list[Need] = []
-    for need in _needs(layout, demand, unsupported):
+    for need in _needs(layout, demand, rules):
         if isinstance(need, str):
             return need
         able = sum(fits_in(need.each, layout.devices[at].total or ()) for at in need.candidates)
@@ -61,11 +61,11 @@ def _too_few(need: Need) -> str:
     return reasons.ever_insufficient(need.type)
 
 
-def _needs(layout: Layout, demand: DeviceDemand, unsupported: Collection[tuple[str, str]]) -> list[Need | str]:
+def _needs(layout: Layout, demand: DeviceDemand, rules: Rules) -> list[Need | str]:
     gpu, wishes = demand.request.gpu, demand.wishes
     needs: list[Need | str] = []
     if gpu is not None:
-        needs.append(_gpu_need(layout, demand, gpu, unsupported))
+        needs.append(_gpu_need(layout, demand, gpu, rules))
     for kind, quantity in demand.request.quantities:
         needs.append(_other_need(layout, kind, quantity, wishes.hint(kind)))
     return needs
@@ -81,14 +81,14 @@ def _candidates(layout: Layout, kind: str, hint: Hint) -> tuple[int, ...]:
     )
 
 
-def _gpu_need(
-    layout: Layout, demand: DeviceDemand, gpu: GpuRequest, unsupported: Collection[tuple[str, str]]
-) -> Need | str:
+def _gpu_need(layout: Layout, demand: DeviceDemand, gpu: GpuRequest, rules: Rules) -> Need | str:
     hint = demand.wishes.hint(GPU)
     if gpu.is_shared and demand.isolation and demand.isolation != layout.isolation:
         return reasons.OTHER_ISOLATION
-    if gpu.is_shared and (layout.vendor, layout.model) in unsupported:
+    if gpu.is_shared and (layout.vendor, layout.model) in rules.unsupported:
         return reasons.NOT_SHARED
+    if gpu.is_shared and rules.templates.concern(gpu.each) and not rules.templates.equal_to(layout, gpu.each):
+        return reasons.NO_TEMPLATE
     if not layout.gpu_memory:
         return reasons.ever_insufficient(GPU)
     candidates = _candidates(layout, GPU, hint)

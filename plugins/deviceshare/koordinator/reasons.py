@@ -13,6 +13,7 @@ __all__ = [
     "NEVER",
     "NOT_SHARED",
     "NOW",
+    "NO_TEMPLATE",
     "NUMA",
     "OTHER_ISOLATION",
     "PARTITIONED",
@@ -49,6 +50,7 @@ UNKNOWN_COUNT: Final = "node(s) Unsupported number of GPU requests"
 MISSING_TREE: Final = "node(s) missing GPU Device Topology Tree"
 SEVERAL_SHARED: Final = "node(s) Unsupported Multi-Shared GPU"
 CORES_OF_SEVERAL: Final = f"{CORE} of several GPUs asked of one, {SHARED} would say of how many"
+NO_TEMPLATE: Final = "no matched GPU shared resource template"
 PARTITIONED: Final = "Insufficient Partitioned GPU Devices"
 SCOPED: Final = "Insufficient Topology Scoped GPU Devices"
 JOINT: Final = "node(s) Device Joint-Allocate rules violation"
@@ -64,6 +66,7 @@ _NEVER: Final = (
     MISSING_TREE,
     SEVERAL_SHARED,
     CORES_OF_SEVERAL,
+    NO_TEMPLATE,
 )
 _NOW: Final = (*map(insufficient, TYPES), PARTITIONED, SCOPED, JOINT, NUMA)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from model.devices.koordinator.templates import NO_TEMPLATES, Templates
 from plugins.deviceshare.koordinator.scoring import BY_DEFAULT, Scoring
 
 __all__ = ["BY_DEFAULT_RULES", "Rules"]
@@ -15,6 +16,8 @@ class Rules:
     scoring: Scoring = BY_DEFAULT
     unsupported: frozenset[tuple[str, str]] = frozenset()
     """Vendors and models of GPUs that cannot be shared."""
+    templates: Templates = NO_TEMPLATES
+    """Shares that some models of GPUs can be given in."""
     small_scores_first: bool = False
     """Whether partitions of small scores are looked at first."""
     searches_on: bool = True

@@ -24,7 +24,7 @@ def read(**arguments: Any) -> tuple[DeviceShareArgs, list[str]]:
 def test_what_they_come_to() -> None:
     """As Koordinator's, but for partitions and for what is wanted near each other."""
     assert read(**ON) == (DeviceShareArgs(koordinator=True), [])
-    assert DeviceShareArgs().rules == Rules()
+    assert DeviceShareArgs().rules() == Rules()
     args, doubts = read(
         **ON,
         scoringStrategy={"type": "MostAllocated", "resources": [{"name": CORE, "weight": 2}]},
@@ -34,7 +34,7 @@ def test_what_they_come_to() -> None:
         jointSearchRetry=False,
     )
     assert doubts == []
-    assert args.rules == Rules(
+    assert args.rules() == Rules(
         scoring=Scoring(MOST, ((CORE, 2),)),
         unsupported=frozenset({("huawei", "Ascend-310P3-300I-DUO")}),
         small_scores_first=True,
@@ -42,6 +42,21 @@ def test_what_they_come_to() -> None:
         aligns=False,
     )
     assert map_of(args) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({}, ("koordinator-system", "gpu-shared-resource-templates")),
+        ({"configMapNamespace": "a", "configMapName": "b", "matchedResources": [CORE]}, ("a", "b")),
+    ],
+)
+def test_where_templates_stand(config: Any, named: Any) -> None:
+    """The ConfigMap is followed where the argument is given, and where devices are shared at all."""
+    args, doubts = read(**ON, gpuSharedResourceTemplatesConfig=config)
+
+    assert (map_of(args), doubts) == (named, [])
+    assert map_of(read(gpuSharedResourceTemplatesConfig=config)[0]) is None
 
 
 @pytest.mark.parametrize("other", ["GPUSharingEnable", "GPUNumberEnable", "VGPUEnable"])
@@ -60,6 +75,10 @@ def test_cards_are_managed_once(other: str) -> None:
             r"a\.gpuShareUnsupportedModels\[0\]: .* a mapping with model",
         ),
         ({"gpuShareUnsupportedModels": "huawei"}, r"a\.gpuShareUnsupportedModels: got 'huawei'"),
+        (
+            {"gpuSharedResourceTemplatesConfig": {"matchedResources": 1}},
+            r"a\.gpuSharedResourceTemplatesConfig\.matched",
+        ),
     ],
 )
 def test_what_would_change_who_gets_what_is_refused(arguments: Any, fault: str) -> None:
@@ -81,6 +100,7 @@ def test_what_would_change_who_gets_what_is_refused(arguments: Any, fault: str) 
         ({"scoringStrategy": {"type": "MostAllocated"}}, "a.scoringStrategy: has no effect without"),
         ({"disableDeviceNUMATopologyAlignment": True}, "a.disableDeviceNUMATopologyAlignment: has no effect without"),
         ({"gpuShareUnsupportedModels": MODELS}, "a.gpuShareUnsupportedModels: has no effect without"),
+        ({"gpuSharedResourceTemplatesConfig": {}}, "a.gpuSharedResourceTemplatesConfig: has no effect without"),
         ({"partitionScoreOrder": "ascending"}, "a.partitionScoreOrder: has no effect without"),
         ({"jointSearchRetry": False}, "a.jointSearchRetry: has no effect without"),
     ],

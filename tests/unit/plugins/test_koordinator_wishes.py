@@ -252,7 +252,7 @@ def test_shares_are_kept_apart_as_the_pod_wants(of_node: str, of_pod: str, amoun
                     "koordinator.sh/gpu.shared": 1,
                 }
             },
-            "shares of NPUs follow templates, which are not there yet",
+            "no matched GPU shared resource template: none is known, gpuSharedResourceTemplatesConfig names",
         ),
     ],
 )

@@ -1,0 +1,94 @@
+"""Templates: the shares that some models of GPUs can be given in, as a ConfigMap lists them.
+
+Example: `{huawei-Ascend-310P: {vir01: {huawei.com/npu-core: 1, koordinator.sh/gpu-memory: 3Gi}}}`, by vendor and model
+as labels of nodes name them, and by the name of the template.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from model.devices.koordinator.layout import DeviceAmounts, Layout
+from model.devices.koordinator.names import GPU, NPU_CORE, OFFERED
+from model.devices.koordinator.requests import filled
+from model.quantity import QuantityError, units
+
+__all__ = ["NO_TEMPLATES", "Templates", "read_templates"]
+
+_NAMES: Final = OFFERED[GPU]
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """All templates, and for whom they are."""
+
+    known: tuple[tuple[str, tuple[tuple[str, DeviceAmounts], ...]], ...] = ()
+    """By `<vendor>-<model>`: name and amounts of each, in the order of the names."""
+    matched: frozenset[str] = frozenset({NPU_CORE})
+    """Resources: who shares GPUs and asks for one of them follows a template."""
+
+    def concern(self, amounts: DeviceAmounts) -> bool:
+        """Tell whether a share of so much follows a template."""
+        return any(amount and name in self.matched for name, amount in zip(_NAMES, amounts, strict=True))
+
+    def anywhere(self, amounts: DeviceAmounts) -> bool:
+        """Tell whether some model has a template of just so much."""
+        return any(amounts == each for _, templates in self.known for _, each in templates)
+
+    def equal_to(self, layout: Layout, amounts: DeviceAmounts) -> tuple[str, ...]:
+        """Return the names of the templates of just so much that GPUs of a node have."""
+        of_model = dict(self.known).get(f"{layout.vendor}-{layout.model}", ())
+        return tuple(name for name, each in of_model if each == amounts)
+
+    def name_of(self, layout: Layout, taken: tuple[int, ...]) -> str:
+        """Return the name of the one template that a share of a node's GPU follows, by what is taken of it.
+
+        Empty where it follows none, and where several are equal.
+        """
+        if not (self.known and layout.gpu_memory and self.concern(taken)):
+            return ""
+        of_model = dict(self.known).get(f"{layout.vendor}-{layout.model}", ())
+        full = ((name, filled(each, layout.gpu_memory)) for name, each in of_model)
+        found = [name for name, each in full if tuple(amount or 0 for amount in each) == taken]
+        return found[0] if len(found) == 1 else ""
+
+
+NO_TEMPLATES: Final = Templates()
+
+
+def read_templates(raw: object, matched: Collection[str]) -> Templates:
+    """Read templates from what was YAML.
+
+    Raises:
+        ValueError: Something is no mapping, an amount no quantity, or a resource none of a GPU; says where.
+    """
+    known = ((str(model), _of_model(str(model), templates)) for model, templates in _mapping("", raw).items())
+    return Templates(tuple(sorted(known, key=lambda pair: pair[0])), frozenset(matched))
+
+
+def _of_model(model: str, raw: object) -> tuple[tuple[str, DeviceAmounts], ...]:
+    found = ((str(name), _amounts(f"{model}.{name}", amounts)) for name, amounts in _mapping(model, raw).items())
+    return tuple(sorted(found, key=lambda pair: pair[0]))
+
+
+def _mapping(path: str, raw: object) -> Mapping[Any, Any]:
+    if raw is None:
+        return {}
+    if not isinstance(raw, Mapping):
+        raise ValueError(  # noqa: TRY004 - told as all faults of the document
+            f"{path + ': ' if path else ''}got {type(raw).__name__}, expected a mapping"
+        )
+    return raw
+
+
+def _amounts(path: str, raw: object) -> DeviceAmounts:
+    named = _mapping(path, raw)
+    amounts: dict[str, int] = {}
+    for name, amount in named.items():
+        if name not in _NAMES:
+            raise ValueError(f"{path}.{name}: is no resource of a GPU")
+        try:
+            amounts[name] = units(amount)
+        except (QuantityError, TypeError, AttributeError):
+            raise ValueError(f"{path}.{name}: {amount!r} is no quantity") from None
+    return tuple(amounts.get(name) for name in _NAMES)
