@@ -9,6 +9,8 @@ from typing import Any
 
 from pyroclast.testing import Scenario
 from scheduler.simulate.case import moment_after
+from tests.devices import CORE, RATIO, RDMA, device, gpu, rdma
+from tests.devices import MEMORY as GPU_MEMORY
 from tests.differential.cluster import amount
 from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
@@ -24,8 +26,7 @@ YEAR_SECONDS = 365 * 24 * 3600
 NAMESPACE = "default"
 APPS = ("web", "db", "train")
 GPU = "nvidia.com/gpu"
-KOORDINATOR = "scheduling.koordinator.sh/"
-AGGREGATED = {"aggregatedUsage": {"usageThresholds": {"cpu": 55}, "usageAggregationType": "avg"}}
+ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 Object = Mapping[str, Any]
 Arguments = dict[str, Any]
 
@@ -709,6 +710,88 @@ def with_marked_objects(
 CARD_MEMORY, CARD_NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 
 
+def with_shared_devices(
+    objects: tuple[Object, ...], now: float, chance: Random
+) -> tuple[tuple[Object, ...], Arguments]:
+    """Cards of one family or of another."""
+    return (with_cards if chance.random() < 0.5 else with_devices_of_koordinator)(objects, now, chance)
+
+
+def with_devices_of_koordinator(
+    objects: tuple[Object, ...], _now: float, chance: Random
+) -> tuple[tuple[Object, ...], Arguments]:
+    """Devices of nodes, some of them ill or of unknown place, and pods that ask for whole ones or for shares."""
+    by_node = {
+        each["metadata"]["name"]: _koordinator_devices(chance)
+        for each in objects
+        if each["kind"] == "Node" and chance.random() < 0.9
+    }
+    plenty = {GPU: "4", CORE: "400", RATIO: "400", GPU_MEMORY: "320Gi", RDMA: "200"}
+    asked = dict[str, dict[str, str]]()
+
+    def node(each: Any) -> Object:
+        status = {side: {**each["status"][side], **plenty} for side in ("capacity", "allocatable")}
+        return {**each, "status": {**each["status"], **status}}
+
+    def wish() -> dict[str, str]:
+        gpus = chance.choice(
+            [
+                {},
+                {GPU: chance.choice("112")},
+                {GPU: "1"},
+                {CORE: "50", RATIO: chance.choice(["40", "60"])},
+                {GPU_MEMORY: chance.choice(["20Gi", "33Gi"])},
+            ]
+        )
+        return {**gpus, **({RDMA: chance.choice(["30", "60"])} if chance.random() < 0.3 else {})}
+
+    def pod(each: Any) -> Object:
+        group, place = each["metadata"]["annotations"].get("scheduling.k8s.io/group-name", ""), each["spec"]["nodeName"]
+        more = asked.setdefault(group, wish())
+        if place and running[place] >= 1:
+            return dict(each)
+        first, *others = each["spec"]["containers"]
+        usual = {name: amount for name, amount in first["resources"]["requests"].items() if name != GPU}
+        first = {**first, "resources": {"requests": {**usual, **more}, "limits": more}}
+        each = {**each, "spec": {**each["spec"], "containers": [first, *others]}}
+        if not (place and more):
+            return dict(each)
+        running[place] += 1
+        return noted(each, "annotations", {ALLOCATED: json.dumps(_koordinator_held(more, chance))})
+
+    running = dict.fromkeys((each["metadata"]["name"] for each in objects if each["kind"] == "Node"), 0)
+    objects = edited(edited(objects, "Node", node), "Pod", pod)
+    told = tuple(device(name, *devices) for name, devices in by_node.items())
+    return (*objects, *told), {"deviceshare.KoordinatorEnable": True}
+
+
+def _koordinator_devices(chance: Random) -> list[Object]:
+    """One to four GPUs at two switches, and perhaps a card."""
+    is_known = chance.random() < 0.8
+    places = [((number // 2, f"switch-{number // 2}") if is_known else None) for number in range(4)]
+    return [
+        *(
+            gpu(minor, at=places[minor], health=chance.random() < 0.9, memory="80Gi")
+            for minor in range(chance.randint(1, 4))
+        ),
+        *(rdma(minor, at=places[2 * minor]) for minor in range(chance.randint(0, 2))),
+    ]
+
+
+def _koordinator_held(wish: Mapping[str, str], chance: Random) -> Object:
+    """What a pod that runs has been given, by whoever it was."""
+    held: dict[str, Any] = {}
+    if GPU in wish:
+        minors = chance.sample(range(4), int(wish[GPU]))
+        held["gpu"] = [{"minor": minor, "resources": {CORE: "100", RATIO: "100"}} for minor in minors]
+    elif CORE in wish or GPU_MEMORY in wish:
+        amounts = {name: wish[name] for name in (CORE, RATIO, GPU_MEMORY) if name in wish}
+        held["gpu"] = [{"minor": chance.randrange(4), "resources": amounts}]
+    if RDMA in wish:
+        held["rdma"] = [{"minor": chance.randrange(3), "resources": {RDMA: wish[RDMA]}}]
+    return held
+
+
 def with_cards(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
     """Nodes with one to three cards, some of them ill, and pods that ask for parts of one or for whole ones."""
     by_memory, asked = chance.random() < 0.6, dict[str, Object]()
@@ -815,7 +898,7 @@ class Variation:
 
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
-    "deviceshare": Variation((roomy, full), with_cards),
+    "deviceshare": Variation((roomy, full), with_shared_devices),
     "elastic-quota": Variation((roomy, gated, full, full, overusing), with_elastic_quotas),
     "extender": Variation((roomy, gated, full), with_marked_objects),
     "load-aware": Variation((roomy, full), with_node_metrics),

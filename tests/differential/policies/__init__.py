@@ -1,10 +1,14 @@
 """Plugins of the plain scheduler, each in a file of its own, by name."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.differential.cluster import Cluster
 from tests.differential.policies.cdp import Cdp
 from tests.differential.policies.deviceshare import DeviceShare
 from tests.differential.policies.elastic_quota import ElasticQuota
 from tests.differential.policies.extender import Extender
-from tests.differential.policies.load_aware import LoadAware
+from tests.differential.policies.koordinator_devices import KoordinatorDevices
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
 from tests.differential.policies.numa_aware import NumaAware
@@ -17,11 +21,17 @@ from tests.differential.policies.tdm import Tdm
 from tests.differential.policies.usage import Usage
 from tests.differential.policy import Policy
 
-POLICIES: dict[str, type[Policy]] = {
+
+def deviceshare(cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> Policy:
+    """Cards of the family that is switched on."""
+    kind = KoordinatorDevices if arguments.get("deviceshare.KoordinatorEnable") else DeviceShare
+    return kind(cluster, now, arguments, last)
+
+
+POLICIES: dict[str, Callable[..., Policy]] = {
     each.name: each
     for each in (
         Cdp,
-        DeviceShare,
         ElasticQuota,
         Extender,
         LoadAware,
@@ -36,4 +46,4 @@ POLICIES: dict[str, type[Policy]] = {
         Tdm,
         Usage,
     )
-}
+} | {DeviceShare.name: deviceshare}

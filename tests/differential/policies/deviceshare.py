@@ -37,7 +37,7 @@ class DeviceShare(Policy):
         self.placed: list[tuple[str, str]] = []
         """Pods placed in this cycle and their nodes, in the order in which that was seen."""
 
-    def wish(self, pod: Pod) -> int:
+    def wish(self, pod: Pod) -> Any:
         """What a pod asks of cards."""
         return asked(pod, MEMORY if self.by_memory else NUMBER)
 
@@ -61,14 +61,17 @@ class DeviceShare(Policy):
                 for index in indices(pod.object["metadata"]["annotations"].get(INDEX, "")):
                     if index in cards:
                         cards[index].append(asked(pod, MEMORY))
+        for pod in self.placed_on(node):
+            for index in self.choice(node, cards, pod):
+                cards[index].append(asked(pod, MEMORY))
+        return cards
+
+    def placed_on(self, node: Node) -> list[Pod]:
+        """Pods with wishes that were placed on a node in this cycle, in the order in which that was seen."""
         now = {pod.key: pod for pod in self.cluster.pods if pod.node and pod.key not in self.had_nodes}
         kept = [(key, place) for key, place in self.placed if key in now and now[key].node == place]
         self.placed = kept + [(key, pod.node) for key, pod in now.items() if (key, pod.node) not in kept]
-        for key, place in self.placed:
-            if place == node.name and self.wish(now[key]):
-                for index in self.choice(node, cards, now[key]):
-                    cards[index].append(asked(now[key], MEMORY))
-        return cards
+        return [now[key] for key, place in self.placed if place == node.name and self.wish(now[key])]
 
     def choice(self, node: Node, cards: Cards, pod: Pod) -> Sequence[int]:
         """The first cards that do; none where too few do."""

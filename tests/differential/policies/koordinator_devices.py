@@ -1,0 +1,168 @@
+"""Koordinator's devices, one node after the other: what docs/plugins/deviceshare.md says of GPUs and RDMA cards."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tests.differential.cluster import Node, Pod
+from tests.differential.policies.deviceshare import DeviceShare
+
+ALLOCATED = "scheduling.koordinator.sh/device-allocated"
+GIB = 2**30
+CORE, MEMORY, RATIO, RDMA = (
+    f"koordinator.sh/{each}" for each in ("gpu-core", "gpu-memory", "gpu-memory-ratio", "rdma")
+)
+NVIDIA = "nvidia.com/gpu"
+SCORED = (RATIO, MEMORY, RDMA)
+
+Part = Mapping[str, int]
+Devices = dict[tuple[str, int], list[Part]]
+"""By type and number: what each pod has of it."""
+
+
+def number(text: str) -> int:
+    """Read a quantity, whole units."""
+    return int(text.removesuffix("Gi")) * (GIB if text.endswith("Gi") else 1)
+
+
+class KoordinatorDevices(DeviceShare):
+    """Whole GPUs and shares of one, and shares of cards."""
+
+    def wish(self, pod: Pod) -> dict[str, int]:
+        """What a pod asks of devices, whole units."""
+        found: dict[str, int] = {}
+        for each in pod.spec["containers"]:
+            for name, text in each["resources"]["requests"].items():
+                if name in (CORE, MEMORY, RATIO, RDMA, NVIDIA):
+                    found[name] = found.get(name, 0) + number(str(text))
+        return {name: count for name, count in found.items() if count}
+
+    def told(self, node: Node) -> list[Mapping[str, Any]] | None:
+        """The devices of a node; None where nothing tells of them."""
+        return next(
+            (
+                each["spec"]["devices"]
+                for each in self.cluster.of_kind("Device")
+                if each["metadata"]["name"] == node.name
+            ),
+            None,
+        )
+
+    def total(self, told: Mapping[str, Any]) -> Part:
+        """What a device offers; nothing of one that is ill."""
+        listed = told["resources"] if told["health"] else {}
+        return {name: number(text) for name, text in listed.items()}
+
+    def devices_of(self, node: Node) -> Devices:
+        """What pods have of the devices of a node as things are now."""
+        devices: Devices = {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
+        for pod in self.there:
+            if pod.node == node.name and pod.status != "Releasing":
+                text = pod.object["metadata"]["annotations"].get(ALLOCATED, "{}")
+                for kind, held in json.loads(text).items():
+                    for each in held:
+                        if (kind, each["minor"]) in devices:
+                            devices[kind, each["minor"]].append(self.had(node, each["resources"]))
+        for pod in self.placed_on(node):
+            for device, part in self.choices(node, devices, pod) or ():
+                devices[device].append(part)
+        return devices
+
+    def had(self, node: Node, listed: Mapping[str, str]) -> Part:
+        """Read what of a device a pod has, its memory in both ways."""
+        return self.both_ways(node, {name: number(text) for name, text in listed.items()})
+
+    def both_ways(self, node: Node, part: dict[str, int]) -> dict[str, int]:
+        """Memory and percent of it follow from each other, by the first GPU that is well."""
+        totals = (self.total(each) for each in self.told(node) or () if each["type"] == "gpu")
+        memory = next((total[MEMORY] for total in totals if total), 0)
+        if memory and RATIO in part and MEMORY not in part:
+            part[MEMORY] = part[RATIO] * memory // 100
+        if memory and MEMORY in part and RATIO not in part:
+            part[RATIO] = part[MEMORY] * 100 // memory
+        return part
+
+    def choices(self, node: Node, devices: Devices, pod: Pod) -> list[tuple[tuple[str, int], Part]] | None:
+        """The devices of a pod, and what it has of each; None where too few do."""
+        wish, found = self.wish(pod), list[tuple[tuple[str, int], Part]]()
+        whole = wish.get(NVIDIA, 0)
+        shared = {name: wish[name] for name in (CORE, MEMORY, RATIO) if name in wish}
+        of_gpus = {CORE: 100, RATIO: 100} if whole else shared
+        if of_gpus:
+            part = self.both_ways(node, dict(of_gpus))
+            chosen = self.gpus(node, devices, part, whole)
+            if chosen is None:
+                return None
+            found += [(device, part) for device in chosen]
+        if RDMA in wish:
+            able = list(self.by_score(node, devices, "rdma", {RDMA: wish[RDMA]}))
+            if not able:
+                return None
+            found.append((able[0], {RDMA: wish[RDMA]}))
+        return found
+
+    def gpus(self, node: Node, devices: Devices, part: Part, whole: int) -> Sequence[tuple[str, int]] | None:
+        """GPUs of a pod: within the narrowest scope, there where others are."""
+        told = {("gpu", each["minor"]): each for each in self.told(node) or () if each["type"] == "gpu"}
+        able, count = list(self.by_score(node, devices, "gpu", part)), whole or 1
+        if len(able) < count:
+            return None
+        if any("topology" not in each for each in told.values()):
+            return able[:count]
+        scores = {device: self.score(self.total(told[device]), devices[device], part) for device in able}
+        best: tuple[tuple[int, ...], Sequence[tuple[str, int]]] | None = None
+        for depth, around in self.scopes(told):
+            inside = sorted(each for each in able if each in around[-1])
+            if len(inside) < count:
+                continue
+            if not whole:
+                inside.sort(key=lambda each: (-scores[each], each))
+            touched = sum(any(devices[each] for each in scope) for scope in around)
+            rank = (depth, touched, 0 if whole else scores[inside[0]])
+            if best is None or rank > best[0]:
+                best = (rank, inside[:count])
+        return None if best is None else best[1]
+
+    def scopes(
+        self, told: Mapping[tuple[str, int], Mapping[str, Any]]
+    ) -> Iterator[tuple[int, list[set[tuple[str, int]]]]]:
+        """The node, its NUMA nodes and switches, each with those around it."""
+        node = set(told)
+        yield 1, [node]
+        place = {device: (each["topology"]["nodeID"], each["topology"]["pcieID"]) for device, each in told.items()}
+        for numa in sorted({of for of, _ in place.values()}):
+            inside = {device for device in node if place[device][0] == numa}
+            yield 2, [node, inside]
+            for pcie in sorted({place[device][1] for device in inside}):
+                yield 3, [node, inside, {device for device in inside if place[device][1] == pcie}]
+
+    def by_score(self, node: Node, devices: Devices, kind: str, part: Part) -> Iterator[tuple[str, int]]:
+        """Devices of a type with so much left, the emptiest first."""
+        totals = {(kind, each["minor"]): self.total(each) for each in self.told(node) or () if each["type"] == kind}
+        able = [
+            device
+            for device, total in totals.items()
+            if any(self.left(total, devices[device]).values())
+            and all(self.left(total, devices[device])[name] >= asked for name, asked in part.items())
+        ]
+        yield from sorted(able, key=lambda each: (-self.score(totals[each], devices[each], part), each))
+
+    def left(self, total: Part, parts: Sequence[Part]) -> dict[str, int]:
+        """What is left of a device."""
+        return {name: max(there - sum(part.get(name, 0) for part in parts), 0) for name, there in total.items()}
+
+    def score(self, total: Part, parts: Sequence[Part], part: Part) -> int:
+        """How empty a device would be."""
+        left = self.left(total, parts)
+        scores = [max(left[name] - part.get(name, 0), 0) * 100 // total[name] for name in SCORED if total.get(name)]
+        return sum(scores) // len(scores)
+
+    def could_permit(self, pod: Pod, node: Node) -> bool:
+        """The devices would do, were they all free."""
+        empty: Devices = {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
+        return not self.wish(pod) or self.told(node) is None or self.choices(node, empty, pod) is not None
+
+    def permits(self, pod: Pod, node: Node) -> bool:
+        """They do as they are."""
+        told = self.told(node)
+        return not self.wish(pod) or told is None or self.choices(node, self.devices_of(node), pod) is not None
