@@ -16,6 +16,7 @@ import msgspec
 
 from cache.assumptions import Assumption
 from cache.effects import Effects
+from cache.gangs import GangKeeper
 from cache.heartbeats import is_heartbeat, tells_the_same
 from cache.job_book import JobBook, JobEntry
 from cache.lookups import LOOKUP_KINDS, Lookups

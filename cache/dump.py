@@ -21,9 +21,9 @@ __all__ = ["Dump", "take_dump"]
 
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=dict)
 _HEADS: Final = {
-    each.kind: _ENCODER.encode({"apiVersion": each.api_version, "kind": each.kind})[:-1]
+    each.name: _ENCODER.encode({"apiVersion": each.api_version, "kind": each.kind})[:-1]
     for each in (*resources.ALL, *resources.WHILE_WANTED)
-    if each.kind in KINDS
+    if each.name in KINDS
 }
 _HEADS[MEASURED] = _ENCODER.encode({"kind": MEASURED})[:-1]
 _BEGUN_DELETION: Final = "1970-01-01T00:00:00Z"

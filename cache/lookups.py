@@ -31,6 +31,8 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "Numatopology": "numatopologies",
     "ConfigMap": "config_maps",
     "ElasticQuota": "elastic_quotas",
+    "GangPodGroup": "gang_pod_groups",
+    "NodeMetric": "node_metrics",
     "Device": "devices",
 }
 """Kind to the field of `ClusterObjects` that holds it."""

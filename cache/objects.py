@@ -21,7 +21,9 @@ __all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
 """Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
 
-_RESOURCES: Final = {each.kind: each for each in (*resources.ALL, resources.CONFIG_MAPS) if each.kind in KINDS}
+_RESOURCES: Final = {each.name: each for each in (*resources.ALL, *resources.WHILE_WANTED) if each.name in KINDS}
+_ALIASES: Final = {(each.kind, each.group): each.alias for each in _RESOURCES.values() if each.alias}
+"""What kinds are called here, by kind and group, whose name those of another group have."""
 _GROUPS: Final = {
     kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(("volcano.sh", "koordinator.sh"))
 }

@@ -8,6 +8,7 @@ import msgspec
 
 from model import wire
 from model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
+from model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
 from model.devices.koordinator.names import ISOLATION_PROVIDER
 from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
 from model.devices.names import TELLING as TELLING_OF_CARDS
@@ -31,6 +32,7 @@ _TELLING: Final = (
     NUMA_TOPOLOGY_POLICY,
     *TELLING_OF_CARDS,
     *TELLING_OF_DEVICES,
+    LOAD_SCALING_FACTORS,
 )
 """Annotations that say which nodes suit a pod: pods that differ in them share no template."""
 _Told = tuple[str | bool | None, ...]
@@ -55,8 +57,7 @@ class TemplateStore:
         Raises:
             ObjectError: An amount of the pod is no quantity, or is negative.
         """
-        told = (*map(pod.metadata.annotations.get, _TELLING), pod.metadata.labels.get(ISOLATION_PROVIDER))
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), told)
+        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), _told(pod))
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)
@@ -94,8 +95,9 @@ class TemplateStore:
 
 def _told(pod: wire.Pod) -> _Told:
     """Return what metadata and priority say of the nodes that suit a pod."""
-    annotations = pod.metadata.annotations
-    return (*map(annotations.get, _TELLING), *class_marks(pod), is_of_daemon_set(pod))
+    metadata = pod.metadata
+    marks = (metadata.labels.get(ISOLATION_PROVIDER), *class_marks(pod), is_of_daemon_set(pod))
+    return (*map(metadata.annotations.get, _TELLING), *marks)
 
 
 def _encoded(spec: wire.PodSpec) -> bytes:

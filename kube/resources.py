@@ -192,12 +192,31 @@ ELASTIC_QUOTAS: Final = Resource(
     is_namespaced=True,
     is_optional=True,
 )
+GANG_POD_GROUPS: Final = Resource(
+    group="scheduling.sigs.k8s.io",
+    version="v1alpha1",
+    plural="podgroups",
+    kind="PodGroup",
+    struct=wire.GangPodGroup,
+    is_namespaced=True,
+    is_optional=True,
+    alias="GangPodGroup",
+)
 DEVICES: Final = Resource(
     group="scheduling.koordinator.sh",
     version="v1alpha1",
     plural="devices",
     kind="Device",
     struct=wire.KoordinatorDevice,
+    is_namespaced=False,
+    is_optional=True,
+)
+NODE_METRICS: Final = Resource(
+    group="slo.koordinator.sh",
+    version="v1alpha1",
+    plural="nodemetrics",
+    kind="NodeMetric",
+    struct=wire.NodeMetric,
     is_namespaced=False,
     is_optional=True,
 )
@@ -232,6 +251,7 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     NODE_SHARDS,
     NUMATOPOLOGIES,
     ELASTIC_QUOTAS,
+    GANG_POD_GROUPS,
     DEVICES,
 )
 """All others."""

@@ -47,6 +47,8 @@ class ClusterObjects:
     numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
     config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
     elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=dict)
+    gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=dict)
+    node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=dict)
     devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=dict)
     """Koordinator's, by node; nodes have theirs, too."""
 

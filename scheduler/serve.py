@@ -34,6 +34,7 @@ from kube.reviews import Reviews
 from kube.version import own_version
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from plugins.coscheduling import gang_rules
 from plugins.deviceshare import DeviceShareArgs, args_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
@@ -268,8 +269,9 @@ class _Process:
         return configuration
 
     def _follow(self, configuration: Configuration, wants: Wants) -> None:
-        """Ask the source of usage that a configuration names, and follow what it wants."""
+        """Ask the source of usage that a configuration names, read gangs as it says, and follow what it wants."""
         self._usage.follow(read_source(configuration.profiles[0].metrics))
+        self._cache.books.follow_gangs(gang_rules(configuration.profiles[0]))
         self._wanted.follow(wants)
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:

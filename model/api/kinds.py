@@ -27,5 +27,6 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     Numatopology,
     NodeShard,
     ElasticQuota,
+    ElasticQuotaProfile,
     Device,
 )

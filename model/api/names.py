@@ -9,6 +9,7 @@ from typing import Final
 
 BATCH: Final = "batch.volcano.sh/v1alpha1"
 BUS: Final = "bus.volcano.sh/v1alpha1"
+ELASTIC_QUOTA_PROFILES: Final = "quota.koordinator.sh/v1alpha1"
 DEVICES: Final = "scheduling.koordinator.sh/v1alpha1"
 ELASTIC_QUOTAS: Final = "scheduling.sigs.k8s.io/v1alpha1"
 FLOW: Final = "flow.volcano.sh/v1alpha1"

@@ -139,6 +139,16 @@ from model.wire.koordinator import (
     KoordinatorVirtualFunction,
     KoordinatorVirtualFunctionGroup,
 )
+from model.wire.loads import (
+    AggregatedUsage,
+    NodeMetric,
+    NodeMetricCollectPolicy,
+    NodeMetricInfo,
+    NodeMetricSpec,
+    NodeMetricStatus,
+    PodMetricInfo,
+    ResourceMap,
+)
 from model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
 from model.wire.selectors import NodeSelector, NodeSelectorTerm
 from model.wire.storage import (

@@ -52,6 +52,7 @@ ADDITIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("Command", "target"): WHOLE,
     ("CronJob", "status.active"): WHOLE_LIST,
     ("CronJob", "status.active[]"): WHOLE,
+    **{("ElasticQuotaProfile", path): addition for path, addition in selector_additions("spec.nodeSelector").items()},
     ("Device", "spec.devices[].conditions[].reason"): {"minLength": 1},
     ("HyperNode", "spec.members"): {"minItems": 1},
     ("HyperNode", "spec.members[].selector"): {

@@ -26,6 +26,10 @@ YEAR_SECONDS = 365 * 24 * 3600
 NAMESPACE = "default"
 APPS = ("web", "db", "train")
 GPU = "nvidia.com/gpu"
+TEAMS = ("org", "rest", "team0", "team1", "team2", "pool", "miner")
+"""Elastic quotas."""
+KOORDINATOR = "scheduling.koordinator.sh/"
+AGGREGATED = {"aggregatedUsage": {"usageThresholds": {"cpu": 55}, "usageAggregationType": "avg"}}
 ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 Object = Mapping[str, Any]
 Arguments = dict[str, Any]

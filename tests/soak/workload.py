@@ -17,6 +17,7 @@ from kube.errors import ApiError
 from kube.resources import NODE_METRICS
 from model.ids import NodeName
 from model.usage import NodeUsage
+from tests.elastic_quotas import elastic_quota, uses
 from tests.nodemetrics import node_metric, pod_metric
 from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object

@@ -9,6 +9,7 @@ from tests.differential.policies.deviceshare import DeviceShare
 from tests.differential.policies.elastic_quota import ElasticQuota
 from tests.differential.policies.extender import Extender
 from tests.differential.policies.koordinator_devices import KoordinatorDevices
+from tests.differential.policies.load_aware import LoadAware
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
 from tests.differential.policies.numa_aware import NumaAware

@@ -21,6 +21,7 @@ from scheduler.recording import RecordedBooks, Recorder
 from scheduler.registry import load_registry
 from scheduler.replay import RecordError, replay
 from scheduler.settings import read_configuration
+from tests.gangs import annotated
 from tests.nodemetrics import node_metric
 
 LOADS = "{name: load-aware, enablePredicate: false, arguments: {weight: 50}}"
