@@ -129,12 +129,12 @@ class Ground:
         """Return what was wrong with the decisions of the last cycle, looked at once it was carried out."""
         return [*self.deciding.broken, *self.deciding.miscounted(self.cache.snapshot())]
 
-    def bound_by_group(self) -> dict[str, list[Object]]:
-        """Return the pods that have a node and are not on their way out, by the name of their group."""
+    def bound_by_job(self) -> dict[str, list[Object]]:
+        """Return the pods that have a node and are not on their way out, by the name of their job."""
         found = defaultdict(list)
         for pod in self.objects("pods"):
             if pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp"):
-                found[pod["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name", "")].append(pod)
+                found[pod["metadata"]["labels"]["job"]].append(pod)
         return found
 
 

@@ -16,11 +16,11 @@ from tests.soak.workload import (
     CARD_INDEX,
     CARD_MEMORY,
     ELASTIC_QUOTAS,
-    GROUP_NAME,
     HYPERNODES,
     PARENTS,
     QUOTA,
     Workload,
+    job_of,
 )
 
 __all__ = ["Laws"]
@@ -70,6 +70,8 @@ class Laws:
         """By UID of the beneficiary's pod."""
         self._evicted: dict[str, str] = {}
         """Reason by UID of each pod that left for one."""
+        self._satisfied: set[str] = set()
+        """Gangs of Koordinator's that were bound once."""
         self._shaken: set[str] = set()
         """Groups that lost a part of a gang because a budget held the rest back."""
 
@@ -85,6 +87,7 @@ class Laws:
             *self._crowded_cards(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
+            *self._gangs_in_part(plans),
             *self._across_topology(pods),
             *self._beyond_capability(pods),
             *self._beyond_quota(pods),
@@ -145,7 +148,7 @@ class Laws:
 
     def _half_bound(self, plans: list[Plan]) -> Iterator[str]:
         """A gang that just got members has its minimum; one that just lost some has it, or nothing."""
-        bound = self._ground.bound_by_group()
+        bound = self._ground.bound_by_job()
         got = {_group(bind.job) for plan in plans for bind in plan.binds}
         lost = {_group(eviction.job) for plan in plans for eviction in plan.evictions}
         for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
@@ -162,13 +165,23 @@ class Laws:
             elif name in lost and alive and count < minimum:  # what has ended does not go
                 yield f"{name} was evicted in part: {count} of {minimum} are left"
 
+    def _gangs_in_part(self, plans: list[Plan]) -> Iterator[str]:
+        """A gang of Koordinator's is bound with its minimum for the first time; from then on its pods go one by one."""
+        bound = self._ground.bound_by_job()
+        for name in {_group(bind.job) for plan in plans for bind in plan.binds} - self._satisfied:
+            job = self._workload.jobs.get(name)
+            if job is not None and job.is_gang:
+                self._satisfied.add(name)
+                if len(bound[name]) < job.minimum:
+                    yield f"{name} is bound in part: {len(bound[name])} of {job.minimum}"
+
     def _across_topology(self, pods: list[Object]) -> Iterator[str]:
         if "network-topology-aware" not in self._workload.plugins:
             return
         nodes_by_group: dict[str, set[str]] = defaultdict(set)
         for pod in pods:
             if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ENDED:
-                nodes_by_group[pod["metadata"]["annotations"][GROUP_NAME]].add(pod["spec"]["nodeName"])
+                nodes_by_group[job_of(pod)].add(pod["spec"]["nodeName"])
         for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
             wanted = group["spec"].get("networkTopology")
             nodes = nodes_by_group[group["metadata"]["name"]]
@@ -188,7 +201,7 @@ class Laws:
             is_here = pod["spec"].get("nodeName") and not pod["metadata"].get("deletionTimestamp")
             if not is_here or pod["status"].get("phase") in ENDED:
                 continue
-            queue = self._queue_of(pod["metadata"]["annotations"][GROUP_NAME])
+            queue = self._queue_of(job_of(pod))
             while queue:
                 used[queue].update(_requests(pod))
                 queue = PARENTS.get(queue, "") if self._workload.is_tree else ""
@@ -235,6 +248,9 @@ class Laws:
                 yield f"quota {name} has {kept[name]} CPUs that may not be taken back, and is guaranteed {least}"
 
     def _queue_of(self, group: str) -> str:
+        job = self._workload.jobs.get(group)
+        if job is not None:
+            return job.queue
         found = self._workload.group(group)
         return "" if found is None else str(found["spec"]["queue"])
 
@@ -313,7 +329,7 @@ class Laws:
 
 
 def _group(job: str | None) -> str:
-    return (job or "").rpartition("/")[2]
+    return (job or "").rpartition("/")[2].removeprefix("gang:").removesuffix(":free")
 
 
 def _requests(pod: Object) -> Counter[str]:

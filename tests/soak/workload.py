@@ -15,6 +15,8 @@ from framework.configuration import Profile
 from kube.client import MediaType
 from kube.errors import ApiError
 from kube.resources import NODE_METRICS
+from model.api.names import POD_QUEUE_NAME
+from model.gangs.names import MIN_AVAILABLE, MODE, NAME
 from model.ids import NodeName
 from model.usage import NodeUsage
 from tests.elastic_quotas import elastic_quota, uses
@@ -27,12 +29,12 @@ __all__ = [
     "CARD_INDEX",
     "CARD_MEMORY",
     "ELASTIC_QUOTAS",
-    "GROUP_NAME",
     "HYPERNODES",
     "NAMESPACE",
     "PARENTS",
     "QUOTA",
     "Workload",
+    "job_of",
 ]
 
 NAMESPACE: Final = "soak"
@@ -109,6 +111,8 @@ class Job:
     """Annotations of its pods."""
     labels: Object = field(default_factory=dict)
     """Of its pods."""
+    is_gang: bool = False
+    """Whether its pods make a gang of Koordinator's, by their annotations, in place of a PodGroup."""
     group_annotations: Object
     grace_seconds: int
     has_budget: bool
@@ -276,7 +280,7 @@ class Workload:
         await self._ground.client.request("DELETE", f"/api/v1/nodes/node-{number}")
         for pod in self._ground.objects("pods"):
             if pod["spec"].get("nodeName") == f"node-{number}":
-                self.lost_groups.add(_group_of(pod))
+                self.lost_groups.add(job_of(pod))
                 await self._remove_pod(pod)
 
     async def _return_nodes(self, cycle: int) -> None:
@@ -284,7 +288,7 @@ class Workload:
         for pod in self._ground.objects("pods"):
             node = pod["spec"].get("nodeName", "")
             if node and int(node.removeprefix("node-")) in self._lost_nodes:
-                self.lost_groups.add(_group_of(pod))
+                self.lost_groups.add(job_of(pod))
                 await self._remove_pod(pod)
         for number in [number for number, back in self._lost_nodes.items() if back <= cycle]:
             del self._lost_nodes[number]
@@ -322,7 +326,7 @@ class Workload:
         used: Counter[str] = Counter()
         for pod in self._ground.objects("pods"):
             if pod["status"].get("phase") not in {"Succeeded", "Failed"}:
-                job = self.jobs[_group_of(pod)]
+                job = self.jobs[job_of(pod)]
                 used.update({"cpu": job.cpu, "memory": job.cpu, "pods": 1})
         status = {
             "hard": QUOTA,
@@ -343,6 +347,18 @@ class Workload:
     async def _add_job(self) -> None:
         job = self._draw_job()
         self.jobs[job.name] = job
+        if not job.is_gang:
+            await self._add_group(job)
+        if job.has_budget:
+            await self._ground.post(
+                f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets",
+                {
+                    "metadata": {"name": job.name},
+                    "spec": {"minAvailable": job.minimum, "selector": {"matchLabels": {"job": job.name}}},
+                },
+            )
+
+    async def _add_group(self, job: Job) -> None:
         spec = {
             "minMember": job.minimum,
             "queue": job.queue,
@@ -360,14 +376,6 @@ class Workload:
                 "spec": spec,
             },
         )
-        if job.has_budget:
-            await self._ground.post(
-                f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets",
-                {
-                    "metadata": {"name": job.name},
-                    "spec": {"minAvailable": job.minimum, "selector": {"matchLabels": {"job": job.name}}},
-                },
-            )
 
     def _draw_job(self) -> Job:
         chance = self._chance
@@ -414,6 +422,10 @@ class Workload:
         if "elastic-quota" in self.plugins:
             quota = chance.choice(("ant", "ant", "bee", "cat", "cat", ""))
             job.labels |= uses(quota, preemptible=chance.random() < 0.9)
+        if "coscheduling" in self.plugins and chance.random() < 0.6:
+            job.is_gang = True
+            mode = chance.choice(("Strict", "NonStrict"))
+            job.extra |= {NAME: job.name, MIN_AVAILABLE: str(job.minimum), MODE: mode, POD_QUEUE_NAME: job.queue}
         if "task-topology" in self.plugins and job.tasks > 1 and chance.random() < 0.6:
             kind = chance.choice(("affinity", "anti-affinity"))
             job.group_annotations[f"volcano.sh/task-topology-{kind}"] = "first,rest"
@@ -425,7 +437,7 @@ class Workload:
             if pod["status"].get("phase") == "Failed":
                 await self._remove_pod(pod)
             elif pod["status"].get("phase") != "Succeeded":
-                present[_group_of(pod)] = present.get(_group_of(pod), 0) + 1
+                present[job_of(pod)] = present.get(job_of(pod), 0) + 1
         for job in list(self.jobs.values()):
             for number in range(present.get(job.name, 0), job.tasks - job.succeeded):
                 if self._may_make(job, number):
@@ -446,7 +458,7 @@ class Workload:
 
     async def _end_pods(self, cycle: int) -> None:
         for pod in self._ground.objects("pods"):
-            job = self.jobs.get(_group_of(pod))
+            job = self.jobs.get(job_of(pod))
             if job is None or pod["status"].get("phase") != "Running" or pod["metadata"].get("deletionTimestamp"):
                 continue
             ends = job.ends_by_pod.setdefault(pod["metadata"]["name"], cycle + job.cycles)
@@ -465,9 +477,10 @@ class Workload:
         del self.jobs[job.name]
         self.ended += 1
         for pod in self._ground.objects("pods"):
-            if _group_of(pod) == job.name:
+            if job_of(pod) == job.name:
                 await self._remove_pod(pod)
-        await self._ground.client.request("DELETE", f"{GROUPS_PATH}/{job.name}")
+        if not job.is_gang:
+            await self._ground.client.request("DELETE", f"{GROUPS_PATH}/{job.name}")
         if job.has_budget:
             await self._ground.client.request(
                 "DELETE", f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{job.name}"
@@ -483,18 +496,19 @@ class Workload:
                 raise
 
 
-def _group_of(pod: Object) -> str:
-    name: str = pod["metadata"]["annotations"][GROUP_NAME]
+def job_of(pod: Object) -> str:
+    """Return the name of the job of a pod."""
+    name: str = pod["metadata"]["labels"]["job"]
     return name
 
 
 def _pod(job: Job, number: int) -> Object:
-    role = "first" if number == 1 else "rest"
+    role, own = "first" if number == 1 else "rest", {} if job.is_gang else {GROUP_NAME: job.name}
     return {
         "metadata": {
             "name": f"{job.name}-{number}",
             "labels": {"job": job.name, **job.labels},
-            "annotations": {GROUP_NAME: job.name, "volcano.sh/task-spec": role, **job.extra},
+            "annotations": {**own, "volcano.sh/task-spec": role, **job.extra},
         },
         "spec": {
             "schedulerName": "volcano",
