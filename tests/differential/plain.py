@@ -160,7 +160,9 @@ class Plain:
         return all(self.role_count(group, role, *more) >= least for role, least in group.by_role.items() if least)
 
     def valid(self, group: Group) -> bool:
-        """Whether a job can ever have its minimum."""
+        """Whether a job can ever have its minimum, and all is there that it needs."""
+        if not all(policy.is_complete(group) for policy in self.policies.values()):
+            return False
         if not self.has("gang"):
             return True
         possible = READY | {"Pipelined", "Pending"}
@@ -346,7 +348,7 @@ class Plain:
             pod = part.left.pop(0)
             if not self.allocatable(part.group, pod):
                 continue
-            if pod.role and any(other.role == pod.role and other.key in part.failed for other in part.members):
+            if self.role_has_failed(part, pod):
                 part.failed.add(pod.key)
                 continue
             choice = self.choose(pod)
@@ -364,6 +366,12 @@ class Plain:
             return True
         self.undo(placed, begun)
         return False
+
+    def role_has_failed(self, part: Part, pod: Pod) -> bool:
+        """Whether a pod is passed over since another of its role found no node."""
+        if not pod.role or any(policy.tries_all(part.group) for policy in self.policies.values()):
+            return False
+        return any(other.role == pod.role and other.key in part.failed for other in part.members)
 
     def allocatable(self, group: Group, pod: Pod) -> bool:
         """Whether a queue, and whoever else counts, may have one pod more."""

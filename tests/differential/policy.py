@@ -53,6 +53,14 @@ class Policy:
 
     # Jobs
 
+    def is_complete(self, _group: Group) -> bool:
+        """Whether all is there that a job needs to be looked at."""
+        return True
+
+    def tries_all(self, _group: Group) -> bool:
+        """Whether others of a role are tried after one of it found no node."""
+        return False
+
     def opens_gate(self, _group: Group) -> int:
         """Vote on a job that wants to pass the gate."""
         return 0

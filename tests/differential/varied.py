@@ -892,6 +892,35 @@ def _elastic_quota(name: str, chance: Random, *, above: str = "", most: int = 0,
     )
 
 
+GANG = "gang.scheduling.koordinator.sh/"
+
+
+def with_gangs(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Some jobs are gangs by annotations of their pods, some of these wait for each other, and some lack pods."""
+    groups = [each for each in objects if each["kind"] == "PodGroup" and not each["spec"].get("subGroupPolicy")]
+    chosen = {each["metadata"]["name"]: each for each in groups if chance.random() < 0.7}
+    together = [sorted(chosen)[:2]] if len(chosen) > 1 and chance.random() < 0.5 else []
+    lists = {name: json.dumps([f"{NAMESPACE}/{each}" for each in names]) for names in together for name in names}
+    policies = {name: chance.choice(["once-satisfied", "waiting-and-running", ""]) for name in chosen}
+    policies |= dict.fromkeys(lists, chance.choice(["once-satisfied", "waiting-and-running"]))
+
+    def pod(each: Any) -> Object:
+        annotations = each["metadata"]["annotations"]
+        name = annotations.get("scheduling.k8s.io/group-name", "")
+        if name not in chosen:
+            return dict(each)
+        spec = chosen[name]["spec"]
+        left = {key: text for key, text in annotations.items() if not key.endswith(("/group-name", "/task-spec"))}
+        marks = {"name": name, "min-available": str(spec["minMember"])}
+        marks |= {"match-policy": policies[name]} if policies[name] else {}
+        marks |= {"groups": lists[name]} if name in lists else {}
+        own = {GANG + key: text for key, text in marks.items()} | {"scheduling.volcano.sh/queue-name": spec["queue"]}
+        return {**each, "metadata": {**each["metadata"], "annotations": {**left, **own}}}
+
+    rest = tuple(each for each in objects if each["kind"] != "PodGroup" or each["metadata"]["name"] not in chosen)
+    return edited(rest, "Pod", pod), {}
+
+
 @dataclass(frozen=True)
 class Variation:
     """What is varied, and how."""
@@ -902,6 +931,7 @@ class Variation:
 
 VARIATIONS = {
     "cdp": Variation((full,), with_cooldown),
+    "coscheduling": Variation((roomy, roomy, full), with_gangs),
     "deviceshare": Variation((roomy, full), with_shared_devices),
     "elastic-quota": Variation((roomy, gated, full, full, overusing), with_elastic_quotas),
     "extender": Variation((roomy, gated, full), with_marked_objects),

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.differential.cluster import Cluster
 from tests.differential.policies.cdp import Cdp
+from tests.differential.policies.coscheduling import Coscheduling
 from tests.differential.policies.deviceshare import DeviceShare
 from tests.differential.policies.elastic_quota import ElasticQuota
 from tests.differential.policies.extender import Extender
@@ -33,6 +34,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     each.name: each
     for each in (
         Cdp,
+        Coscheduling,
         ElasticQuota,
         Extender,
         LoadAware,
