@@ -99,7 +99,7 @@ from model.wire.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from model.wire.gangs import GangPodGroup, GangPodGroupSpec
+from model.wire.gangs import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
 from model.wire.groups import (
     CpuInfo,
     ExactMatch,
@@ -252,6 +252,7 @@ __all__ = [
     "ExtendedResourceClaimStatus",
     "GangPodGroup",
     "GangPodGroupSpec",
+    "GangPodGroupStatus",
     "GcePersistentDisk",
     "Guarantee",
     "HyperNode",

@@ -42,7 +42,7 @@ class CoschedulingArgs:
     keeps_places: bool = argument("nonStrictHold", True)
     """Whether members of NonStrict gangs that found nodes keep them, for the waiting time, while others lack."""
     workers: int = argument("controllerWorkers", 1, least=1)
-    """Has no effect: nobody writes the status of these pod groups yet."""
+    """Has no effect: the controllers write the status of these pod groups."""
     preempts: bool = argument("enablePreemption", False)
     """Has no effect: the actions preempt and gangpreempt evict for gangs."""
     gathers: bool = argument("awareNetworkTopology", False)
@@ -53,7 +53,7 @@ class CoschedulingArgs:
     def doubts(self) -> Iterable[str]:
         """Name what is asked for and has no effect."""
         if self.workers != 1:
-            yield "controllerWorkers: has no effect: nobody writes the status of these pod groups yet"
+            yield "controllerWorkers: has no effect: the controllers write the status of these pod groups"
         if self.preempts:
             yield "enablePreemption: has no effect: the actions preempt and gangpreempt evict for gangs"
         if self.gathers:

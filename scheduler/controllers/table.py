@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import controllers.cronjobs.reconciler
+import controllers.gangs.reconciler
 import controllers.garbage.reconciler
 import controllers.hypernodes.reconciler
 import controllers.jobflows.reconciler
@@ -29,6 +30,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "jobflow-controller": controllers.jobflows.reconciler.JobFlows,
     "jobtemplate-controller": controllers.jobflows.templates.JobTemplates,
     "hyperNode-controller": controllers.hypernodes.reconciler.build,
+    "gang-controller": controllers.gangs.reconciler.GangStatuses,
     "gc-controller": controllers.garbage.reconciler.build,
     "quotaprofile-controller": controllers.quotaprofiles.reconciler.QuotaProfiles,
 }

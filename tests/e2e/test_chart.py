@@ -611,6 +611,7 @@ Right = tuple[str, str, str]
 """Group, resource with its subresource, and verb."""
 
 ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
+KOORDINATORS = "gangs of Koordinator, whose definition the chart does not bring"
 UNUSED: dict[str, dict[Right, str]] = {
     "scheduler": {
         ("", "pods", "get"): "a pod whose bind was not answered, or whose bind does not show",
@@ -618,15 +619,14 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
-        (
-            "scheduling.sigs.k8s.io",
-            "podgroups",
-            "watch",
-        ): "gangs of Koordinator, whose definition the chart does not bring",
+        ("scheduling.sigs.k8s.io", "podgroups", "watch"): KOORDINATORS,
         ("", "events", "patch"): "an event that is told again",
         ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },
     "controllers": {
+        ("scheduling.sigs.k8s.io", "podgroups", "watch"): KOORDINATORS,
+        ("scheduling.sigs.k8s.io", "podgroups", "patch"): KOORDINATORS,
+        ("scheduling.sigs.k8s.io", "podgroups/status", "patch"): KOORDINATORS,
         ("", "pods/finalizers", "update"): ASKED_BY_THE_SERVER,
         ("batch.volcano.sh", "jobs/finalizers", "update"): ASKED_BY_THE_SERVER,
         ("batch.volcano.sh", "cronjobs/finalizers", "update"): ASKED_BY_THE_SERVER,

@@ -93,6 +93,9 @@ def test_two_gangs_of_one_group_are_bound_together(ground: Ground, tmp_path: Pat
         assert carried(ground, "left") == carried(ground, "right") == {(",".join(groups), "4") * 2}
         assert ground.items(f"{GROUP_API}/namespaces/{ground.name}/podgroups") == []
 
+        told = {"phase": "Running", "scheduled": 2, "running": 2}
+        daemon.wait_for(lambda: told.items() <= ground.items(GANGS)[0].get("status", {}).items())
+
         later = {**annotated("left", 2, groups=groups), **queue}
         ground.pod("later", annotations=later)
         daemon.wait_for(lambda: ground.is_placed("later"))

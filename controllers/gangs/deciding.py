@@ -1,0 +1,99 @@
+"""What the status of a PodGroup becomes: a pure function of it and of its members.
+
+Pending ──as many pods as the minimum──▶ PreScheduling ──▶ Scheduling ◀──▶ Scheduled ◀──▶ Running
+   ▲                                                       fewer than      the minimum     the minimum
+   └──no pod is left── any but Finished and Failed         it have nodes   has nodes       runs
+
+Finished: the minimum ran well.  Failed: some failed, and as many run or have ended as the minimum.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from controllers.operating.pods import Pod
+from model.wire import GangPodGroup, GangPodGroupStatus, time_text, unix_seconds
+
+__all__ = ["Members", "count", "decide"]
+
+_ENDS: Final = frozenset({"Finished", "Failed"})
+_FORGOTTEN_SECONDS: Final = 48 * 3600.0
+"""A group whose placing began as late after its making, and of which nothing runs, is not looked at any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """The members of a gang, counted."""
+
+    pods: int = 0
+    scheduled: int = 0
+    """Those that have or had a node."""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    owners: str = ""
+    """`namespace/name` of what controls them, sorted, with commas."""
+
+
+def count(pods: Iterable[Pod]) -> Members:
+    """Count members."""
+    known = list(pods)
+    phases = [pod.status.phase for pod in known]
+    controllers = ((pod.metadata.namespace, pod.metadata.controller) for pod in known)
+    owners = {f"{namespace}/{controller.name}" for namespace, controller in controllers if controller is not None}
+    return Members(
+        pods=len(known),
+        scheduled=sum(bool(pod.spec.node_name) for pod in known),
+        running=phases.count("Running"),
+        succeeded=phases.count("Succeeded"),
+        failed=phases.count("Failed"),
+        owners=",".join(sorted(owners)),
+    )
+
+
+def decide(group: GangPodGroup, members: Members, now: float) -> GangPodGroupStatus:
+    """Return the status that a group should have, seconds since 1970 being `now`."""
+    status = group.status
+    if status.phase in _ENDS or _is_forgotten(group):
+        return status
+    if not status.phase:
+        status = replace(status, phase="Pending")
+    minimum = group.spec.min_member
+    if status.phase == "Pending":
+        if not 0 < minimum <= members.pods:
+            return status
+        status = replace(status, phase="PreScheduling", occupied_by=members.owners)
+    if not members.pods:
+        return GangPodGroupStatus(phase="Pending", schedule_start_time=status.schedule_start_time)
+    return replace(
+        status,
+        phase=_phase(members, minimum),
+        scheduled=members.scheduled,
+        running=members.running,
+        succeeded=members.succeeded,
+        failed=members.failed,
+        schedule_start_time=status.schedule_start_time or time_text(now),
+    )
+
+
+def _phase(members: Members, minimum: int) -> str:
+    if members.succeeded >= minimum > 0:
+        return "Finished"
+    if members.failed and members.failed + members.running + members.succeeded >= minimum:
+        return "Failed"
+    if members.scheduled < minimum:
+        return "Scheduling"
+    return "Running" if members.succeeded + members.running >= minimum else "Scheduled"
+
+
+def _is_forgotten(group: GangPodGroup) -> bool:
+    status = group.status
+    if status.running or status.scheduled != group.spec.min_member or not status.schedule_start_time:
+        return False
+    try:
+        begun, made = unix_seconds(status.schedule_start_time), unix_seconds(group.metadata.creation_timestamp)
+    except ValueError:
+        return False  # what somebody wrote there is no time
+    return begun - made > _FORGOTTEN_SECONDS

@@ -1,0 +1,88 @@
+"""Carries out what becomes of the status of Koordinator's PodGroups. Its keys are these groups."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+import msgspec
+
+from controllers.gangs.deciding import count, decide
+from controllers.operating.operator import Operator
+from controllers.operating.options import ControllerOptions
+from controllers.operating.pods import PODS, Pod
+from controllers.operating.reconciler import Watch
+from controllers.operating.store import Key, Store, key_of
+from controllers.operating.writing import means_another
+from kube.errors import ApiError
+from kube.resources import GANG_POD_GROUPS
+from model.gangs.identity import gang_of
+from model.wire import GangPodGroup
+
+__all__ = ["GangStatuses"]
+
+_BY_GANG: Final = "gangs:gang"
+
+
+class GangStatuses:
+    """Keeps the status of groups whose members are placed by our schedulers."""
+
+    name: ClassVar[str] = "gang"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow groups and pods."""
+        self._operator, self._schedulers = operator, options.scheduler_names
+        self._groups: Store[GangPodGroup] = operator.store(GANG_POD_GROUPS)
+        self._pods: Store[Pod] = operator.store(PODS, {_BY_GANG: _gang_of})
+        operator.reconciler(
+            self,
+            watches=[
+                Watch(resource=GANG_POD_GROUPS, keys=lambda _, new: () if new is None else (key_of(new),)),
+                Watch(resource=PODS, keys=self._keys_of_pod),
+            ],
+            workers=options.workers_of(self.name),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Write what changed of a group's status; that of a group whose members are others' is theirs.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        group = self._groups.get(*key)
+        if group is None or group.metadata.deletion_timestamp:
+            return None
+        pods = self._pods.by(_BY_GANG, "/".join(key))
+        if pods and all(pod.spec.scheduler_name not in self._schedulers for pod in pods):
+            return None
+        status = decide(group, count(pods), self._operator.clock.wall())
+        if status != group.status:
+            await self._write(group, msgspec.to_builtins(status))
+        return None
+
+    async def _write(self, group: GangPodGroup, status: dict[str, object]) -> None:
+        is_apart = await self._operator.discovery.has(GANG_POD_GROUPS, "status")
+        # numbers that are zero are left out of it: in a merge they must be written
+        whole = {"scheduled": 0, "running": 0, "succeeded": 0, "failed": 0, **status}
+        try:
+            await self._operator.writer.merge(
+                GANG_POD_GROUPS, group.metadata, {"status": whole}, subresource="status" if is_apart else ""
+            )
+        except ApiError as error:
+            if not means_another(error):
+                raise
+
+    def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
+        """A pod concerns its gang's group when it comes or goes, gets a node or another phase, or changes its gang."""
+        if old is not None and new is not None and _facts(old) == _facts(new):
+            return ()
+        named = {gang for pod in (old, new) if pod is not None for gang in _gang_of(pod)}
+        keys = (tuple(gang.split("/", 1)) for gang in sorted(named))
+        return [(namespace, name) for namespace, name in keys if self._groups.get(namespace, name) is not None]
+
+
+def _gang_of(pod: Pod) -> tuple[str, ...]:
+    gang = gang_of(pod.metadata)
+    return (gang,) if gang else ()
+
+
+def _facts(pod: Pod) -> object:
+    return pod.spec.node_name, pod.status.phase, gang_of(pod.metadata)
