@@ -612,6 +612,7 @@ Right = tuple[str, str, str]
 
 ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
 KOORDINATORS = "gangs of Koordinator, whose definition the chart does not bring"
+NO_QUOTA = "how an elastic quota stands, where there is one"
 UNUSED: dict[str, dict[Right, str]] = {
     "scheduler": {
         ("", "pods", "get"): "a pod whose bind was not answered, or whose bind does not show",
@@ -620,6 +621,8 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
         ("scheduling.sigs.k8s.io", "podgroups", "watch"): KOORDINATORS,
+        ("scheduling.sigs.k8s.io", "elasticquotas", "patch"): NO_QUOTA,
+        ("scheduling.sigs.k8s.io", "elasticquotas/status", "patch"): NO_QUOTA,
         ("", "events", "patch"): "an event that is told again",
         ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },
