@@ -147,3 +147,28 @@ def test_rest_is_reached(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...
     assert no_node_is_crowded(outcome)
     assert outcome.report.pod_conditions == ()
     assert outcome.warnings == ()
+
+
+EVICTING = ("enqueue", "allocate", "backfill", "preempt", "reclaim", "gangpreempt", "gangreclaim")
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=clusters(), urgent=st.integers(1, 4))
+def test_no_gang_is_evicted_in_part(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], urgent: int) -> None:
+    """Something urgent wants the room of running members: their gang keeps its minimum, or goes whole."""
+    scenario, gangs, _ = drawn
+    scenario = scenario.priority_class("urgent", 1000)
+    full = {"nodeSelector": {"kubernetes.io/hostname": "big"}}
+    scenario = scenario.job("urgent", tasks=urgent, cpu=24, priority=1000, priority_class="urgent", pod=full)
+    outcome = scenario.run(*EVICTING, plugins=PLUGINS, cycles=4)
+    lost, bound = Counter(name.rpartition("-")[0] for name in evicted(outcome)), bound_by(outcome)
+    for name, gang in gangs.items():
+        left = gang.running + bound[name] - lost[name]
+        assert not left or left >= min(gang.least, gang.running), (name, bound, lost)
+    assert no_node_is_crowded(outcome)
+    assert outcome.warnings == ()
+
+
+def evicted(outcome: Outcome) -> list[str]:
+    """Names of those that the first cycle evicted."""
+    return [each.name for plan in outcome.rounds[0].plans for each in plan.evictions]
