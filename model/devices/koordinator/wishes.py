@@ -1,5 +1,6 @@
 """Wishes of pods beyond amounts: which devices, how near to each other, and alone or not."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, get_args
@@ -23,6 +24,7 @@ __all__ = [
     "Joint",
     "PartitionWish",
     "Wishes",
+    "hints_of",
     "wishes_of",
 ]
 
@@ -121,22 +123,36 @@ def wishes_of(pod: wire.Pod) -> Wishes:
         ValueError: An annotation cannot be read, or wants what nobody knows how to give; says which, and where.
     """
     annotations = pod.metadata.annotations
-    hints = read_json(annotations, HINT, dict[str, _HintText]) or {}
     joint = read_json(annotations, JOINT, _JointText) or _JointText()
     partition = read_json(annotations, PARTITION_SPEC, _PartitionText)
     numa = read_json(annotations, NUMA_SPEC, _NumaText) or _NumaText()
-    for kind in (*hints, *joint.device_types):
-        if kind not in TYPES:
-            raise ValueError(f"{HINT if kind in hints else JOINT}: {kind!r} is none of {', '.join(TYPES)}")
+    _check_types(JOINT, joint.device_types)
     if numa.exclusive == "Required":
         raise ValueError(f"{NUMA_SPEC}: singleNUMANodeExclusive: NUMA nodes are not given to one pod alone yet")
     return Wishes(
-        hints=tuple((kind, _hint(kind, hints[kind])) for kind in TYPES if kind in hints),
+        hints=hints_of(annotations),
         joint=joint.device_types,
         same_pcie=joint.required_scope == "SamePCIe",
         partition=None if partition is None else _partition_wish(partition),
         numa_policy=numa.numa_topology_policy,
     )
+
+
+def hints_of(annotations: Mapping[str, str]) -> tuple[tuple[str, Hint], ...]:
+    """Read what a pod wants of devices of each type, in the order of `TYPES`.
+
+    Raises:
+        ValueError: As for `wishes_of`.
+    """
+    hints = read_json(annotations, HINT, dict[str, _HintText]) or {}
+    _check_types(HINT, hints)
+    return tuple((kind, _hint(kind, hints[kind])) for kind in TYPES if kind in hints)
+
+
+def _check_types(annotation: str, kinds: Iterable[str]) -> None:
+    for kind in kinds:
+        if kind not in TYPES:
+            raise ValueError(f"{annotation}: {kind!r} is none of {', '.join(TYPES)}")
 
 
 def _hint(kind: str, text: _HintText) -> Hint:

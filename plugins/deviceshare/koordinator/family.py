@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 from model.devices.cards import Holder, Shelf, State, Use
 from model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
 from model.devices.koordinator.layout import Layout, NodeDevices, node_devices
-from model.devices.koordinator.names import ALLOCATED, GPU
+from model.devices.koordinator.names import ALLOCATED, GPU, HINT
 from model.devices.koordinator.requests import filled
 from model.devices.koordinator.templates import Templates
-from model.devices.koordinator.wishes import wishes_of
+from model.devices.koordinator.wishes import Wishes, hints_of
 from model.nodes import Node
 from model.refusals import Reason
 from model.tasks import Task, TaskTemplate
@@ -66,7 +66,8 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """Read which devices a pod was given; those that the node does not have, and unreadable ones, are left out."""
         text = task.pod.metadata.annotations.get(ALLOCATED)
         uses = _told(cards.layout, text)[0] if text else ()
-        return Holder(uses, rules=_exclusively(task)) if uses else None
+        wish = task.pod.metadata.annotations.get(HINT)
+        return Holder(uses, rules=_exclusively(wish) if wish else frozenset()) if uses else None
 
     def unread(self, cards: NodeDevices, task: Task) -> str:
         """Say what of the annotation tells of no device of the node."""
@@ -128,9 +129,10 @@ def _without(need: Need, hidden: frozenset[int]) -> Need:
     return need._replace(candidates=tuple(at for at in need.candidates if at not in hidden))
 
 
-def _exclusively(task: Task) -> frozenset[int]:
+@lru_cache(_TEXTS_KEPT)
+def _exclusively(hint: str) -> frozenset[int]:
     try:
-        return exclusive_types(wishes_of(task.pod))
+        return exclusive_types(Wishes(hints=hints_of({HINT: hint})))
     except ValueError:  # it runs with what nobody can read, and keeps nobody away
         return frozenset()
 
