@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from cache.books import Books
 from cache.dump import take_dump
 from cache.objects import books_from_objects, decoded
 from model.errors import ObjectError
-from model.ids import NodeName
+from model.ids import NodeName, TaskId
 from model.load import NANOSECONDS, NodeLoad, PodLoad
+from model.tasks import Task, TaskStatus
 from tests.nodemetrics import node_metric, pod_metric
 
 N1, N2 = NodeName("n1"), NodeName("n2")
@@ -160,3 +162,20 @@ def test_a_dump_has_it() -> None:
         again.pods,
         again.aggregated,
     )
+
+
+def test_what_follows_from_it_is_kept_while_its_node_has_the_same_tasks() -> None:
+    """A copy of them is the same; another task, or the same one in another state, is not."""
+    load, _ = read(node_metric("n1", {"cpu": "1"}, at=NOW))
+    books = Books()
+    apply(books, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n1", "containers": []}})
+    (task,) = books._tasks.values()
+    assert load is not None
+    times = count(1)
+
+    def derived(tasks: dict[TaskId, Task]) -> tuple[int, ...]:
+        return load.derive("key", tasks, lambda: (next(times),))
+
+    first = {task.id: task}
+    moved = {task.id: task.moved(TaskStatus.RELEASING, task.node)}
+    assert [derived(tasks) for tasks in (first, first, dict(first), moved, {})] == [(1,), (1,), (1,), (2,), (3,)]
