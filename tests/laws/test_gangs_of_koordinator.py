@@ -1,5 +1,6 @@
 """The laws of Koordinator's gangs: none is bound in part, order of input decides nothing, rest is reached."""
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +9,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from framework.cycle import run_cycle
+from framework.memory import Settled
 from model.gangs.names import BIND_ANNOTATIONS, MATCH_POLICIES, MODES, ONCE_SATISFIED, ONLY_WAITING
+from plugins.coscheduling import gang_rules
 from pyroclast.testing import Outcome, Scenario
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+from scheduler.simulate.case import moment_after
 from tests.gangs import annotated, described_by, gang_pod_group
+from tests.laws.test_settled import Taking, decided, end_one_pod
 
 PLUGINS = (("coscheduling", "priority", "gang", "conformance"), ("drf", "predicates", "proportion", "nodeorder"))
 NAMES = ("a", "b", "c")
@@ -167,6 +175,35 @@ def test_no_gang_is_evicted_in_part(drawn: tuple[Scenario, dict[str, Drawn], tup
         assert not left or left >= min(gang.least, gang.running), (name, bound, lost)
     assert no_node_is_crowded(outcome)
     assert outcome.warnings == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(drawn=clusters(), seed=st.integers(0, 2**32))
+def test_forgetting_changes_no_decision(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], seed: int) -> None:
+    """A cycle that remembers refusals decides what one that has just begun does, while places are kept and let go."""
+    objects = drawn[0].objects
+    arguments = {"coscheduling": {"defaultTimeout": "2s"}}
+    parsed, registry = configured(("enqueue", "allocate", "backfill"), PLUGINS, arguments)
+    configuration = parsed.configuration
+    cluster = cluster_of(objects, shard_mode="none", shard="volcano", warnings=[])
+    cluster.follow_gangs(gang_rules(configuration.profiles[0]))
+    chance, remembered, memory = random.Random(seed), Settled(), None
+    for cycle in range(8):
+        now, snapshot = moment_after(objects) + cycle, cluster.snapshot()
+        fresh, _ = run_cycle(snapshot, configuration, registry=registry, now=now, memory=memory, settled=Settled())
+        report, memory = run_cycle(
+            snapshot,
+            configuration,
+            registry=registry,
+            now=now,
+            memory=memory,
+            settled=remembered,
+            observer=Taking(cluster, now),
+        )
+        assert decided(report) == decided(fresh)
+        cluster.settle(report.plans, report, now=now + 0.5, recreate_evicted=False)
+        if chance.random() < 0.4:
+            end_one_pod(cluster, now + 0.6, chance)
 
 
 def evicted(outcome: Outcome) -> list[str]:
