@@ -78,7 +78,7 @@ def _beside(
     switches = _switches(free, chosen)
     found: dict[str, tuple[Use, ...]] = {}
     for need in others:
-        choices = _choices_near(free, need, switches, joint, terms)
+        choices = _choices_near(free, need, switches, terms)
         if not choices:
             return _why_none(free, need, terms)
         fitting = (uses for uses in choices if not joint.same_pcie or _switches(free, uses).keys() == switches.keys())
@@ -89,14 +89,11 @@ def _beside(
     return found
 
 
-def _choices_near(
-    free: Free, need: Need, switches: Collection[str], joint: Joint, terms: _Terms
-) -> list[tuple[Use, ...]]:
+def _choices_near(free: Free, need: Need, switches: Collection[str], terms: _Terms) -> list[tuple[Use, ...]]:
     """Return choices of devices near PCIe switches; those of GPUs, which are not drawn there, in their own order."""
     if need.type == GPU:
         return list(islice(_choices(free, need, terms), None if terms[1].searches_on else 1))
-    count = max(need.devices, len(switches)) if joint.same_pcie else need.devices
-    uses = one_by_one(free, need._replace(devices=count), terms[1].scoring, switches)
+    uses = one_by_one(free, need, terms[1].scoring, switches)
     return [] if uses is None else [uses]
 
 

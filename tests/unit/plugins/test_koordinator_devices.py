@@ -154,6 +154,15 @@ def test_the_virtual_function_of_the_smallest_address() -> None:
     }
 
 
+def test_a_pod_may_have_several_virtual_functions_of_a_card() -> None:
+    """As somebody else may have given them: none of them is free."""
+    functions = [{"busID": "0000:3d:00.2"}, {"busID": "0000:3d:00.3"}]
+    held = [{"minor": 0, "resources": {RDMA: "1"}, "extension": {"vfs": functions}}]
+    there = holding(with_devices(*FOUR), "r", rdma=held)
+
+    assert given(asking(there, {"rdma": {"vfSelector": {}}}, rdma=1)) == {"rdma": [(1, "5d:00.2")]}
+
+
 def test_multiples_are_whole_cards() -> None:
     """Example 16, and the same of FPGAs."""
     assert given(asking(four(), rdma=200)) == {"rdma": [0, 1]}

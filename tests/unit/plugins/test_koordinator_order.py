@@ -61,3 +61,16 @@ def test_more_than_needed_where_there_are_more_switches() -> None:
 def test_what_is_not_spoken_of_limits_nothing(asked: Any, offered: Any, fits: bool) -> None:
     """A zero does."""
     assert fits_in(asked, offered) is fits
+
+
+def test_what_is_left_of_devices() -> None:
+    """Never less than nothing, whatever pods were given; of what is all gone nothing fits, spoken of or not."""
+    bare = {"type": "gpu", "minor": 0, "health": True, "resources": {"koordinator.sh/gpu-core": "100"}}
+    layout = of(bare, rdma(0)).layout
+    shelf = Shelf(2)
+    shelf.put(TaskId("p"), Holder((Use(0, 0, amounts=(100, 0, 0, 0, 0, 0)), Use(1, 0, amounts=(130,)))))
+    free = Free(layout, shelf.state())
+
+    assert free.amounts == [(0, None, None, None, None, None), (0,)]
+    assert not free.fits(0, (None, 1, None, None, None, None))
+    assert Free(layout, Shelf(2).state()).fits(0, (None, 1, None, None, None, None))

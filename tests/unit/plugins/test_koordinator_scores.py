@@ -86,6 +86,14 @@ def test_nodes_compare_with_the_best(strategy: str, expected: Any) -> None:
     assert scores(there, scoringStrategy={"type": strategy}) == expected
 
 
+def test_all_devices_of_a_pod_count() -> None:
+    """Two whole GPUs of two leave nothing, of four half."""
+    there = with_devices(gpu(0), gpu(1), name="two", base=with_devices(*(gpu(at) for at in range(4)), name="four"))
+    found = scores(wanting(there, nvidia=2))
+
+    assert (found["two"], found["four"]) == (0, 50)
+
+
 def test_types_add_up_and_weights_multiply() -> None:
     """A node that tells of no devices has no score."""
     there = with_devices(

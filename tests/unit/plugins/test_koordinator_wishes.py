@@ -58,6 +58,19 @@ def test_who_has_a_switch_alone_keeps_others_away() -> None:
     assert given(asking(later, nvidia=2, rdma=50)) == {"gpu": [2, 3], "rdma": [0]}
 
 
+def test_who_keeps_others_away_does_so_on_its_node_alone() -> None:
+    """Two nodes on which the same is taken: of one three GPUs are to be had, of the other two."""
+    there = with_devices(*FOUR, name="kept")
+    there = with_devices(*FOUR, name="open", base=there)
+    told = {ALLOCATED: json.dumps(whole("gpu", 0))}
+    there = there.running("a", on=["kept"], cpu=0, annotations={**told, **annotated(hint=ALONE)})
+    there = there.running("b", on=["open"], cpu=0, annotations=told)
+    outcome = run(wanting(there, tasks=2, nvidia=3))
+
+    assert outcome.bindings == {"p-0": "open"}
+    assert given(outcome) == {"gpu": [1, 2, 3]}
+
+
 def test_rows_with_switches_alone() -> None:
     """Rows R8 and R9: two are as without; three do not touch the switch in use."""
     there = holding(with_devices(*EIGHT), "r", **whole("gpu", 0))
