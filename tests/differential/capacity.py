@@ -34,6 +34,11 @@ class PlainPod:
     is_placed: bool
 
 
+def named_by(pod: PlainPod) -> list[str]:
+    """What a pod asks for, a place for a pod left aside."""
+    return [what for what, amount in pod.request.items() if amount > 0 and what != "pods"]
+
+
 @dataclass(frozen=True)
 class Declared:
     """Queues and pods, with the rule over them."""
@@ -109,13 +114,12 @@ class Declared:
         return all(
             self.allocated(queue, what) + pod.request[what] <= self.limit(queue, what)
             for queue in (pod.queue, *self.above(pod.queue))
-            for what in NAMES
-            if pod.request.get(what, 0) > 0
+            for what in named_by(pod)
         )
 
     def preemptive(self, pod: PlainPod) -> bool:
         """Whether a queue may take room from others for a pod."""
-        asked = [what for what in NAMES if pod.request.get(what, 0) > 0]
+        asked = named_by(pod)
         after = {what: self.allocated(pod.queue, what) + pod.request[what] for what in asked}
         if any(amount > self.limit(pod.queue, what) for what, amount in after.items()):
             return False
@@ -141,7 +145,7 @@ class Declared:
 
     def may_go(self, reclaimer: PlainPod, pod: PlainPod) -> bool:
         """Whether one pod may go for another."""
-        meets = any(pod.request.get(what, 0) and reclaimer.request.get(what, 0) for what in NAMES)
+        meets = bool({*named_by(pod)} & {*named_by(reclaimer)})
         if not meets or not self.keeps_guarantee(pod):
             return False
         shared = set(self.near(pod.queue)) & set(self.near(reclaimer.queue)) - {"root"}
@@ -167,10 +171,10 @@ class Declared:
         """Whether a queue has more than it deserves of something that a pod has and that was spoken of."""
         if self.is_promised_nothing(pod, queue):
             return True
-        for what in NAMES:
+        for what in named_by(pod):
             deserved = self.deserved(queue, what)
-            is_spoken = deserved is not None and (deserved > 0 or what == "gpu")
-            if is_spoken and pod.request.get(what, 0) and self.allocated(queue, what) > (deserved or 0):
+            is_spoken = deserved is not None and (deserved > 0 or what not in ("cpu", "memory"))
+            if is_spoken and self.allocated(queue, what) > (deserved or 0):
                 return True
         return False
 

@@ -183,8 +183,7 @@ class Evicting(Vetoes):
         for whole in self.modes(who) if pods else ():
             before = self.picture()
             draft = Draft(group, who, whole)
-            if self.make_room(draft, pods):
-                self.finish(draft, before)
+            if self.make_room(draft, pods) and self.finish(draft, before):
                 return
             self.put_back(before)
 
@@ -381,8 +380,8 @@ class Evicting(Vetoes):
                 lambda: self.starving(group) or not self.pipelined(group),
                 lambda pod, draft=draft: permits(pod) and self.find_place(draft, pod),  # type: ignore[misc]
             )
-            if draft.places and self.pipelined(group) and self.completes(draft):
-                self.finish(draft, before)
+            made = bool(draft.places) and self.pipelined(group) and self.completes(draft)
+            if made and self.finish(draft, before):
                 return True
             self.put_back(before)
         return False
@@ -391,8 +390,7 @@ class Evicting(Vetoes):
         """Place a pod in the places of less important ones of its job."""
         before = self.picture()
         draft = Draft(group, who, whole=False)
-        if self.find_place(draft, pod):
-            self.finish(draft, before)
+        if self.find_place(draft, pod) and self.finish(draft, before):
             return True
         self.put_back(before)
         return False
@@ -587,14 +585,24 @@ class Evicting(Vetoes):
         )
         return len(placed) < group.minimum or lacks
 
-    def finish(self, draft: Draft, before: Any) -> None:
+    def finish(self, draft: Draft, before: Any) -> bool:
         """Give back victims that are not needed, and carry the plan out; what needs no victims others bind."""
         self.thin_out(draft, before)
+        if not self.had_in_turn(draft, before):
+            return False
         if draft.units:
             evicted = [pod.key for unit in draft.units for pod in unit]
             self.evicting.append({"evicted": evicted, "for": [(pod.key, node.name) for pod, node in draft.places]})
         elif "allocate" in self.following or all(pod.best_effort for pod, _ in draft.places):
             self.put_back(before)
+        return True
+
+    def had_in_turn(self, draft: Draft, before: Any) -> bool:
+        """Whether pods that are given something on their nodes get it one by one when all victims are gone."""
+        if not draft.units or not any(each.gives(pod) for each in self.policies.values() for pod, _ in draft.places):
+            return True
+        self.put_back(before)
+        return self.holds_with(draft, draft.units)
 
     def thin_out(self, draft: Draft, before: Any) -> None:
         """Try for each unit, last one first, whether everything keeps its place without it."""

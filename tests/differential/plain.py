@@ -449,6 +449,8 @@ class Plain:
         """Put a pod on a node."""
         pod.status, pod.node = status, node.name
         self.cluster.placed.append(pod)
+        for policy in self.policies.values():
+            policy.was_placed(pod, node)
 
     def undo(self, placed: list[Pod], begun: int) -> None:
         """Take pods off their nodes again."""

@@ -37,6 +37,13 @@ class Policy:
         """Whether a node might take a pod if others were evicted."""
         return self.permits(pod, node)
 
+    def gives(self, _pod: Pod) -> bool:
+        """Whether a pod is given something on its node, and what, depends on who came before it."""
+        return False
+
+    def was_placed(self, _pod: Pod, _node: Node) -> None:
+        """Take note of a pod that has its place."""
+
     def scores(self, _pod: Pod, _nodes: Sequence[Node]) -> Mapping[str, float]:
         """How good nodes are for a pod."""
         return {}

@@ -356,8 +356,7 @@ class Topological(Evicting):
             self.inside = self.aware.site.inside(domain)
             made = make(draft, pods)
             self.inside = None
-            if made:
-                self.finish(draft, before)
+            if made and self.finish(draft, before):
                 return
             self.put_back(before)
 

@@ -184,10 +184,10 @@ class Vetoes(Plain):
         return chosen
 
     def by_capacity(self, pod: Pod, candidates: list[Pod]) -> list[Pod]:
-        """Pods of queues that have more than what is declared for them."""
-        declared = self.declared()
-        names = declared.victims(plain_pod(pod, self.group_of(pod)), [self.declared_pod(each) for each in candidates])
-        return [each for each in candidates if each.key in names]
+        """Pods of queues that have more than what is declared for them, in the order of victims, whoever asks."""
+        declared, in_turn = self.declared(), self.leave_first(candidates)
+        names = declared.victims(plain_pod(pod, self.group_of(pod)), [self.declared_pod(each) for each in in_turn])
+        return [each for each in in_turn if each.key in names]
 
     def by_capacity_for_gang(self, _: Pod, candidates: list[Pod]) -> list[Pod]:
         """The same for a whole gang, which asks about the victim's own queue alone."""
@@ -294,8 +294,9 @@ class Vetoes(Plain):
 
 
 def renamed(amounts: Amounts) -> dict[str, Any]:
-    """Amounts under the short names of the declared shares."""
-    return {short: amounts[name] for short, name in SPELLED.items() if name in amounts}
+    """Amounts under the short names of the declared shares, where they have one."""
+    short = {name: each for each, name in SPELLED.items()}
+    return {short.get(name, name): amount for name, amount in amounts.items()}
 
 
 def plain_pod(pod: Pod, group: Group) -> PlainPod:

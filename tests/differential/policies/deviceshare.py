@@ -1,6 +1,6 @@
 """Cards of nodes, one after the other: what docs/plugins/deviceshare.md says of shares and of whole cards."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from tests.differential.cluster import Node, Pod
@@ -33,9 +33,12 @@ class DeviceShare(Policy):
         super().__init__(*arguments)
         self.by_memory = bool(self.arguments.get("deviceshare.GPUSharingEnable"))
         self.there = list(self.cluster.placed)
-        self.had_nodes = {pod.key for pod in self.cluster.pods if pod.node}
-        self.placed: list[tuple[str, str]] = []
-        """Pods placed in this cycle and their nodes, in the order in which that was seen."""
+        self.given: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
+        """By pods placed in this cycle and their nodes, in their order: what of which card."""
+
+    def gives(self, pod: Pod) -> bool:
+        """Whoever wants some gets some."""
+        return bool(self.wish(pod))
 
     def wish(self, pod: Pod) -> Any:
         """What a pod asks of cards."""
@@ -61,17 +64,28 @@ class DeviceShare(Policy):
                 for index in indices(pod.object["metadata"]["annotations"].get(INDEX, "")):
                     if index in cards:
                         cards[index].append(asked(pod, MEMORY))
-        for pod in self.placed_on(node):
-            for index in self.choice(node, cards, pod):
-                cards[index].append(asked(pod, MEMORY))
+        for index, part in self.given_on(node):
+            cards[index].append(part)
         return cards
 
-    def placed_on(self, node: Node) -> list[Pod]:
-        """Pods with wishes that were placed on a node in this cycle, in the order in which that was seen."""
-        now = {pod.key: pod for pod in self.cluster.pods if pod.node and pod.key not in self.had_nodes}
-        kept = [(key, place) for key, place in self.placed if key in now and now[key].node == place]
-        self.placed = kept + [(key, pod.node) for key, pod in now.items() if (key, pod.node) not in kept]
-        return [now[key] for key, place in self.placed if place == node.name and self.wish(now[key])]
+    def was_placed(self, pod: Pod, node: Node) -> None:
+        """Give a pod its cards; it keeps them as long as it stays."""
+        self.given.pop((pod.key, node.name), None)
+        if self.wish(pod):
+            self.given[pod.key, node.name] = self.gets(node, pod)
+
+    def given_on(self, node: Node) -> Iterator[tuple[Any, Any]]:
+        """What pods that were placed on a node in this cycle have there."""
+        place = {pod.key: pod.node for pod in self.cluster.pods}
+        for (key, name), given in self.given.items():
+            if name == node.name == place[key]:
+                yield from given
+
+    def gets(self, node: Node, pod: Pod) -> list[tuple[Any, Any]]:
+        """The cards that a pod gets on its node."""
+        if self.part(node) is None:
+            return []
+        return [(index, asked(pod, MEMORY)) for index in self.choice(node, self.taken(node), pod)]
 
     def choice(self, node: Node, cards: Cards, pod: Pod) -> Sequence[int]:
         """The first cards that do; none where too few do."""

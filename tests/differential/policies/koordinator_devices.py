@@ -63,10 +63,13 @@ class KoordinatorDevices(DeviceShare):
                     for each in held:
                         if (kind, each["minor"]) in devices:
                             devices[kind, each["minor"]].append(self.had(node, each["resources"]))
-        for pod in self.placed_on(node):
-            for device, part in self.choices(node, devices, pod) or ():
-                devices[device].append(part)
+        for device, part in self.given_on(node):
+            devices[device].append(part)
         return devices
+
+    def gets(self, node: Node, pod: Pod) -> list[tuple[Any, Any]]:
+        """The devices that a pod gets on its node."""
+        return [*(self.choices(node, self.devices_of(node), pod) or ())]
 
     def had(self, node: Node, listed: Mapping[str, str]) -> Part:
         """Read what of a device a pod has, its memory in both ways."""
