@@ -1,5 +1,6 @@
 """Identity: which gang a pod is in, and what the jobs of gangs are called."""
 
+import re
 from hashlib import blake2b
 from typing import Final
 
@@ -11,6 +12,8 @@ __all__ = ["gang_of", "group_id", "job_of_group"]
 
 _LONGEST_NAME: Final = 200
 """Characters of a job's name; groups may list thousands of gangs."""
+_PLAIN: Final = re.compile(r"[\w.-]+/[\w.-]+")
+"""Ids of gangs that can be told apart wherever they stand in a job's name."""
 
 
 def gang_of(metadata: wire.ObjectMeta) -> str:
@@ -33,6 +36,8 @@ def job_of_group(gangs: tuple[str, ...], *, is_free: bool = False) -> JobId:
         is_free: Whether it is that of members that are each for itself, where others of the group still must wait.
     """
     namespace, _, name = group_id(gangs).partition("/")
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[:_LONGEST_NAME]}~{blake2b(name.encode(), digest_size=8).hexdigest()}"
+    if len(name) > _LONGEST_NAME or not all(map(_PLAIN.fullmatch, gangs)):
+        # names in annotations may have any characters, and no two groups may be one job
+        digest = blake2b("".join(f"{len(each)}:{each}" for each in gangs).encode(), digest_size=8)
+        name = f"{name[:_LONGEST_NAME]}~{digest.hexdigest()}"
     return JobId(f"{namespace}/gang:{name}{':free' if is_free else ''}")

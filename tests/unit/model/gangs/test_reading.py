@@ -73,6 +73,26 @@ def test_first_name_counts(labels: dict[str, str], annotations: dict[str, str], 
     assert gang_of(pod(annotations, labels)) == gang
 
 
+@pytest.mark.parametrize(
+    ("gangs", "others"),
+    [
+        (("ml/a,ml/b",), ("ml/a", "ml/b")),
+        (("ml/a", "ml/b,ml/c"), ("ml/a", "ml/b", "ml/c")),
+        (("ml/a", "ml/b,ml/c"), ("ml/a,ml/b", "ml/c")),
+        (("", "ml/a"), (",ml/a",)),
+        (("ml/a/b",), ("ml/a", "b")),
+    ],
+)
+def test_no_two_groups_are_one_job(gangs: tuple[str, ...], others: tuple[str, ...]) -> None:
+    """Names in annotations may have any characters, those that stand between names, too."""
+    assert job_of_group(gangs) != job_of_group(others)
+
+
+def test_no_gang_is_called_what_free_members_of_another_are() -> None:
+    """Their job's name ends like the gang's."""
+    assert job_of_group(("ml/a:free",)) != job_of_group(("ml/a",), is_free=True)
+
+
 def test_jobs_of_gangs_have_names_that_no_pod_group_can_have() -> None:
     """A colon is in no name; long lists are told by a sum over all of them."""
     assert job_of_group(("ml/a",)) == "ml/gang:a"
