@@ -5,6 +5,7 @@ What cannot be read is noted and counts as absent; without a minimum the gang ca
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -93,14 +94,15 @@ def read_index(metadata: wire.ObjectMeta) -> int | None:
 
 def _of_pod_group(gang_id: str, group: wire.GangPodGroup, rules: GangRules) -> Gang:
     said, spec = _Said("PodGroup", group.metadata), group.spec
-    if spec.min_member < 0:
-        said.note("spec.minMember", f"{spec.min_member} is negative")
+    if not 0 <= spec.min_member <= _LARGEST:
+        said.note("spec.minMember", f"{spec.min_member} is not a whole number from 0 to {_LARGEST}")
     fault = str(said.notes[0]) if said.notes else ""
     seconds = spec.schedule_timeout_seconds or 0
     if seconds < 0:
         said.note("spec.scheduleTimeoutSeconds", f"{seconds} is negative")
     waiting = float(seconds) if seconds > 0 else None
-    return said.gang(gang_id, max(spec.min_member, 0), waiting, group.metadata.creation_timestamp, rules, fault=fault)
+    minimum = 0 if fault else spec.min_member
+    return said.gang(gang_id, minimum, waiting, group.metadata.creation_timestamp, rules, fault=fault)
 
 
 class _Said:
@@ -156,8 +158,9 @@ class _Said:
 
     def _group(self, gang_id: str) -> tuple[str, ...]:
         named = self.read(GROUPS, _gang_ids) or (gang_id,)
-        if gang_id not in named:
-            self.note(f"metadata.annotations[{GROUPS}]", f"the list lacks {gang_id} itself, which is taken to be in it")
+        if gang_id in named:
+            return named
+        self.note(f"metadata.annotations[{GROUPS}]", f"the list lacks {gang_id} itself, which is taken to be in it")
         return tuple(sorted({*named, gang_id}))
 
 
@@ -183,9 +186,11 @@ def _one_of(text: str, known: Sequence[str]) -> str:
     return text
 
 
+@lru_cache(maxsize=64)
 def _gang_ids(text: str) -> tuple[str, ...]:
+    """Read a list of gangs, sorted, each once; all gangs of a group give the same, which may be long."""
     try:
-        return tuple(msgspec.json.decode(text, type=list[str]))
+        return tuple(sorted(set(msgspec.json.decode(text, type=list[str]))))
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{_cut(text)} is not a JSON list of namespace/name: {error}") from None
 

@@ -238,10 +238,17 @@ def test_pod_groups_alone_count_where_there_is_one() -> None:
     assert by_pod_group(seconds=0).waiting_seconds == 77.0
 
 
+def test_minimums_that_no_gang_can_have_are_not_counted() -> None:
+    """However large they are: sums of them are numbers that can be kept."""
+    gang = by_pod_group(minimum=2**63 - 1)
+    assert gang.fault == f"PodGroup ml/a: spec.minMember: {2**63 - 1} is not a whole number from 0 to 2147483647"
+    assert gang.minimum == 0
+
+
 def test_pod_groups_with_negative_numbers() -> None:
     """A minimum makes the gang unusable; a time counts as absent."""
     gang = by_pod_group(minimum=-1)
-    assert gang.fault == "PodGroup ml/a: spec.minMember: -1 is negative"
+    assert gang.fault == "PodGroup ml/a: spec.minMember: -1 is not a whole number from 0 to 2147483647"
     assert gang.minimum == 0
     late = by_pod_group(seconds=-5)
     assert (late.waiting_seconds, late.fault) == (77.0, "")
