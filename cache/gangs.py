@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from cache.gang_jobs import by_age, group_of_gangs, highest_priority, ready_counts
 from cache.translate import GroupFacts
 from model import wire
+from model.api.names import GROUP_NAME
 from model.errors import ObjectError
 from model.gangs import Gang, GangGroup, GangRules
 from model.gangs.groups import lacking, least
@@ -100,8 +101,7 @@ class GangKeeper:
 
     def follow(self, rules: GangRules | None) -> None:
         """Keep gangs by these rules, or none; then let members be noted anew."""
-        if rules is None:
-            self._satisfied.clear()
+        self._satisfied = self.satisfied() if rules is not None else set()
         self._forget()
         self.rules = rules
         if rules is not None:
@@ -148,7 +148,9 @@ class GangKeeper:
 
     @staticmethod
     def _is_member(task: Task) -> bool:
-        return task.job is not None and task.status not in _ENDED and task.role == gang_of(task.pod.metadata) != ""
+        metadata = task.pod.metadata
+        names_group = bool(metadata.annotations.get(GROUP_NAME))  # its role may be anything, also what a gang is called
+        return task.job is not None and not names_group and task.role == gang_of(metadata) != ""
 
     def note_pod_group(self, key: str) -> None:
         """Note that a pod group came, changed or went, by `namespace/name`."""
@@ -168,6 +170,7 @@ class GangKeeper:
         stale, self._stale = sorted(self._stale), set()
         for gang_id in stale:
             changed |= self._reread(gang_id, gone)
+        self._satisfied.clear()  # whoever is there has taken it over, and nobody else may find it
         made: dict[JobId, GroupFacts | None] = {job: None for group in gone for job in group.jobs}
         if changed or gone:
             self._shown = None
@@ -227,10 +230,11 @@ class GangKeeper:
         if group.gangs:
             return
         del self._groups[gang.group]
-        self._satisfied.discard(gang.group)
         gone.append(group)
         for each in gang.group:
             self._listing[each].discard(gang.group)
+            if not self._listing[each]:
+                del self._listing[each]
 
     def _remake(self, group: _Group, move: Callable[[TaskId], None]) -> dict[JobId, GroupFacts | None]:
         """Count the members of a group, and make its jobs."""
@@ -268,7 +272,7 @@ class GangKeeper:
         shown = GangGroup(
             id=group_id(group.ids),
             gangs=tuple(gangs),
-            refusal=lacking(group.ids, self._gangs, sizes) if waits else "",
+            refusal=lacking(group.ids, self._gangs, group.gangs, sizes) if waits else "",
             waits=waits,
             is_patient=waits and self.rules.keeps_places and all(gang.mode == NON_STRICT for gang in gangs),
         )

@@ -4,7 +4,7 @@ A group's job holds its gangs as roles, each with a minimum. Members that need n
 their group must are in a job of their own, the free one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,8 @@ __all__ = ["GangGroup", "lacking", "least"]
 
 _MOST_NAMED: Final = 8
 """Gangs that a message names."""
+_LONGEST: Final = 200
+"""Characters of a name in messages; lists in annotations may hold anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,29 +53,38 @@ def least(gang: Gang, ready: int, *, waits: bool) -> int:
     return gang.minimum if waits else min(gang.minimum, ready)
 
 
-def lacking(group: Sequence[str], gangs: Mapping[str, Gang], sizes: Mapping[str, int]) -> str:
+def lacking(group: Sequence[str], gangs: Mapping[str, Gang], agreed: Collection[str], sizes: Mapping[str, int]) -> str:
     """Say which gangs of a group are missing, cannot be used, or have too few members; empty where none.
 
     Args:
         group: Ids of its gangs, sorted.
         gangs: All gangs there are.
+        agreed: Ids of those that say they are of this group.
         sizes: How many members they have that have not ended.
     """
-    faults = [fault for each in group if (fault := _fault_of(each, group, gangs, sizes))]
-    if not faults:
+    lack = [
+        each for each in group if each not in agreed or gangs[each].fault or sizes.get(each, 0) < gangs[each].minimum
+    ]
+    if not lack:
         return ""
-    more = f" and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
+    faults = "; ".join(
+        _fault_of(_cut(each), gangs.get(each), sizes.get(each, 0), agrees=each in agreed) for each in lack[:_MOST_NAMED]
+    )
+    more = f" and {len(lack) - _MOST_NAMED} more" if len(lack) > _MOST_NAMED else ""
     what = "gang" if len(group) == 1 else "gang group"
-    return f"the {what} is not complete: {'; '.join(faults[:_MOST_NAMED])}{more}"
+    return f"the {what} is not complete: {faults}{more}"
 
 
-def _fault_of(gang_id: str, group: Sequence[str], gangs: Mapping[str, Gang], sizes: Mapping[str, int]) -> str:
-    gang = gangs.get(gang_id)
+def _fault_of(name: str, gang: Gang | None, size: int, *, agrees: bool) -> str:
+    """Say what a gang lacks, of which something lacks."""
     if gang is None:
-        return f"there is no gang {gang_id}"
+        return f"there is no gang {name}"
     if gang.fault:
-        return f"gang {gang_id}: {gang.fault}"
-    if gang.group != tuple(group):
-        return f"gang {gang_id} says it is of another group: {group_id(gang.group)}"
-    there = sizes.get(gang_id, 0)
-    return f"gang {gang_id} has {there} of {gang.minimum} pods" if there < gang.minimum else ""
+        return f"gang {name}: {gang.fault}"
+    if not agrees:
+        return f"gang {name} says it is of another group: {_cut(group_id(gang.group))}"
+    return f"gang {name} has {size} of {gang.minimum} pods"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -10,7 +10,7 @@ from cache.books import Books
 from cache.dump import take_dump
 from cache.objects import decoded
 from cache.options import BooksOptions
-from model.api.names import POD_QUEUE_NAME
+from model.api.names import POD_QUEUE_NAME, TASK_SPEC
 from model.errors import ObjectError
 from model.gangs import GangRules
 from model.gangs.names import GROUPS, MIN_AVAILABLE, MODE, NAME
@@ -269,6 +269,46 @@ def test_once_satisfied_is_remembered() -> None:
 
     apply(books, *Scenario().pod("b0", annotations=annotated("b", 3, groups=BOTH)).objects)
     assert jobs(books) == {AB: (3, {"default/b": 3}, ["b0"])}
+
+
+def test_once_satisfied_outlives_other_rules() -> None:
+    """A configuration is loaded anew."""
+    books = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n").pod("p1", annotations=annotated("a", 2)))
+    books.snapshot()
+    apply(books, *Scenario().pod("p0", annotations=annotated("a", 2), node="n", phase="Failed").objects)
+    books.follow_gangs(GangRules(waiting_seconds=5.0))
+    assert jobs(books) == {A: (0, {"default/a": 0}, ["p1"])}
+
+
+def test_nothing_is_kept_of_gangs_that_are_gone() -> None:
+    """Neither of the gangs, nor of those that their lists named."""
+    ids = (*BOTH, "default/none")
+    scenario = BASE.pod("p0", annotations=annotated("a", 2, groups=ids), node="n")
+    books = books_of(scenario.pod("p1", annotations=annotated("b", 2, groups=ids)))
+    books.snapshot()
+    remove(books, "p0")
+    remove(books, "p1")
+    assert jobs(books) == {}
+    keeper = books._gangs
+    assert not any((keeper._members, keeper._gang_by_task, keeper._gangs, keeper._groups, keeper._listing))
+    assert keeper.satisfied() == set()
+
+
+def test_a_role_that_reads_like_a_gang_makes_no_member() -> None:
+    """The pod is of a PodGroup of Volcano's."""
+    books = books_of(BASE.job("g", annotations={**annotated("a", 1), TASK_SPEC: "default/a"}))
+    assert books.snapshot().gangs == {}
+    assert jobs(books) == {JobId("default/g"): (1, {}, ["g-0"])}
+
+
+def test_names_are_told_in_short() -> None:
+    """Lists may hold anything: a message stays one that a pod can carry."""
+    ids = ("default/a", "default/b", "default/" + "x" * 10_000)
+    scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=ids))
+    books = books_of(scenario.pod("b0", annotations=annotated("b", 1, groups=(*ids, "default/y" * 1000))))
+    refusals = [group.refusal for group in books.snapshot().gangs.values()]
+    assert len(refusals) == 2
+    assert all(len(refusal) < 1000 for refusal in refusals)
 
 
 def test_a_restart_knows_bound_members_alone() -> None:
