@@ -83,14 +83,20 @@ def tell_together(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> di
 
 
 def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
-    """Tell a member of each gang what could not be read of it, each thing once."""
+    """Tell the oldest member of each gang what could not be read of it, each thing once.
+
+    Of a gang without a member, or a job outside the snapshot, it is told once there is somebody to hear it.
+    """
     for job_id, group in gangs.items():
-        for gang, note in [(each, note) for each in group.gangs for note in each.notes]:
+        job = session.snapshot.jobs.get(job_id)
+        noted = [gang for gang in group.gangs if gang.notes]
+        if job is None or not noted:
+            continue
+        by_age = sorted(job.tasks.values(), key=lambda task: (task.created, task.name, task.id), reverse=True)
+        oldest = {task.role: task for task in by_age}
+        for gang, note in [(each, note) for each in noted if each.id in oldest for note in each.notes]:
             if session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id):
-                members = (task for task in session.snapshot.jobs[job_id].tasks.values() if task.role == gang.id)
-                told = min(members, key=lambda task: (task.created, task.name, task.id), default=None)
-                if told is not None:
-                    session.events.append(_event(told, f"{note}; it counts as absent"))
+                session.events.append(_event(oldest[gang.id], f"{note}; it counts as absent"))
 
 
 def _event(task: Task, message: str) -> EventNote:

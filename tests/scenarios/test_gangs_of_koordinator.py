@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
+from cache.books import Books
+from cache.objects import decoded
+from framework.cycle import run_cycle
+from framework.memory import Settled
 from model.api.names import POD_QUEUE_NAME
+from model.gangs import GangRules
 from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME
 from pyroclast.testing import Outcome, Scenario
+from pyroclast.testing.configuring import configured
 from tests.gangs import annotated, described_by, gang_pod_group
 
 PLUGINS = (("coscheduling", "priority", "gang"), ("predicates", "nodeorder"))
@@ -303,6 +309,32 @@ def test_row_20_an_unknown_mode_is_strict() -> None:
         "Pod default/a-0: metadata.annotations[gang.scheduling.koordinator.sh/mode]: "
         "'foo' is none of Strict, NonStrict; it counts as absent"
     )
+
+
+def test_what_cannot_be_read_is_told_when_somebody_can_hear_it() -> None:
+    """A queue that is not there, and a gang without a pod, keep the plugin from nothing; later their pods are told."""
+    ids = ("default/a", "default/b")
+    lost = {**annotated("z", 1, mode="foo"), POD_QUEUE_NAME: "none"}
+    scenario = ONE.add(gang_pod_group("b", 0, mode="foo", groups=ids)).pod("z", annotations=lost)
+    scenario = gang(scenario, "a", least=1, waiting=1, groups=ids)
+    settled, memory = Settled(), None
+    for now, (state, expected) in enumerate(
+        [
+            (scenario, []),
+            (scenario.pod("b-0", labels=described_by("b")), ["b-0"]),
+            (scenario.pod("b-0", labels=described_by("b")).queue("none"), ["z"]),
+        ]
+    ):
+        books = Books()
+        books.follow_gangs(GangRules())
+        for kind, each in decoded(state.objects):
+            books.apply(kind, each)
+        parsed, registry = configured(("allocate",), PLUGINS, {})
+        report, memory = run_cycle(
+            books.snapshot(), parsed.configuration, registry=registry, now=float(now), memory=memory, settled=settled
+        )
+        assert [event.name for event in report.events if event.reason == "GangInvalid"] == expected
+        assert report.failures == {}
 
 
 def test_row_21_a_satisfied_gang_fails_one_by_one() -> None:
