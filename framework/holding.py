@@ -144,11 +144,17 @@ class _Holding:
         return None
 
     def _in_time(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
-        """Give up places that members keep whose own time is over."""
-        late = [each for each in wanted if each.promise.until is not None and each.promise.until <= self._session.now]
+        """Give up places that members keep whose own time is over, or whose gang keeps none by now."""
+        group = self._session.snapshot.gangs.get(self._job.id)
+        is_patient = group is not None and (group.is_patient or not group.waits)
+        now = self._session.now
+        late = [
+            each for each in wanted if each.promise.until is not None and not (is_patient and now < each.promise.until)
+        ]
         if not late:
             return wanted
-        self._give_up(late, _given_up("its gang has not come together in time"))
+        why = "has not come together in time" if is_patient else "keeps no places any more"
+        self._give_up(late, _given_up(f"its gang {why}"))
         return [each for each in wanted if each not in late]
 
     def _only_kept(self, statement: Statement, taken: list[_Wanted]) -> list[_Wanted]:

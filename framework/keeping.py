@@ -2,7 +2,8 @@
 
 A gang is patient by its mode, for a waiting time. Places of its members are held like room that is being released, so
 that nothing else is placed there and nothing is bound; in the next cycles they are promised (`framework.promises`), as
-long as the time is not over. Who has to let a place go keeps none in the same cycle: others go first.
+long as the time is not over. A gang of which a member has to let a place go takes none in the same cycle: others go
+first.
 """
 
 from framework.jobs import SessionJob
@@ -24,9 +25,10 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
     group = session.snapshot.gangs.get(job.id)
     if group is None or not group.is_patient:
         return
-    for task in session.pending_tasks(job):
-        if not (task.gated or task.template.best_effort or task.id in session.promises.given_up):
-            _place(session, statement, job, task)
+    if session.promises.given_up.isdisjoint(job.tasks):
+        for task in session.pending_tasks(job):
+            if not (task.gated or task.template.best_effort):
+                _place(session, statement, job, task)
     for task in statement.placed().values():
         assert task.node is not None, "a placed task has a node"
         until = session.now + group.patience(task.role)

@@ -213,6 +213,28 @@ def test_who_has_to_let_a_place_go_is_told() -> None:
     )
 
 
+def test_a_place_that_is_let_go_is_not_taken_by_the_same_gang() -> None:
+    """Members are alike, room is for one: others have it as soon as the time of the first is over."""
+    scenario = gang(BASE.node("n", cpu=1), "a", least=3, waiting=3, mode="NonStrict")
+    arguments = {"coscheduling": {"defaultTimeout": "2s"}}
+    outcome = run(scenario, arguments=arguments, cycles=3, later={2: scenario.job("next", cpu=1)})
+    assert outcome.bindings == {"next-0": "n"}
+    assert outcome.pipelined == {}
+
+    alone = run(scenario, arguments=arguments, cycles=4)
+    assert alone.pipelined == {"a-0": "n"}  # nobody else wanted it
+
+
+def test_places_are_let_go_when_a_gang_keeps_none_any_more() -> None:
+    """A PodGroup takes it over, and is Strict."""
+    scenario = gang(BASE.node("n", cpu=4), "a", least=2, waiting=2, cpus=(3, 9), mode="NonStrict")
+    outcome = run(scenario, cycles=2, later={2: scenario.add(gang_pod_group("a", 2)).job("next", cpu=3)})
+    assert outcome.bindings == {"next-0": "n"}
+    assert outcome.why("gang:a") == (
+        "scheduler: room that was held for it is given up: its gang keeps no places any more"
+    )
+
+
 def test_places_are_let_go_when_the_gang_is_short_again() -> None:
     """A member ends while the other keeps a place: the gang is not complete, and others have the room."""
     scenario = gang(BASE.node("n", cpu=4), "a", least=2, waiting=2, cpus=(3, 9), mode="NonStrict")
