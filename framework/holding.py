@@ -120,9 +120,6 @@ class _Holding:
 
     def hold(self, wanted: Sequence[_Wanted]) -> float | None:
         """Bind or hold; returns when patience ends, None where nothing is held."""
-        wanted = self._in_time(wanted)
-        if not wanted:
-            return None
         refusal = self._unfit(wanted) or self._out_of_patience(wanted)
         if refusal is not None:
             self._give_up(wanted, refusal)
@@ -134,7 +131,7 @@ class _Holding:
                 return self._patience_ends(taken) if self._job.waiting_count else None
             # all wait together: a part that counted as placed would let others of the job be bound without it
             statement.undo_to(0)
-            taken = [each for each in taken if self._took(statement, each, waits=True)]
+            taken = [each for each in self._in_time(taken) if self._took(statement, each, waits=True)]
             if not self._session.job_pipelined(self._job):
                 taken = self._only_kept(statement, taken)
             if taken:

@@ -180,6 +180,14 @@ def test_who_keeps_a_place_is_bound_there_when_the_gang_comes_together() -> None
     assert len([plan for each in outcome.rounds for plan in each.plans]) == 1
 
 
+def test_a_gang_that_has_come_together_is_bound_though_a_time_ends() -> None:
+    """The last place is found in the cycle before the first one's time is over."""
+    scenario = gang(BASE.node("n", cpu=2), "a", least=2, waiting=2, cpus=(2, 9), mode="NonStrict")
+    arguments = {"coscheduling": {"defaultTimeout": "2s"}}
+    outcome = run(scenario, arguments=arguments, cycles=3, later={2: scenario.node("large", cpu=9)})
+    assert outcome.bindings == {"a-0": "n", "a-1": "large"}
+
+
 def test_row_14_places_are_kept_for_the_waiting_time() -> None:
     """Each member's own: the one that came a second later keeps its place a second longer; then others are served."""
     more = {WAITING_TIME: "2s"}
