@@ -41,4 +41,4 @@ class Gang:
     fault: str = ""
     """Why it cannot be used; empty where it can."""
     notes: tuple[ObjectError, ...] = ()
-    """What could not be read and counts as absent, with the object where it stands."""
+    """What could not be read, with the object where it stands and what holds in its place."""

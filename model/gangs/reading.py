@@ -99,7 +99,7 @@ def _of_pod_group(gang_id: str, group: wire.GangPodGroup, rules: GangRules) -> G
     fault = str(said.notes[0]) if said.notes else ""
     seconds = spec.schedule_timeout_seconds or 0
     if seconds < 0:
-        said.note("spec.scheduleTimeoutSeconds", f"{seconds} is negative")
+        said.note("spec.scheduleTimeoutSeconds", f"{seconds} is negative; it counts as absent")
     waiting = float(seconds) if seconds > 0 else None
     minimum = 0 if fault else spec.min_member
     return said.gang(gang_id, minimum, waiting, group.metadata.creation_timestamp, rules, fault=fault)
@@ -113,7 +113,7 @@ class _Said:
         self.notes: list[ObjectError] = []
 
     def note(self, path: str, message: str) -> None:
-        """Note that something counts as absent."""
+        """Note what cannot be taken as it stands."""
         self.notes.append(ObjectError(self._kind, self._metadata.key, path, message))
 
     def read(self, key: str, parse: Callable[[str], T]) -> T | None:
@@ -126,7 +126,7 @@ class _Said:
         try:
             return parse(text)
         except ValueError as error:
-            self.note(path, str(error))
+            self.note(path, f"{error}; it counts as absent")
             return None
 
     def minimum(self) -> int | None:

@@ -96,7 +96,7 @@ def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
         oldest = {task.role: task for task in by_age}
         for gang, note in [(each, note) for each in noted if each.id in oldest for note in each.notes]:
             if session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id):
-                session.events.append(_event(oldest[gang.id], f"{note}; it counts as absent"))
+                session.events.append(_event(oldest[gang.id], str(note)))
 
 
 def _event(task: Task, message: str) -> EventNote:

@@ -321,7 +321,7 @@ def test_row_19_a_minimum_that_is_none_leaves_it_to_the_next_pod() -> None:
     assert outcome.told("p0") == (
         "the gang is not complete: gang default/a: Pod default/p0: "
         "metadata.annotations[gang.scheduling.koordinator.sh/min-available]: "
-        "'x' is not a whole number from 0 to 2147483647"
+        "'x' is not a whole number from 0 to 2147483647; it counts as absent"
     )
     two = scenario.pod("p1", annotations=annotated("a", 3))
     assert run(two).told("p0") == "the gang is not complete: gang default/a has 2 of 3 pods"
@@ -339,6 +339,14 @@ def test_row_20_an_unknown_mode_is_strict() -> None:
         "Pod default/a-0: metadata.annotations[gang.scheduling.koordinator.sh/mode]: "
         "'foo' is none of Strict, NonStrict; it counts as absent"
     )
+
+
+def test_a_list_without_the_gang_itself_is_told_as_it_is_taken() -> None:
+    """It does not count as absent: the other gang is waited for."""
+    outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/b",)))
+    assert outcome.told("a-0") == "the gang group is not complete: there is no gang default/b"
+    (told,) = (event for event in outcome.report.events if event.reason == "GangInvalid")
+    assert told.message.endswith("the list lacks default/a itself, which is taken to be in it")
 
 
 def test_what_cannot_be_read_is_told_when_somebody_can_hear_it() -> None:

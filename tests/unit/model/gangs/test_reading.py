@@ -151,7 +151,8 @@ def test_first_pod_with_a_minimum_describes_the_gang() -> None:
     third = pod({MIN_AVAILABLE: "5"}, name="three")
 
     assert by_pods(first).fault == (
-        f"Pod ml/one: metadata.annotations[{MIN_AVAILABLE}]: 'x' is not a whole number from 0 to 2147483647"
+        f"Pod ml/one: metadata.annotations[{MIN_AVAILABLE}]: 'x' is not a whole number from 0 to 2147483647; "
+        "it counts as absent"
     )
     found = by_pods(first, second, third)
     assert (found.minimum, found.mode, found.fault) == (3, "NonStrict", "")
@@ -252,7 +253,7 @@ def test_pod_groups_with_negative_numbers() -> None:
     assert gang.minimum == 0
     late = by_pod_group(seconds=-5)
     assert (late.waiting_seconds, late.fault) == (77.0, "")
-    assert notes(late) == ["PodGroup ml/a: spec.scheduleTimeoutSeconds: -5 is negative"]
+    assert notes(late) == ["PodGroup ml/a: spec.scheduleTimeoutSeconds: -5 is negative; it counts as absent"]
 
 
 @pytest.mark.parametrize(("text", "index"), [("0", 0), ("12", 12), ("x", None), ("-1", None), ("", None)])
