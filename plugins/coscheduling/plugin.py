@@ -89,14 +89,19 @@ def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
     """
     for job_id, group in gangs.items():
         job = session.snapshot.jobs.get(job_id)
-        noted = [gang for gang in group.gangs if gang.notes]
+        noted = [(gang.id, note) for gang in group.gangs for note in gang.notes]
         if job is None or not noted:
             continue
-        by_age = sorted(job.tasks.values(), key=lambda task: (task.created, task.name, task.id), reverse=True)
-        oldest = {task.role: task for task in by_age}
-        for gang, note in [(each, note) for each in noted if each.id in oldest for note in each.notes]:
-            if session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id):
-                session.events.append(_event(oldest[gang.id], str(note)))
+        there = {task.role for task in job.tasks.values()}
+        news = [
+            (gang, note)
+            for gang, note in noted
+            if gang in there and session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id)
+        ]
+        if news:
+            by_age = sorted(job.tasks.values(), key=lambda task: (task.created, task.name, task.id), reverse=True)
+            oldest = {task.role: task for task in by_age}
+            session.events += [_event(oldest[gang], str(note)) for gang, note in news]
 
 
 def _event(task: Task, message: str) -> EventNote:
