@@ -53,13 +53,13 @@ class _Group:
     is_satisfied: bool = False
     """Whether a member was ever bound."""
     is_mixed: bool = False
-    """Whether some of its gangs go by another policy than being satisfied once."""
+    """Whether some of its gangs go by another policy than being satisfied once, or cannot be used."""
     jobs: dict[JobId, GangGroup] = field(default_factory=dict)
     """What it makes."""
 
     def frees(self, gang: Gang) -> bool:
         """Tell whether members of a gang wait for nobody any more."""
-        return self.is_satisfied and gang.match_policy == ONCE_SATISFIED
+        return self.is_satisfied and gang.match_policy == ONCE_SATISFIED and not gang.fault
 
     def job_of(self, gang: Gang, *, has_node: bool) -> JobId:
         """Return the job of a member, by its gang and whether it is bound."""
@@ -240,7 +240,7 @@ class GangKeeper:
         """Count the members of a group, and make its jobs."""
         gangs = [self._gangs[each] for each in sorted(group.gangs)]
         members = {gang.id: list(self._members.get(gang.id, {}).values()) for gang in gangs}
-        group.is_mixed = any(gang.match_policy != ONCE_SATISFIED for gang in gangs)
+        group.is_mixed = any(gang.match_policy != ONCE_SATISFIED or gang.fault for gang in gangs)
         group.is_satisfied = group.is_satisfied or any(_has_node(task) for own in members.values() for task in own)
         by_job: dict[JobId, dict[str, list[Task]]] = {group.main: {gang.id: [] for gang in gangs}}
         for gang in gangs:
@@ -262,7 +262,7 @@ class GangKeeper:
         """Make one job of a group, of some or all of its members."""
         assert self.rules is not None, "nothing is made while nobody asks"
         is_main, ready = job == group.main, ready_counts(tasks)
-        waits = is_main and not all(group.frees(gang) and not gang.fault for gang in gangs)
+        waits = is_main and not all(map(group.frees, gangs))
         minimums = {
             gang.id: least(gang, ready[gang.id], waits=is_main and not group.frees(gang))
             for gang in gangs

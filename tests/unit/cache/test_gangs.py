@@ -358,6 +358,22 @@ def test_gangs_of_one_group_may_have_several_policies() -> None:
     assert refusal(books, AB) == "the gang group is not complete: gang default/b has 1 of 2 pods"
 
 
+def test_a_gang_that_cannot_be_used_keeps_nobody_who_need_not_wait() -> None:
+    """Its group was satisfied once: members of the other gang are for themselves, its own are refused."""
+    scenario = BASE.pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n").pod("b0", labels=described_by("b"))
+    books = books_of(
+        scenario.pod("a1", annotations=annotated("a", 2, groups=BOTH)), gang_pod_group("b", -1, groups=BOTH)
+    )
+
+    free = JobId("default/gang:a,default/b:free")
+    assert jobs(books) == {
+        AB: (0, {"default/a": 0, "default/b": 0}, ["b0"]),
+        free: (1, {"default/a": 1}, ["a0", "a1"]),
+    }
+    assert refusal(books, free) == ""
+    assert refusal(books, AB).startswith("the gang group is not complete: gang default/b: PodGroup default/b: spec.min")
+
+
 def test_plans_satisfy_when_the_server_shows_it() -> None:
     """A bind that is on its way counts as placed, not yet as bound: it may fail."""
     books = books_of(BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2)))
