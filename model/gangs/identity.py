@@ -12,7 +12,9 @@ __all__ = ["gang_of", "group_id", "job_of_group"]
 
 _LONGEST_NAME: Final = 200
 """Characters of a job's name; groups may list thousands of gangs."""
-_PLAIN: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_LONGEST_NAMESPACE: Final = 63
+"""Characters of a namespace, as Kubernetes has them."""
+_PLAIN: Final = re.compile(rf"[\w.-]{{1,{_LONGEST_NAMESPACE}}}/[\w.-]+")
 """Ids of gangs that can be told apart wherever they stand in a job's name."""
 
 
@@ -40,4 +42,4 @@ def job_of_group(gangs: tuple[str, ...], *, is_free: bool = False) -> JobId:
         # names in annotations may have any characters, and no two groups may be one job
         digest = blake2b("".join(f"{len(each)}:{each}" for each in gangs).encode(), digest_size=8)
         name = f"{name[:_LONGEST_NAME]}~{digest.hexdigest()}"
-    return JobId(f"{namespace}/gang:{name}{':free' if is_free else ''}")
+    return JobId(f"{namespace[:_LONGEST_NAMESPACE]}/gang:{name}{':free' if is_free else ''}")

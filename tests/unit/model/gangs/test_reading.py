@@ -101,6 +101,9 @@ def test_jobs_of_gangs_have_names_that_no_pod_group_can_have() -> None:
     many = tuple(f"ml/{number:04}" for number in range(100))
     assert len(job_of_group(many)) < 250
     assert job_of_group(many) != job_of_group((*many[:-1], "ml/9999"))
+    far = "m" * 300
+    assert len(job_of_group((f"{far}/a", "ml/b"))) < 300
+    assert job_of_group((f"{far}/a",)) != job_of_group((f"{far}m/a",))
     assert group_id(("ml/a", "other/b")) == "ml/a,other/b"
 
 
