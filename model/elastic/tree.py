@@ -25,10 +25,11 @@ def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
     """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
     roots = tree_roots(quotas.values())
     faults: dict[str, str] = {}
+    known: dict[str, str | None] = {}
     for name in sorted(quotas):
         quota = quotas[name]
         fault = quota.fault or (
-            None if name in APART else _fault_of_tree(quota, roots) or _fault_above(quota, quotas, roots)
+            None if name in APART else _fault_of_tree(quota, roots) or _fault_above(quota, quotas, roots, known)
         )
         if fault is not None:
             faults[name] = fault
@@ -56,24 +57,41 @@ def _fault_of_tree(quota: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> st
 
 
 def _fault_above(
-    below: ElasticQuota, quotas: Mapping[str, ElasticQuota], roots: Mapping[str, ElasticQuota]
+    quota: ElasticQuota,
+    quotas: Mapping[str, ElasticQuota],
+    roots: Mapping[str, ElasticQuota],
+    known: dict[str, str | None],
 ) -> str | None:
-    seen = {below.name}
-    while below.parent != ROOT_QUOTA:
-        above = quotas.get(below.parent)
+    """Say what is wrong above a quota; `known` has the answers of before, and gets those of all on the way up."""
+    seen: dict[str, None] = {}
+    fault = None
+    while quota.parent != ROOT_QUOTA and fault is None:
+        if quota.name in known:
+            fault = known[quota.name]
+            break
+        if quota.name in seen:
+            circle = list(seen)[list(seen).index(quota.name) :]
+            fault = f"quotas {', '.join(sorted(circle))} stand above each other in a circle"
+            break
+        seen[quota.name] = None
+        above = quotas.get(quota.parent)
         if above is None:
-            return f"there is no quota {below.parent} above {below.name}"
-        if above.name in APART or not above.is_parent:
-            return f"quota {above.name} above {below.name} is not marked as a parent"
-        fault = above.fault or _fault_of_tree(above, roots)
-        if fault:
-            return f"quota {above.name} above {below.name} is broken: {fault}"
-        if above.tree != below.tree:
-            return f"quota {above.name} above {below.name} is of {_spoken(above.tree)}, not of {_spoken(below.tree)}"
-        if above.name in seen:
-            return f"quotas {', '.join(sorted(seen))} stand above each other in a circle"
-        seen.add(above.name)
-        below = above
+            fault = f"there is no quota {quota.parent} above {quota.name}"
+        else:
+            fault = _fault_between(above, quota, roots)
+            quota = above
+    known.update(dict.fromkeys(seen, fault))
+    return fault
+
+
+def _fault_between(above: ElasticQuota, below: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> str | None:
+    if above.name in APART or not above.is_parent:
+        return f"quota {above.name} above {below.name} is not marked as a parent"
+    fault = above.fault or _fault_of_tree(above, roots)
+    if fault:
+        return f"quota {above.name} above {below.name} is broken: {fault}"
+    if above.tree != below.tree:
+        return f"quota {above.name} above {below.name} is of {_spoken(above.tree)}, not of {_spoken(below.tree)}"
     return None
 
 
@@ -262,7 +280,10 @@ class QuotaTree:
                 child.guaranteed[row] = guaranteed
                 child.runtime[row] = part if row in child.rows else 0
 
-    def _downwards(self, book: QuotaBook) -> Iterator[QuotaBook]:
-        yield book
-        for child in book.children:
-            yield from self._downwards(child)
+    @staticmethod
+    def _downwards(top: QuotaBook) -> Iterator[QuotaBook]:
+        waiting = [top]  # no calls within calls: chains of quotas are as long as their owners like
+        while waiting:
+            book = waiting.pop()
+            yield book
+            waiting += reversed(book.children)

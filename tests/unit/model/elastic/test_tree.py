@@ -341,3 +341,21 @@ def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str)
     assert root.tree_total is None
     below = cores("a", 0, 1, parent="pool", tree="gpus")
     assert faults_of({"pool": root, "a": below}).keys() == {"pool", "a"}
+
+
+@pytest.mark.parametrize("has_top", [True, False])
+def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
+    """Whoever may make quotas must not stop others' cycles with them; the last is told what is wrong at the first."""
+    length = 3000
+    chain = [
+        quota(f"q{at:04}", least={}, most={"cpu": 1}, parent=f"q{at - 1:04}" if at else "", is_parent=True)
+        for at in range(length)
+    ]
+    there = {each.name: each for each in chain[0 if has_top else 1 :]}
+    faults = faults_of(there)
+    assert faults == ({} if has_top else dict.fromkeys(there, "there is no quota q0000 above q0001"))
+    if has_top:
+        tree = QuotaTree(SPACE, there.values(), {})
+        tree.books[f"q{length - 1:04}"].ask([700, 0, 0], is_preemptible=True)
+        tree.settle([1000, 0, 0])
+        assert tree.books[f"q{length - 1:04}"].runtime[CPU] == 700
