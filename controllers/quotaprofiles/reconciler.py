@@ -11,7 +11,7 @@ from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.reconciler import Watch
 from controllers.operating.store import Key, Store, key_of
-from controllers.quotaprofiles.sizing import Root, change_of, faults_of, root_of, tree_of
+from controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_of_root, root_of, tree_of
 from kube.errors import ApiError
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.elastic.names import PROFILE, TREE_ID
@@ -55,18 +55,17 @@ class QuotaProfiles:
             self._complaints.forget(key)
             return None
         faults = list(faults_of(profile))
-        root = root_of(profile, self._nodes.values())
         there = self._quotas.get(profile.metadata.namespace, profile.spec.quota_name)
         other = "" if there is None else there.metadata.labels.get(PROFILE, "")
         if other not in {"", profile.metadata.name}:
             faults.append(f"spec.quotaName: {profile.spec.quota_name} is the quota of profile {other}")
         self._complaints.tell(profile, "; ".join(faults))
-        if not profile.spec.quota_name or other not in {"", profile.metadata.name}:
+        if any(faults_of_root(profile)) or other not in {"", profile.metadata.name}:
             return None
         if not profile.metadata.labels.get(TREE_ID):
             labels = {"metadata": {"labels": {TREE_ID: tree_of(profile)}}}
             await self._operator.writer.merge(ELASTIC_QUOTA_PROFILES, profile.metadata, labels)
-        await self._ensure(profile, there, root)
+        await self._ensure(profile, there, root_of(profile, self._nodes.values()))
         return None
 
     async def _ensure(self, profile: ElasticQuotaProfile, there: ElasticQuota | None, root: Root) -> None:

@@ -1,8 +1,8 @@
 """The ElasticQuota that a profile wants: its nodes summed up, as the root of a tree."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
@@ -13,11 +13,12 @@ from model.elastic.names import IS_ROOT, PROFILE, RESOURCE_KEYS, TOTAL_RESOURCE,
 from model.matching.selectors import Selector, unreadable
 from model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
 
-__all__ = ["Root", "change_of", "faults_of", "root_of", "tree_of"]
+__all__ = ["Root", "change_of", "faults_of", "faults_of_root", "root_of", "tree_of"]
 
 CPU, MEMORY = "cpu", "memory"
 _NO_LIMIT: Final = MAX_AMOUNT // 2000
 """Ceiling of a root: what its tree has is the limit."""
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +52,19 @@ class Root:
 
 def faults_of(profile: ElasticQuotaProfile) -> Iterator[str]:
     """Say what is wrong with a profile; a ratio or resource keys without sense count as absent."""
-    if not profile.spec.quota_name:
-        yield "spec.quotaName: is missing"
-    for path, message in unreadable(profile.spec.node_selector):
-        yield f"spec.nodeSelector.{path}: {message}"
+    yield from faults_of_root(profile)
     if _ratio(profile) is None:
         yield f"spec.resourceRatio: {profile.spec.resource_ratio!r} is no number above 0 and at most 1"
     if _keys(profile) is None:
         yield f"metadata.annotations.{RESOURCE_KEYS}: is no list of resource names"
+
+
+def faults_of_root(profile: ElasticQuotaProfile) -> Iterator[str]:
+    """Say why no quota can be made of a profile, nor one that is there be changed."""
+    if not profile.spec.quota_name:
+        yield "spec.quotaName: is missing"
+    for path, message in unreadable(profile.spec.node_selector):
+        yield f"spec.nodeSelector.{path}: {message}"
 
 
 def tree_of(profile: ElasticQuotaProfile) -> str:
@@ -76,7 +82,7 @@ def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
     """Return the root that a profile wants; nodes are summed that its selector means, and cut by its ratio."""
     selector = Selector.of(profile.spec.node_selector)
     meant = [node for node in nodes if selector.matches(node.metadata.labels)]
-    ratio = _ratio(profile) or Fraction(1)
+    ratio = _ratio(profile) or 1.0
     tree_labels = {TREE_ID: tree_of(profile), IS_ROOT: "true", PROFILE: profile.metadata.name}
     return Root(
         labels={**profile.spec.quota_labels, **tree_labels},
@@ -109,23 +115,21 @@ def change_of(there: ElasticQuota, root: Root) -> dict[str, Any]:
     return change | ({"spec": spec} if spec else {})
 
 
-def _sum(nodes: Iterable[Node], ratio: Fraction) -> dict[str, int]:
+def _sum(nodes: Iterable[Node], ratio: float) -> dict[str, int]:
     total: dict[str, int] = {}
     for node in nodes:
         for name, amount in (_amounts(node.status.allocatable) or {}).items():
             total[name] = total.get(name, 0) + amount
-    return {name: int(amount * ratio) for name, amount in total.items()}
+    # floating-point numbers, as Koordinator has them: its controller may run as well, and both must write the same
+    return total if ratio == 1 else {name: int(amount * ratio) for name, amount in total.items()}
 
 
-def _ratio(profile: ElasticQuotaProfile) -> Fraction | None:
+def _ratio(profile: ElasticQuotaProfile) -> float | None:
     """Return the part of what nodes offer that is divided; None where it makes no sense."""
     text = profile.spec.resource_ratio
     if text is None:
-        return Fraction(1)
-    try:
-        ratio = Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        return None
+        return 1.0
+    ratio = float(text) if _NUMBER.fullmatch(text) else 0.0
     return ratio if 0 < ratio <= 1 else None
 
 
@@ -135,7 +139,7 @@ def _keys(profile: ElasticQuotaProfile) -> tuple[str, ...] | None:
     if not text:
         return (CPU, MEMORY)
     try:
-        return tuple(dict.fromkeys(msgspec.json.decode(text, type=list[str])))
+        return tuple(dict.fromkeys(msgspec.json.decode(text, type=list[str]))) or None
     except (msgspec.DecodeError, RecursionError):
         return None
 

@@ -133,6 +133,26 @@ async def test_a_quota_of_another_profile_is_left_alone(ground: Ground) -> None:
         assert await cpus(ground) == "8"
 
 
+async def test_a_selector_that_cannot_be_read_leaves_the_tree_as_it_is(ground: Ground) -> None:
+    """A slip of the pen must not take all nodes from a tree, and its pods from the nodes."""
+    await make_node(ground, "n1")
+    await make_profile(ground)
+    operator = ground.operator()
+    built(operator)
+
+    async def hears(message: str) -> bool:
+        return any(message in each for each in await told(ground))
+
+    async with ground.working(operator):
+        await ground.soon(lambda: _is(ground, "8"))
+        slip = {"matchExpressions": [{"key": "pool", "operator": "in", "values": ["gpu"]}]}
+        path = ELASTIC_QUOTA_PROFILES.path("quotas", "gpu-pool")
+        await ground.patch(path, {"spec": {"nodeSelector": slip}})
+        await ground.soon(lambda: hears("spec.nodeSelector.matchExpressions[0].operator"))
+        await operator.idle()
+        assert await cpus(ground) == "8"
+
+
 async def _is(ground: Ground, amount: str) -> bool:
     return bool(await cpus(ground) == amount)
 

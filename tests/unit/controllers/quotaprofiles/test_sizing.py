@@ -86,6 +86,12 @@ def test_a_ratio_cuts_what_there_is() -> None:
     assert written["spec"]["min"] == {"cpu": "21600m", GPU: "10"}
 
 
+def test_a_ratio_cuts_as_koordinator_does() -> None:
+    """With its floating-point numbers, 28.999999999999996 here; else two controllers would write for ever."""
+    wanted = profile(resourceRatio="0.29")
+    assert root_of(wanted, [node("n", memory="100")]).total["memory"] == 28
+
+
 def test_a_pool_without_nodes_has_nothing() -> None:
     """Its tree is there, and is guaranteed none of its keys."""
     written = root_of(profile(), [node("other", pool="cpu")]).manifest()
@@ -152,7 +158,9 @@ def test_what_is_wrong_is_named_in_the_change() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.1", "x", "", "1/0", "nan", "inf", "1e999"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "1.1", "x", "", "1/0", "nan", "inf", "1e999", "1e-999999999", "1/2", "1_0e-1", " 1"]
+)
 def test_a_ratio_that_makes_no_sense_is_told(text: str) -> None:
     """It counts as one."""
     wanted = profile(resourceRatio=text)
@@ -160,7 +168,7 @@ def test_a_ratio_that_makes_no_sense_is_told(text: str) -> None:
     assert root_of(wanted, NODES).total["cpu"] == 23900
 
 
-@pytest.mark.parametrize("text", ["x", "{}", "[1]", '"cpu"'])
+@pytest.mark.parametrize("text", ["x", "{}", "[1]", '"cpu"', "[]"])
 def test_keys_that_make_no_sense_are_told(text: str) -> None:
     """They count as cpu and memory."""
     wanted = profile(annotations={RESOURCE_KEYS: text})
