@@ -6,7 +6,7 @@ from typing import Final
 
 from model import wire
 
-__all__ = ["EVERYTHING", "NOTHING", "OPERATORS", "Requirement", "Selector", "unreadable"]
+__all__ = ["EVERYTHING", "IN", "NOTHING", "NOT_IN", "OPERATORS", "Requirement", "Selector", "unreadable"]
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"

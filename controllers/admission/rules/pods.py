@@ -13,9 +13,11 @@ from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.patches import Patch, add
 from controllers.admission.resource_groups import ResourceGroup
+from controllers.admission.rules.names import is_label_value, is_qualified_name
 from controllers.admission.rules.shape import member, read
 from model.api.meta import LabelSelector
 from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from model.matching.selectors import IN, NOT_IN, OPERATORS
 from model.wire.base import ObjectMeta, Wire
 
 __all__ = ["BUDGETS", "budget_faults", "defaulted", "faults_of"]
@@ -62,10 +64,11 @@ def defaulted(
     patches = list(_gate(pod, known)) if gates_pods and is_ours else []
     if group is not None:
         patches += _group_patches(pod, group)
-    if tree_nodes is not None and is_ours:
+    required = [] if tree_nodes is None else list(_requirements(tree_nodes))
+    if is_ours and all(map(_can_be_required, required)):
         own = member(pod, "spec", "affinity")
         affinity = group.affinity if own is None and group is not None else own
-        patches += _tree_patches(_mapping(affinity), list(_requirements(tree_nodes)))
+        patches += _tree_patches(_mapping(affinity), required)
     return patches
 
 
@@ -163,9 +166,10 @@ def _tree_patches(affinity: Mapping[str, Any], requirements: Sequence[Mapping[st
     node_affinity = _mapping(affinity.get("nodeAffinity"))
     required = _mapping(node_affinity.get(_REQUIRED))
     listed = required.get("nodeSelectorTerms")
-    terms = [_mapping(term) for term in listed] if isinstance(listed, list) and listed else [{}]
-    narrowed = [_narrowed(term, requirements) for term in terms]
-    if narrowed != terms:
+    terms = [_mapping(term) for term in listed] if isinstance(listed, list) else []
+    # an empty term matches no node, and must not begin to
+    narrowed = [_narrowed(term, requirements) if term else term for term in terms or [{"matchExpressions": []}]]
+    if requirements and narrowed != terms:
         wanted = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": narrowed}}
         yield add("spec", "affinity", value={**affinity, "nodeAffinity": wanted})
 
@@ -182,6 +186,17 @@ def _requirements(selector: LabelSelector) -> Iterator[dict[str, Any]]:
         yield {"key": key, "operator": "In", "values": [value]}
     for each in selector.match_expressions:
         yield {"key": each.key, "operator": each.operator, **({"values": list(each.values)} if each.values else {})}
+
+
+def _can_be_required(requirement: Mapping[str, Any]) -> bool:
+    """Tell whether a pod may ask for it; the server takes selectors of profiles as they are, but no such pod."""
+    values = requirement.get("values", ())
+    return (
+        requirement["operator"] in OPERATORS
+        and bool(values) is (requirement["operator"] in {IN, NOT_IN})
+        and is_qualified_name(requirement["key"])
+        and all(map(is_label_value, values))
+    )
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -199,3 +199,30 @@ def test_a_tree_comes_after_the_group() -> None:
     spec = completed(pod({"volcano.sh/resource-group": "gpu"}), groups=GROUPS, tree_nodes=POOL)
     assert spec["affinity"] == terms({"matchExpressions": IN_POOL})
     assert defaulted(pod(schedulerName="other"), tree_nodes=POOL) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"key": "pool", "operator": "Like", "values": ["gpu"]},
+        {"key": "pool", "operator": "In"},
+        {"key": "pool", "operator": "NotIn", "values": []},
+        {"key": "pool", "operator": "Exists", "values": ["gpu"]},
+        {"key": "a b", "operator": "Exists"},
+        {"key": "pool", "operator": "In", "values": ["a b"]},
+    ],
+    ids=str,
+)
+def test_a_profile_that_makes_no_sense_keeps_no_pod_from_being_made(expression: Json) -> None:
+    """The server would refuse each pod of the tree that was given such a term."""
+    selector = msgspec.convert({"matchExpressions": [*IN_POOL, expression]}, LabelSelector)
+    assert defaulted(pod(), tree_nodes=selector) == []
+    labels = msgspec.convert({"matchLabels": {"a b": "c"}}, LabelSelector)
+    assert defaulted(pod(), tree_nodes=labels) == []
+
+
+def test_a_way_that_leads_to_no_node_stays_one() -> None:
+    """A term without requirements matches no node; with those of the tree it would match them."""
+    affinity = terms({}, {"matchExpressions": [ZONE]})
+    (patch,) = defaulted(pod(affinity=affinity), tree_nodes=POOL)
+    assert patch["value"] == terms({}, {"matchExpressions": [ZONE, *IN_POOL]})
