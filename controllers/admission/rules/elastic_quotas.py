@@ -1,6 +1,6 @@
 """ElasticQuotas: amounts that are some, a guarantee within the maximum, annotations that are read, a place in a tree.
 
-A quota is judged when it is new, and when its spec, its place or its namespaces change.
+A quota is judged when it is new, and when its spec, its place or its namespaces change; then for what changes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,6 +10,7 @@ from controllers.admission.faults import Fault, the_first
 from controllers.admission.rules.elastic_trees import deletion_faults, neighbour_faults
 from controllers.admission.rules.shape import read
 from model import wire
+from model.elastic.names import NAMESPACES, PARENT, ROOT_QUOTA
 from model.elastic.quota import ElasticQuota, faults_in, read_quota
 
 __all__ = ["faults_of", "faults_of_deletion"]
@@ -32,7 +33,9 @@ def faults_of(
 
 def faults_of_deletion(namespace: str, name: str, quotas: Iterable[wire.ElasticQuota]) -> tuple[Fault, ...]:
     """Find why an ElasticQuota must stay."""
-    return the_first(deletion_faults(name, _others(f"{namespace}/{name}", quotas)))
+    others = (each for each in quotas if each.metadata.key != f"{namespace}/{name}")
+    # the server asks about each of a collection without its name: all of a namespace go, in whatever order
+    return the_first(deletion_faults(name, others)) if name else ()
 
 
 def _faults(
@@ -49,19 +52,32 @@ def _faults(
     now = _reading(quota)
     if before is not None and _said(before) == _said(now):
         return
-    if before is None or before.object.spec != quota.spec:
-        for error in faults_in(quota):
+    stood = set() if before is None else set(_standing(before.object, is_same_spec=before.object.spec == quota.spec))
+    for error in faults_in(quota):
+        if (error.path, error.message) not in stood:
             yield Fault(field=error.path, rule=error.message)
     if quotas is not None and not now.fault:
-        yield from neighbour_faults(now, before, _others(quota.metadata.key, quotas))
+        near = (each for each in quotas if each.metadata.key != quota.metadata.key and _is_near(now, each.metadata))
+        yield from neighbour_faults(now, before, [_reading(each) for each in near])
 
 
 def _said(quota: ElasticQuota) -> tuple[object, ...]:
-    return quota.object.spec, quota.parent, quota.is_parent, quota.tree, quota.namespaces
+    spec, listed = quota.object.spec, quota.object.metadata.annotations.get(NAMESPACES)
+    return spec, quota.parent, quota.is_parent, quota.tree, listed
 
 
-def _others(key: str, quotas: Iterable[wire.ElasticQuota]) -> list[ElasticQuota]:
-    return [_reading(each) for each in quotas if each.metadata.key != key]
+def _standing(before: wire.ElasticQuota, *, is_same_spec: bool) -> Iterator[tuple[str, str]]:
+    """Say what was wrong already with what has not changed, by path and message."""
+    for error in faults_in(before):
+        if is_same_spec or not error.path.startswith("spec."):
+            yield error.path, error.message
+
+
+def _is_near(quota: ElasticQuota, other: wire.ObjectMeta) -> bool:
+    """Tell whether rules may speak of another quota: reading all of a thousand takes long while somebody waits."""
+    parent = other.labels.get(PARENT) or ROOT_QUOTA
+    beside_it = parent in {quota.name, quota.parent} and parent != ROOT_QUOTA
+    return beside_it or other.name in {quota.name, quota.parent} or NAMESPACES in other.annotations
 
 
 def _reading(quota: wire.ElasticQuota) -> ElasticQuota:

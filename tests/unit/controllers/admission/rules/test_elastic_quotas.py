@@ -168,6 +168,64 @@ def test_a_change_is_judged_beside_others(changed: Any, faults: list[str]) -> No
     assert told(changed, ORG, beside=BESIDE) == [fault.replace("'", '"') for fault in faults]
 
 
+FULL = [
+    elastic_quota("old", least={"cpu": 4}, most={"cpu": 9, "example.com/a": 1}, is_parent=True),
+    elastic_quota("a", least={"cpu": 3}, most={"cpu": 9, "example.com/b": 1}, parent="old"),
+    elastic_quota("b", least={"cpu": 3}, most={"cpu": 9}, parent="old", annotations={NAMESPACES: '["x"]'}),
+    elastic_quota("b", namespace="elsewhere", annotations={NAMESPACES: '["x"]'}),
+    elastic_quota("c", parent="b", tree="t"),
+]
+"""What stood there before anybody judged it."""
+
+
+def changed(number: int, **spec: Any) -> dict[str, Any]:
+    """One of these with other amounts."""
+    return {**FULL[number], "spec": {**FULL[number]["spec"], **spec}}
+
+
+@pytest.mark.parametrize(
+    ("number", "now", "faults"),
+    [
+        pytest.param(0, changed(0, min={"cpu": 5}), [], id="more for those below, yet not enough"),
+        pytest.param(1, changed(1, min={"cpu": 2}), [], id="less than was too much"),
+        pytest.param(2, changed(2, max={"cpu": 10}), [], id="another maximum"),
+        pytest.param(2, labelled(FULL[2], is_parent="true"), [], id="what was missing"),
+        pytest.param(
+            1,
+            changed(1, min={"cpu": "3500m"}),
+            ["spec.min.cpu: it and its siblings below old are guaranteed 6500m together, more than the 4 of old"],
+            id="more of what was too much",
+        ),
+        pytest.param(
+            2,
+            changed(2, max={"cpu": 9, "example.com/c": 1}),
+            ["spec.max: quota old above it has no maximum of them: example.com/c"],
+            id="a name of one's own",
+        ),
+        pytest.param(
+            2,
+            {**FULL[2], "metadata": {**FULL[2]["metadata"], "annotations": {NAMESPACES: '["x", "y"'}}},
+            ["metadata.annotations.quota.scheduling.koordinator.sh/namespaces: Input data was truncated"],
+            id="namespaces that cannot be read",
+        ),
+    ],
+)
+def test_only_what_is_changed_is_judged(number: int, now: Any, faults: list[str]) -> None:
+    """Nobody is kept from a change, least of all from one for the better, by what was wrong before."""
+    assert told(now, FULL[number], beside=FULL) == faults
+
+
+def test_a_weight_that_could_not_be_read_before_keeps_nobody_from_another_guarantee() -> None:
+    """It counts as absent, as it did."""
+    quota = elastic_quota("q", most={"cpu": 2}, annotations={SHARED_WEIGHT: "x"})
+    assert told({**quota, "spec": {"min": {"cpu": 1}, "max": {"cpu": 2}}}, quota, beside=[]) == []
+
+
+def test_a_collection_goes_whole() -> None:
+    """The server asks about each of a collection without its name; else a namespace that has a parent would stay."""
+    assert asked("DELETE", BESIDE, namespace="quotas", old_object=ORG) == Verdict()
+
+
 def test_a_quota_goes_when_none_stand_below_it() -> None:
     """Whatever it is; where others cannot be seen it goes, and who asks hears that nobody looked."""
 
