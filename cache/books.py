@@ -607,8 +607,7 @@ class Books:
             case "NodeShard":
                 self._shard_mask = None
             case "ElasticQuota":
-                self._quotas.follow(changed.metadata.key, new)
-                self._cover(self._quotas.amounts())
+                self._cover(self._quotas.follow(changed.metadata.key, new))
             case "GangPodGroup":
                 self._gangs.note_pod_group(changed.metadata.key)
             case _:

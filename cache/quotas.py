@@ -1,9 +1,10 @@
-"""Quotas: elastic quotas, each read once for each of its versions, and what pods ask for and have by quota.
+"""Quotas: elastic quotas, each read when what it says changes, and what pods ask for and have by quota.
 
 Pods are counted while there is a quota at all; a cluster without them pays nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,9 +13,10 @@ from cache.effects import Effects
 from model import wire
 from model.arrays import IntArray
 from model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
+from model.elastic.quota import is_said_alike
 from model.elastic.uses import claim_of, counts
 from model.errors import ObjectError
-from model.resources import Amounts, ResourceSpace
+from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
 from model.tasks import Task
 
 __all__ = ["QuotaKeeper", "UsesByClaim"]
@@ -24,25 +26,34 @@ class QuotaKeeper:
     """The readings of all quotas."""
 
     def __init__(self, report: Callable[[ObjectError], None]) -> None:
-        """Tell `report` of each object that cannot be read, once for each of its versions."""
+        """Tell `report` of what cannot be read, once for each time that an object says it anew."""
         self._report = report
         self._by_key: dict[str, ElasticQuota] = {}
         self._by_name: dict[str, ElasticQuota] | None = {}
         self._shadowed: dict[str, str] = {}
         """Quotas that do not count, and which of their name does, by `namespace/name`."""
 
-    def follow(self, key: str, quota: wire.ElasticQuota | None) -> None:
-        """Take over an object, new or changed, by `namespace/name`; None stands for its absence."""
+    def follow(self, key: str, quota: wire.ElasticQuota | None) -> Iterable[Amounts]:
+        """Take over an object, new or changed, by `namespace/name`; None stands for its absence.
+
+        Returns:
+            The amounts that it speaks of.
+        """
         self._by_name = None
         if quota is None:
             self._by_key.pop(key, None)
-        else:
-            self._by_key[key] = read_quota(quota, self._report)
+            return ()
+        known = self._by_key.get(key)
+        if known is not None and is_said_alike(known.object, quota):
+            self._by_key[key] = replace(known, object=quota)
+            return ()
+        read = self._by_key[key] = read_quota(quota, self._report)
+        return _amounts_in(read)
 
     def amounts(self) -> Iterable[Amounts]:
         """Return all amounts that quotas speak of."""
         for quota in self._by_key.values():
-            yield from (quota.maximum, quota.minimum, quota.weight, quota.tree_total or {})
+            yield from _amounts_in(quota)
 
     def by_name(self) -> Mapping[str, ElasticQuota]:
         """Return the readings in the order of their names; of several of one name the oldest counts, others hear it."""
@@ -116,6 +127,10 @@ class UsesByClaim:
             counted[claim] = (sums, pods + sign)
         else:
             del counted[claim]
+
+
+def _amounts_in(quota: ElasticQuota) -> tuple[Amounts, ...]:
+    return quota.maximum, quota.minimum, quota.weight, quota.tree_total or NO_AMOUNTS
 
 
 def _age(quota: ElasticQuota) -> tuple[str, str]:

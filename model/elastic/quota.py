@@ -24,11 +24,15 @@ from model.quantity import QuantityError
 from model.requests import amounts, is_whole
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "listed_namespaces", "read_quota"]
+__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
 """Amounts of quotas saturate here, in base units, so that sums over a tree stay inside 63 bits."""
+
+
+_READ: Final = (SHARED_WEIGHT, TOTAL_RESOURCE, NAMESPACES)
+"""Annotations that say something of the quota; others say how it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +106,16 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
     _namespaces(quota.metadata, annotations.append)
     _tree_total(quota.metadata, annotations.append)
     return [*_limits(quota)[2], *annotations]
+
+
+def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
+    """Tell whether two versions of an object read the same; how it stands may differ."""
+    here, there = one.metadata, other.metadata
+    return (
+        (here.uid, here.creation_timestamp, one.spec) == (there.uid, there.creation_timestamp, other.spec)
+        and here.labels == there.labels
+        and all(here.annotations.get(key) == there.annotations.get(key) for key in _READ)
+    )
 
 
 def listed_namespaces(quota: wire.ElasticQuota) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from cache.audit import differences
 from cache.books import Books
 from cache.objects import decoded
 from model.elastic import Claim
+from model.elastic.names import RUNTIME, SHARED_WEIGHT
 from model.errors import ObjectError
 from model.ids import TaskId
 from model.resources import ResourceSpace
@@ -105,6 +106,19 @@ def test_a_faulty_quota_is_named_once_for_each_version() -> None:
     assert [(fault.kind, fault.name, fault.path) for fault in faults] == [("ElasticQuota", "quotas/q", "spec.max.cpu")]
     assert list(first) == ["p", "q"]
     assert (bool(first["p"].fault), bool(first["q"].fault)) == (False, True)
+
+
+def test_how_a_quota_stands_is_no_news_of_its_faults() -> None:
+    """The scheduler writes it all the time; what it writes is seen."""
+    told: list[ObjectError] = []
+    books = Books(report=told.append)
+    faulty = elastic_quota("q", most={"cpu": 1}, annotations={SHARED_WEIGHT: "x"})
+    stands = elastic_quota("q", most={"cpu": 1}, annotations={SHARED_WEIGHT: "x", RUNTIME: '{"cpu": "1"}'})
+    apply(books, faulty, {**stands, "status": {"used": {"cpu": "1"}}})
+    assert books.snapshot().elastic_quotas["q"].object.status.used == {"cpu": "1"}
+    assert len(told) == 1
+    apply(books, elastic_quota("q", most={"cpu": 1}, annotations={SHARED_WEIGHT: "y"}))
+    assert len(told) == 2
 
 
 def test_a_namesake_is_told_once_that_it_has_no_effect() -> None:
