@@ -48,9 +48,14 @@ _SINGULAR: Final = {
     "jobflows": "jobflow",
     "elasticquotas": "elasticquota",
 }
-_SPEC_CHANGED: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
+_JUDGED_BY_SPEC: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
 """Kinds of which a change matters only where it is one of the spec."""
-_QUOTA_CHANGED: Final = f"""request.operation != 'UPDATE' || object.spec != oldObject.spec
+_SPEC_CHANGED: Final = (
+    "request.operation != 'UPDATE' "
+    "|| (has(object.spec) ? object.spec : {}) != (has(oldObject.spec) ? oldObject.spec : {})"
+)
+"""To ask of an absent field is an error, which under the policy `Fail` is a no."""
+_QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 || (has(object.metadata.labels) ? object.metadata.labels : {{}})
 != (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {{}})
 || (has(object.metadata.annotations) && '{NAMESPACES}' in object.metadata.annotations
@@ -167,11 +172,9 @@ def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str
     if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
         return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]
-    if service.resource in _SPEC_CHANGED and "UPDATE" in service.operations:
+    if service.resource in _JUDGED_BY_SPEC and "UPDATE" in service.operations:
         # Finalizers, labels and annotations are no business of the rules, and must go whatever the spec is.
-        return [
-            {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"}
-        ]
+        return [{"name": "spec-changed", "expression": _SPEC_CHANGED}]
     if service.resource == "elasticquotas":
         return [{"name": "quota-changed", "expression": " ".join(_QUOTA_CHANGED.split())}]
     return []

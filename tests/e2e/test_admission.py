@@ -294,6 +294,37 @@ def test_quotas_are_judged_beside_each_other(answered: Plane) -> None:
     kubectl("delete", "elasticquota", "org", "team")
 
 
+def test_how_a_quota_without_a_spec_stands_is_no_question(answered: Plane) -> None:
+    """Nor a failure to ask one, which would be a no where silence is."""
+    bare = elastic_quota("bare", namespace="default")
+    answered.create({key: value for key, value in bare.items() if key != "spec"})
+    kubectl = answered.cluster.kubectl
+    configuration = ("validatingwebhookconfiguration", NAME)
+    webhooks = json.loads(kubectl("get", *configuration, "-o", "json"))["webhooks"]
+    (at,) = (at for at, each in enumerate(webhooks) if each["name"] == "validateelasticquota.volcano.sh")
+
+    def policy(value: str) -> None:
+        change = {"op": "replace", "path": f"/webhooks/{at}/failurePolicy", "value": value}
+        kubectl("patch", *configuration, "--type=json", "-p", json.dumps([change]))
+        time.sleep(2)  # the server follows its configurations by a watch that shows nowhere
+
+    policy("Fail")
+    try:
+        kubectl("annotate", "elasticquota", "bare", f"{RUNTIME}={{}}")
+    finally:
+        policy("Ignore")
+        kubectl("delete", "elasticquota", "bare")
+
+
+def test_a_collection_of_quotas_goes_whole(answered: Plane) -> None:
+    """As that of a namespace which is deleted: a refused parent would keep all that come after it."""
+    answered.create(elastic_quota("above", is_parent=True, namespace="default"))
+    answered.create(elastic_quota("below", parent="above", namespace="default"))
+    path = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/elasticquotas"
+    answered.cluster.kubectl("delete", "--raw", path)
+    awaited(lambda: not answered.cluster.kubectl("get", "elasticquotas", "-o", "name").strip())
+
+
 def test_the_queue_of_a_namespace(answered: Plane) -> None:
     """Pod groups of a namespace go to the queue that it names."""
     names = {"apiVersion": "v1", "kind": "Namespace"}
