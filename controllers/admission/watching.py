@@ -1,7 +1,8 @@
 """What admission knows of the cluster: queues, elastic quotas and namespaces, followed, and asked anew for a refusal.
 
 A reflector lags by moments. A Job that arrives right behind its queue must not be refused because the queue was not
-seen yet, so before anything is refused the kind is listed once more; who asks meanwhile shares that list.
+seen yet, so before anything is refused the kind is listed once more; who asks meanwhile shares the list after it, since
+one that has begun may lack what came in between.
 """
 
 import asyncio
@@ -118,16 +119,29 @@ class _Listed(Generic[T]):
         self.reflector = Reflector(client, resource, (self.store,))
         self._client = client
         self._listing: asyncio.Task[Sequence[T] | None] | None = None
+        """The list that began last."""
+        self._next: asyncio.Task[Sequence[T] | None] | None = None
+        """The one that begins when that has come."""
 
     @property
     def is_synced(self) -> bool:
         return self.reflector.synced.is_set()
 
     async def fresh(self) -> Sequence[T] | None:
-        """List all objects now; None when the API server does not answer."""
+        """List all objects as they are now, or later; None when the API server does not answer."""
         if self._listing is None or self._listing.done():
-            self._listing = asyncio.create_task(self._list())
-        return await asyncio.shield(self._listing)
+            self._listing, self._next = asyncio.create_task(self._list()), None
+            return await asyncio.shield(self._listing)
+        if self._next is None:
+            self._next = asyncio.create_task(self._list_after(self._listing))
+        return await asyncio.shield(self._next)
+
+    async def _list_after(self, listing: asyncio.Task[Sequence[T] | None]) -> Sequence[T] | None:
+        if await listing is None:
+            return None
+        if self._next is asyncio.current_task():
+            self._listing, self._next = self._next, None
+        return await self._list()
 
     async def _list(self) -> Sequence[T] | None:
         resource = self.reflector.resource
