@@ -54,21 +54,19 @@ def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[R
     for quota in known.values():
         below.setdefault(_parent(quota), []).append(quota)
     shown: set[str] = set()
-
-    def branch(quota: ElasticQuota, depth: int) -> Iterator[Row]:
-        if quota.metadata.name in shown:
-            return
-        shown.add(quota.metadata.name)
-        for resource in sorted(quota.spec.max) or ("",):
-            yield Row(quota=quota, depth=depth, resource=resource)
-        for each in below.get(quota.metadata.name, ()):
-            yield from branch(each, depth + 1)
-
     named = list(tops)
-    for name in named or [name for name, quota in known.items() if _parent(quota) not in known]:
-        yield from branch(known[name], 0)
-    for name in () if named else known:  # what stands in a circle
-        yield from branch(known[name], 0)
+    first = named or [name for name, quota in known.items() if _parent(quota) not in known]
+    for top in (*first, *(() if named else known)):  # at last what stands in a circle
+        waiting = [(known[top], 0)]
+        while waiting:
+            quota, depth = waiting.pop()
+            name = quota.metadata.name
+            if name in shown:
+                continue
+            shown.add(name)
+            for resource in sorted(quota.spec.max) or ("",):
+                yield Row(quota=quota, depth=depth, resource=resource)
+            waiting += [(each, depth + 1) for each in reversed(below.get(name, ()))]
 
 
 def columns() -> tuple[Column[Row], ...]:
@@ -131,7 +129,11 @@ async def show(given: argparse.Namespace, speaker: Speaker) -> None:
 
 def _oldest_last(objects: Sequence[Object]) -> list[Object]:
     """Sort so that of two quotas of one name the older counts, as the scheduler has it."""
-    return sorted(objects, key=lambda each: str(each["metadata"].get("creationTimestamp", "")), reverse=True)
+
+    def age(each: Object) -> tuple[str, str]:
+        return str(each["metadata"].get("creationTimestamp", "")), str(each["metadata"].get("namespace", ""))
+
+    return sorted(objects, key=age, reverse=True)
 
 
 def main(arguments: Sequence[str]) -> int:

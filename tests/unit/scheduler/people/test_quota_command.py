@@ -3,7 +3,11 @@
 import json
 from typing import Any
 
+import msgspec
+
+from model.api.quota import ElasticQuota
 from model.elastic.names import GUARANTEED, REQUEST, RUNTIME, SHARED_WEIGHT
+from scheduler.commands.people.quotas import rows
 from tests.elastic_quotas import elastic_quota
 from tests.unit.scheduler.people.conftest import Person
 
@@ -102,6 +106,24 @@ async def test_quotas_in_a_circle_and_below_nobody_are_shown(person: Person) -> 
         "x        <none>   <none>   <none>   <none>   <none>   <none>",
         "  y      <none>   <none>   <none>   <none>   <none>   <none>",
     ]
+
+
+def test_a_chain_of_quotas_may_be_long() -> None:
+    """As long as its owners like."""
+    chain = [elastic_quota(f"q{at}", parent=f"q{at - 1}" if at else "") for at in range(3000)]
+    shown = list(rows(msgspec.convert(chain, list[ElasticQuota])))
+    assert [(row.quota.metadata.name, row.depth) for row in shown] == [(f"q{at}", at) for at in range(3000)]
+
+
+async def test_of_two_of_a_name_the_one_that_counts_is_shown(person: Person) -> None:
+    """Of two that were made within one second that is the first by namespace, for the scheduler too."""
+    for namespace in ("b", "a"):
+        await person.makes("/api/v1/namespaces", "Namespace", namespace)
+        await make(person, "q", namespace=namespace)
+
+    said = await person.types("quota", "list", "-o", "wide", "--no-headers")
+
+    assert [cells[-1] for cells in said.table] == ["a"]
 
 
 async def test_no_quotas(person: Person) -> None:
