@@ -1,6 +1,6 @@
 """Keeps the ElasticQuota of each profile as large as the profile's nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
 from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
@@ -15,8 +15,11 @@ from controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_
 from kube.errors import ApiError
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.elastic.names import PROFILE, TREE_ID
+from model.matching.selectors import Selector
 
 __all__ = ["QuotaProfiles"]
+
+_BY_QUOTA: Final = "profile-by-quota"
 
 _CREATE_FAILED: Final = "CreateQuotaFailed"
 _UPDATE_FAILED: Final = "UpdateQuotaFailed"
@@ -30,7 +33,7 @@ class QuotaProfiles:
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow profiles, nodes and quotas."""
         self._operator = operator
-        self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES)
+        self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES, {_BY_QUOTA: _quota_of})
         self._quotas: Store[ElasticQuota] = operator.store(ELASTIC_QUOTAS)
         self._nodes: Store[Node] = operator.store(NODES)
         self._complaints = Complaints(operator, ELASTIC_QUOTA_PROFILES)
@@ -38,7 +41,7 @@ class QuotaProfiles:
             self,
             watches=[
                 Watch(resource=ELASTIC_QUOTA_PROFILES, keys=own_key),
-                Watch(resource=ELASTIC_QUOTAS, keys=_keys_of_quota),
+                Watch(resource=ELASTIC_QUOTAS, keys=self._keys_of_quota),
                 Watch(resource=NODES, keys=self._keys_of_node),
             ],
             workers=options.workers_of(self.name),
@@ -84,23 +87,31 @@ class QuotaProfiles:
             raise
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
-        """A node concerns all profiles, unless it only beats its heart."""
+        """A node concerns the profiles that mean it, as it was or is, unless it only beats its heart."""
         if _looks_of(old) == _looks_of(new):
             return ()
-        return [key_of(profile) for profile in self._profiles.values()]
+        labels = [each.metadata.labels for each in (old, new) if each is not None]
+        return [key_of(profile) for profile in self._profiles.values() if _means(profile, labels)]
+
+    def _keys_of_quota(self, old: ElasticQuota | None, new: ElasticQuota | None) -> Iterable[Key]:
+        """A quota concerns the profiles that name it, whosever it is; how it stands is no news."""
+        if old is not None and new is not None and _said_by(old) == _said_by(new):
+            return ()
+        name = next("/".join(key_of(each)) for each in (new, old) if each is not None)
+        return [key_of(profile) for profile in self._profiles.by(_BY_QUOTA, name)]
+
+
+def _quota_of(profile: ElasticQuotaProfile) -> Iterable[str]:
+    return (f"{profile.metadata.namespace}/{profile.spec.quota_name}",)
+
+
+def _means(profile: ElasticQuotaProfile, labels: Iterable[Mapping[str, str]]) -> bool:
+    selector = Selector.of(profile.spec.node_selector)
+    return any(map(selector.matches, labels))
 
 
 def _looks_of(node: Node | None) -> tuple[object, ...] | None:
     return None if node is None else (node.metadata.labels, node.status.allocatable, node.takes_pods)
-
-
-def _keys_of_quota(old: ElasticQuota | None, new: ElasticQuota | None) -> Iterable[Key]:
-    """A quota concerns the profile that it says it is of; how it stands is no news."""
-    if old is not None and new is not None and _said_by(old) == _said_by(new):
-        return ()
-    names = {each.metadata.labels.get(PROFILE) for each in (old, new) if each is not None}
-    namespace = next(each.metadata.namespace for each in (new, old) if each is not None)
-    return [(namespace, name) for name in sorted(filter(None, names))]
 
 
 def _said_by(quota: ElasticQuota) -> tuple[object, ...]:

@@ -133,6 +133,25 @@ async def test_a_quota_of_another_profile_is_left_alone(ground: Ground) -> None:
         assert await cpus(ground) == "8"
 
 
+async def test_who_came_second_takes_over_what_is_given_up(ground: Ground) -> None:
+    """The first profile goes, then its quota."""
+    await make_node(ground, "n1")
+    await make_node(ground, "n2", pool="cpu", cpu="3")
+    await make_profile(ground)
+    operator = ground.operator()
+    built(operator)
+
+    async with ground.working(operator):
+        await ground.soon(lambda: _is(ground, "8"))
+        await make_profile(ground, "heir", nodeSelector={"matchLabels": {"pool": "cpu"}})
+        await operator.idle()
+        await ground.delete(ELASTIC_QUOTA_PROFILES.path("quotas", "gpu-pool"))
+        await operator.idle()
+        assert await cpus(ground) == "8"
+        await ground.delete(ROOT)
+        await ground.soon(lambda: _is(ground, "3"))
+
+
 async def test_a_selector_that_cannot_be_read_leaves_the_tree_as_it_is(ground: Ground) -> None:
     """A slip of the pen must not take all nodes from a tree, and its pods from the nodes."""
     await make_node(ground, "n1")
