@@ -13,7 +13,7 @@ from cache.effects import Effects
 from model import wire
 from model.arrays import IntArray
 from model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
-from model.elastic.quota import is_said_alike
+from model.elastic.quota import age, is_said_alike
 from model.elastic.uses import claim_of, counts
 from model.errors import ObjectError
 from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
@@ -60,7 +60,7 @@ class QuotaKeeper:
         if self._by_name is None:
             found: dict[str, ElasticQuota] = {}
             shadowed: dict[str, str] = {}
-            for quota in sorted(self._by_key.values(), key=_age):
+            for quota in sorted(self._by_key.values(), key=lambda each: age(each.object)):
                 counts = found.setdefault(quota.name, quota)
                 if counts is not quota:
                     shadowed[quota.object.metadata.key] = counts.object.metadata.key
@@ -131,7 +131,3 @@ class UsesByClaim:
 
 def _amounts_in(quota: ElasticQuota) -> tuple[Amounts, ...]:
     return quota.maximum, quota.minimum, quota.weight, quota.tree_total or NO_AMOUNTS
-
-
-def _age(quota: ElasticQuota) -> tuple[str, str]:
-    return quota.object.metadata.creation_timestamp, quota.object.metadata.key

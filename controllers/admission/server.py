@@ -105,7 +105,7 @@ class Server:
     async def _ready(self, _: web.Request) -> web.Response:
         if self._cluster.is_synced:
             return web.Response(text="ok")
-        return web.Response(status=503, text="queues and namespaces are not listed yet\n")
+        return web.Response(status=503, text="queues, quotas and namespaces are not listed yet\n")
 
     def _handler(self, service: Service) -> Handler:
         async def handle(request: web.Request) -> web.Response:

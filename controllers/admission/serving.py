@@ -71,7 +71,7 @@ class Admission:
         """Say why it does not answer yet; None when it does."""
         if self.port is None:
             return "admission: there is no certificate yet"
-        return None if self._cluster.is_synced else "admission: queues and namespaces are not listed yet"
+        return None if self._cluster.is_synced else "admission: queues, quotas and namespaces are not listed yet"
 
     async def run(self) -> None:
         """Serve until cancelled.

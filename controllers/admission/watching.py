@@ -7,7 +7,7 @@ one that has begun may lack what came in between.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import structlog
 
@@ -22,7 +22,7 @@ from model.api.meta import LabelSelector
 from model.api.quota import ElasticQuotaProfile
 from model.api.scheduling import Queue
 from model.elastic.names import TREE_ID
-from model.elastic.quota import listed_namespaces
+from model.elastic.quota import age, listed_namespaces
 from model.errors import CacheError, ObjectError
 from model.wire import ElasticQuota, Namespace
 
@@ -40,7 +40,7 @@ _BY_TREE: Final = "tree"
 _log = structlog.get_logger(__name__)
 
 
-def _name_of(quota: ElasticQuota) -> Iterable[str]:
+def _name_of(quota: ElasticQuota) -> tuple[str, ...]:
     return (quota.metadata.name,)
 
 
@@ -59,16 +59,17 @@ class Cluster:
         self._quotas: _Listed[ElasticQuota] = _Listed(client, ELASTIC_QUOTAS, by_words)
         self._profiles: _Listed[ElasticQuotaProfile] = _Listed(client, ELASTIC_QUOTA_PROFILES, {_BY_TREE: _tree_of})
         self._namespaces: _Listed[Namespace] = _Listed(client, NAMESPACES)
+        self._followed: tuple[_Listed[Any], ...] = (self._queues, self._quotas, self._profiles, self._namespaces)
 
     @property
     def is_synced(self) -> bool:
-        """The lists of queues and namespaces were read."""
-        return self._queues.is_synced and self._namespaces.is_synced
+        """All lists were read; a kind that the server lacks has none."""
+        return all(each.is_synced for each in self._followed)
 
     async def run(self) -> None:
         """Follow until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for each in (self._queues, self._quotas, self._profiles, self._namespaces):
+            for each in self._followed:
                 tasks.create_task(each.reflector.run())
 
     async def lookups(self) -> Lookups | None:
@@ -94,7 +95,9 @@ class Cluster:
         store = self._quotas.store
         own = store.get(namespace, namespace)
         found = store.by(_BY_NAME, quota) if quota else [own] if own else store.by(_BY_NAMESPACE, namespace)
-        tree = found[0].metadata.labels.get(TREE_ID) if found else ""
+        # as the scheduler has it: of one name the oldest, of those that list a namespace the first by name
+        first = min(found, key=age if quota else _name_of, default=None)
+        tree = first.metadata.labels.get(TREE_ID) if first is not None else ""
         profiles = self._profiles.store.by(_BY_TREE, tree) if tree else ()
         return profiles[0].spec.node_selector if profiles else None
 

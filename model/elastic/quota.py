@@ -24,7 +24,7 @@ from model.quantity import QuantityError
 from model.requests import amounts, is_whole
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
+__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "age", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
@@ -106,6 +106,11 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
     _namespaces(quota.metadata, annotations.append)
     _tree_total(quota.metadata, annotations.append)
     return [*_limits(quota)[2], *annotations]
+
+
+def age(quota: wire.ElasticQuota) -> tuple[str, str]:
+    """Key by which the oldest comes first, which counts of several quotas of one name."""
+    return quota.metadata.creation_timestamp, quota.metadata.key
 
 
 def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
