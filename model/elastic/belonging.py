@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from model.elastic.names import DEFAULT_QUOTA
+from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA
 from model.elastic.quota import ElasticQuota
 
 __all__ = ["Belonging"]
@@ -12,7 +12,8 @@ class Belonging:
     """Which quota pods use, by what they name and where they are.
 
     The quota that a pod names, else one that has the name of the pod's namespace and stands in it, else one that lists
-    the namespace, else the default one; so does a pod that names a quota which is not there.
+    the namespace, else the default one; so does a pod that names a quota which is not there, or the root, which is the
+    cluster.
     """
 
     def __init__(self, quotas: Iterable[ElasticQuota]) -> None:
@@ -20,6 +21,8 @@ class Belonging:
         self._of_namespace: dict[str, str] = {}
         self._listed: dict[str, str] = {}
         for quota in quotas:
+            if quota.name == ROOT_QUOTA:
+                continue
             self._names.add(quota.name)
             if quota.name == quota.namespace:
                 self._of_namespace[quota.namespace] = quota.name

@@ -20,6 +20,8 @@ __all__ = ["APART", "QuotaBook", "QuotaTree", "faults_of"]
 APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
 """Quotas that take no part in sharing: what they use is not there for others."""
 
+_BUILT_IN = APART | {ROOT_QUOTA}
+
 
 def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
     """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
@@ -37,10 +39,14 @@ def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
 
 
 def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
-    """Return the quota that says what a tree has, by tree; of several the first by name."""
+    """Return the quota that says what a tree has, by tree; of several the first by name.
+
+    Nothing can be wrong above one, since it stands at the top: a tree with a root is served.
+    """
     roots: dict[str, ElasticQuota] = {}
     for quota in sorted(quotas, key=lambda each: each.name):
-        if quota.tree_total is not None and not quota.fault:
+        may_be_one = quota.parent == ROOT_QUOTA and quota.name not in _BUILT_IN and not quota.fault
+        if quota.tree_total is not None and may_be_one:
             roots.setdefault(quota.tree, quota)
     return roots
 
@@ -48,6 +54,8 @@ def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
 def _fault_of_tree(quota: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> str | None:
     if not quota.tree:
         return None
+    if quota.tree_total is not None and quota.parent != ROOT_QUOTA:
+        return f"the root of tree {quota.tree} stands below {quota.parent}, not at the top"
     root = roots.get(quota.tree)
     if root is None:
         return f"no sound quota marked as root says what tree {quota.tree} has"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from model import wire
+from model.elastic.belonging import Belonging
 from model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     DEFAULT_QUOTA,
@@ -14,6 +15,7 @@ from model.elastic.names import (
     IS_ROOT,
     NAMESPACES,
     PARENT,
+    ROOT_QUOTA,
     SHARED_WEIGHT,
     SYSTEM_QUOTA,
     TOTAL_RESOURCE,
@@ -331,6 +333,24 @@ def test_what_is_wrong_with_a_tree_is_told_to_its_quotas() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "parent", "fault"),
+    [
+        ("pool", "gone", "the root of tree gpus stands below gone, not at the top"),
+        (ROOT_QUOTA, "", "no sound quota marked as root says what tree gpus has"),
+        (DEFAULT_QUOTA, "", None),
+    ],
+)
+def test_a_root_that_cannot_be_one_leaves_its_tree_out_of_service(name: str, parent: str, fault: str | None) -> None:
+    """And all others in service."""
+    quotas = [top(name, "gpus", '{"cpu": "40"}', parent=parent), cores("a", 0, 1, tree="gpus"), cores("b", 0, 1)]
+    faults = faults_of({each.name: each for each in quotas})
+    lost = "no sound quota marked as root says what tree gpus has"
+    assert faults == {"a": lost} | ({} if fault is None else {name: fault})
+    sound = [each for each in quotas if each.name not in faults]
+    assert settled({"cpu": 1}, sound, {"b": [1000, 0, 0]}).books["b"].runtime[CPU] == 1000
+
+
 @pytest.mark.parametrize("text", ["", "nonsense", '{"cpu": "-1"}', '{"cpu": "x"}', '["cpu"]'])
 def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str) -> None:
     """With all quotas of the tree; the object is told."""
@@ -359,3 +379,11 @@ def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
         tree.books[f"q{length - 1:04}"].ask([700, 0, 0], is_preemptible=True)
         tree.settle([1000, 0, 0])
         assert tree.books[f"q{length - 1:04}"].runtime[CPU] == 700
+
+
+def test_nobody_uses_the_root() -> None:
+    """It is the cluster: pods that name it, or are where its object is, have no quota."""
+    root = cores(ROOT_QUOTA, 0, 1, annotations={NAMESPACES: '["ml"]'})
+    belonging = Belonging([root])
+    assert belonging.quota_of(ROOT_QUOTA, "x") == DEFAULT_QUOTA
+    assert belonging.quota_of("", "ml") == DEFAULT_QUOTA
