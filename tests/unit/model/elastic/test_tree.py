@@ -365,7 +365,7 @@ def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str)
 
 @pytest.mark.parametrize("has_top", [True, False])
 def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
-    """Whoever may make quotas must not stop others' cycles with them; the last is told what is wrong at the first."""
+    """Whoever may make quotas must not end those of others with them; the last is told what is wrong at the first."""
     length = 3000
     chain = [
         quota(f"q{at:04}", least={}, most={"cpu": 1}, parent=f"q{at - 1:04}" if at else "", is_parent=True)
