@@ -23,14 +23,15 @@ __all__ = ["deletion_faults", "neighbour_faults"]
 
 
 def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[Fault]:
-    """Find why a quota must stay.
+    """Find why a quota must stay; not for those below it where another of its name does.
 
     Args:
         name: Its name.
         others: The other quotas.
     """
-    below = sorted(each.metadata.name for each in others if each.metadata.labels.get(PARENT) == name)
-    if below:
+    named = [each.metadata for each in others]
+    below = sorted(each.name for each in named if each.labels.get(PARENT) == name)
+    if below and all(each.name != name for each in named):
         yield Fault(field="metadata.name", value=name, rule=f"quotas stand below it: {some(below)}")
 
 

@@ -221,6 +221,13 @@ def test_a_weight_that_could_not_be_read_before_keeps_nobody_from_another_guaran
     assert told({**quota, "spec": {"min": {"cpu": 1}, "max": {"cpu": 2}}}, quota, beside=[]) == []
 
 
+def test_a_namesake_goes_whatever_stands_below_the_name() -> None:
+    """One of the name stays."""
+    namesake = {**ORG, "metadata": {**ORG["metadata"], "namespace": "elsewhere"}}
+    for namespace in ("quotas", "elsewhere"):
+        assert asked("DELETE", [*BESIDE, namesake], namespace=namespace, name="org") == Verdict()
+
+
 def test_a_collection_goes_whole() -> None:
     """The server asks about each of a collection without its name; else a namespace that has a parent would stay."""
     assert asked("DELETE", BESIDE, namespace="quotas", old_object=ORG) == Verdict()
