@@ -10,6 +10,7 @@ import msgspec
 from controllers.nodes import Node
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.elastic.names import IS_ROOT, PROFILE, RESOURCE_KEYS, TOTAL_RESOURCE, TREE_ID, UNSCHEDULABLE_RESOURCE
+from model.elastic.tree import BUILT_IN
 from model.matching.selectors import Selector, unreadable
 from model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
 
@@ -63,6 +64,8 @@ def faults_of_root(profile: ElasticQuotaProfile) -> Iterator[str]:
     """Say why no quota can be made of a profile, nor one that is there be changed."""
     if not profile.spec.quota_name:
         yield "spec.quotaName: is missing"
+    if profile.spec.quota_name in BUILT_IN:
+        yield f"spec.quotaName: {profile.spec.quota_name} is built in, and no root of a tree"
     for path, message in unreadable(profile.spec.node_selector):
         yield f"spec.nodeSelector.{path}: {message}"
 

@@ -15,12 +15,13 @@ from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from model.elastic.quota import LARGEST_AMOUNT, ElasticQuota
 from model.resources import Amounts, ResourceSpace
 
-__all__ = ["APART", "QuotaBook", "QuotaTree", "faults_of"]
+__all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
 
 APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
 """Quotas that take no part in sharing: what they use is not there for others."""
 
-_BUILT_IN = APART | {ROOT_QUOTA}
+BUILT_IN = APART | {ROOT_QUOTA}
+"""Quotas that are always there; none is the root of a tree beside the default one."""
 
 
 def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
@@ -45,7 +46,7 @@ def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
     """
     roots: dict[str, ElasticQuota] = {}
     for quota in sorted(quotas, key=lambda each: each.name):
-        may_be_one = quota.parent == ROOT_QUOTA and quota.name not in _BUILT_IN and not quota.fault
+        may_be_one = quota.parent == ROOT_QUOTA and quota.name not in BUILT_IN and not quota.fault
         if quota.tree_total is not None and may_be_one:
             roots.setdefault(quota.tree, quota)
     return roots

@@ -8,14 +8,17 @@ import msgspec
 import pytest
 
 from controllers.nodes import Node
-from controllers.quotaprofiles.sizing import change_of, faults_of, root_of, tree_of
+from controllers.quotaprofiles.sizing import change_of, faults_of, faults_of_root, root_of, tree_of
 from model import wire
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.elastic.names import (
+    DEFAULT_QUOTA,
     IS_PARENT,
     IS_ROOT,
     PROFILE,
     RESOURCE_KEYS,
+    ROOT_QUOTA,
+    SYSTEM_QUOTA,
     TOTAL_RESOURCE,
     TREE_ID,
     UNSCHEDULABLE_RESOURCE,
@@ -185,6 +188,14 @@ def test_other_faults_are_told_with_their_fields() -> None:
         "spec.nodeSelector.matchExpressions[0].operator",
     ]
     assert list(faults_of(profile())) == []
+
+
+@pytest.mark.parametrize("name", [ROOT_QUOTA, DEFAULT_QUOTA, SYSTEM_QUOTA])
+def test_what_is_built_in_is_no_root_of_a_tree(name: str) -> None:
+    """The scheduler would not take it for one, and the limits of the default quota would be gone."""
+    assert list(faults_of_root(profile(quotaName=name))) == [
+        f"spec.quotaName: {name} is built in, and no root of a tree"
+    ]
 
 
 def test_a_node_that_says_nonsense_counts_as_none() -> None:
