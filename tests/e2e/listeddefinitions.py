@@ -16,9 +16,9 @@ Schema = dict[str, Any]
 
 
 def listed_definitions() -> list[dict[str, Any]]:
-    """Return the definition of each kind of the list."""
+    """Return the definition of each kind of Volcano's in the list."""
     lines = [line.split("\t") for line in LIST.read_text().splitlines() if not line.startswith("#")]
-    heads = [cells for cells in lines if cells[0].startswith("@")]
+    heads = [cells for cells in lines if cells[0].startswith("@") and cells[1].endswith(".volcano.sh")]
     return [definition_of(head, [cells for cells in lines if cells[0] == head[0].removeprefix("@")]) for head in heads]
 
 

@@ -37,6 +37,8 @@ DEFINITION: dict[str, Any] = {
 """What Koordinator brings along; away again after each test, and never seen by kubectl, which remembers kinds: its
 plural is that of Volcano's PodGroups."""
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CONTROLLERS = ("--controllers=pg-controller,gang-controller", "--leader-elect=false")
+"""None that would take up jobs which others left on the server, whose pods the daemon would place, too."""
 GANGS = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/gangs/podgroups"
 
 
@@ -71,7 +73,7 @@ def test_two_gangs_of_one_group_are_bound_together(ground: Ground, tmp_path: Pat
     queue = {"scheduling.volcano.sh/queue-name": ground.name}
     with (
         ground.daemon(tmp_path, configuration(tmp_path)) as daemon,
-        controllers(ground.cluster, tmp_path, f"--scheduler-name={ground.name}", "--leader-elect=false"),
+        controllers(ground.cluster, tmp_path, *CONTROLLERS, f"--scheduler-name={ground.name}"),
     ):
         for number in range(2):
             said = {**annotated("left", 2, groups=groups), **queue}
