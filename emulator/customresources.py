@@ -1,6 +1,7 @@
 """Custom resources: a CRD that is posted is served at once, with its schema, columns and subresources."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from emulator.cluster import Cluster
 from emulator.resources import Resource
@@ -16,6 +17,7 @@ Faults = list[dict[str, str]]
 
 GROUP = "apiextensions.k8s.io"
 PLURAL = "customresourcedefinitions"
+APPROVED = "api-approved.kubernetes.io"
 
 
 def columns_of(resource: Resource) -> list[Object] | None:
@@ -86,9 +88,28 @@ class DefinitionStrategy(Strategy):
             text = 'must be spec.names.plural+"."+spec.group'
             faults.append(invalid_value("metadata.name", name, text))
         faults += version_faults(spec)
+        if old is None:
+            faults += approval_faults(spec["group"], new["metadata"])
         if old is not None and old["spec"].get("scope") != spec["scope"]:
             faults.append(invalid_value("spec.scope", spec["scope"], "field is immutable"))
         return faults
+
+
+def approval_faults(group: str, metadata: Object) -> Faults:
+    """Groups of Kubernetes itself are taken with the place where they were approved, or a word that they were not."""
+    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+        return []
+    path, value = f"metadata.annotations[{APPROVED}]", (metadata.get("annotations") or {}).get(APPROVED, "")
+    see = "see https://github.com/kubernetes/enhancements/pull/1111"
+    if not value:
+        return [required(path, f'protected groups must have approval annotation "{APPROVED}", {see}')]
+    if value.startswith("unapproved") or urlsplit(value).netloc:
+        return []
+    text = (
+        "protected groups must have approval annotation "
+        f'"{APPROVED}" with either a URL or a reason starting with "unapproved", {see}'
+    )
+    return [invalid_value(path, value, text)]
 
 
 def version_faults(spec: Object) -> Faults:

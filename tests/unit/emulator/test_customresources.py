@@ -141,3 +141,32 @@ async def test_a_misnamed_definition_is_refused(client: Client) -> None:
 
     assert code == 422
     assert 'must be spec.names.plural+"."+spec.group' in message
+
+
+@pytest.mark.parametrize(
+    ("group", "approved", "message"),
+    [
+        ("lights.example.com", None, None),
+        ("notk8s.io", None, None),
+        ("lights.k8s.io", "https://example.com/decided", None),
+        ("lights.k8s.io", "unapproved, for a trial", None),
+        ("k8s.io", None, "protected groups must have approval annotation"),
+        ("lights.k8s.io", None, "protected groups must have approval annotation"),
+        ("lights.kubernetes.io", None, "protected groups must have approval annotation"),
+        ("lights.k8s.io", "yes", 'with either a URL or a reason starting with "unapproved"'),
+    ],
+)
+async def test_groups_of_kubernetes_are_protected(
+    client: Client, group: str, approved: str | None, message: str | None
+) -> None:
+    """Who defines a kind in one says where that was approved; a real server refuses it otherwise."""
+    posted = definition()
+    posted["metadata"] = {"name": f"lamps.{group}"}
+    posted["spec"]["group"] = group
+    if approved is not None:
+        posted["metadata"]["annotations"] = {"api-approved.kubernetes.io": approved}
+
+    answer = await client.post(DEFINITIONS, posted)
+
+    assert answer.code == (201 if message is None else 422), answer.body
+    assert message is None or message in answer.body["message"]
