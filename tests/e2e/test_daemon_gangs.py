@@ -78,10 +78,8 @@ def test_two_gangs_of_one_group_are_bound_together(ground: Ground, tmp_path: Pat
         for number in range(2):
             said = {**annotated("left", 2, groups=groups), **queue}
             ground.pod(f"left-{number}", gang="left", annotations=said)
-        daemon.wait_for(lambda: "message" in ground.condition_of("left-0"))
-        assert ground.condition_of("left-0")["message"] == (
-            f"the gang group is not complete: there is no gang {groups[1]}"
-        )
+        lacking = f"the gang group is not complete: there is no gang {groups[1]}"
+        daemon.wait_for(lambda: ground.condition_of("left-0").get("message") == lacking)
 
         for number in range(2):
             ground.pod(f"right-{number}", gang="right", labels=described_by("right"), annotations=queue)

@@ -158,7 +158,10 @@ class World:
             {
                 "apiVersion": "apiextensions.k8s.io/v1",
                 "kind": "CustomResourceDefinition",
-                "metadata": {"name": f"{plural}.{group}"},
+                "metadata": {
+                    "name": f"{plural}.{group}",
+                    "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
+                },
                 "spec": {
                     "group": group,
                     "scope": "Namespaced" if kind in {"PodGroup", "ElasticQuota"} else "Cluster",
