@@ -15,9 +15,10 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from framework.nearest import did_you_mean_inside
 from model.booleans import GO_BOOLEANS
+from model.durations import parse_duration
 from model.errors import ArgumentError
 
-__all__ = ["NAMES", "Mismatch", "camel_case", "convert", "field_types", "unknown_keys"]
+__all__ = ["NAMES", "Mismatch", "camel_case", "convert", "duration", "field_types", "unknown_keys"]
 
 MAX_INTEGER: Final = 2**63 - 1
 MAX_DIGITS: Final = 64
@@ -70,6 +71,21 @@ def convert(wanted: Any, value: object) -> Any:
     if isinstance(wanted, type) and is_dataclass(wanted):
         return _structure(wanted, value)
     raise TypeError(f"arguments cannot be of type {wanted!r}")
+
+
+def duration(value: object) -> Fraction:
+    """Read a Go duration of at least 0, in seconds; for arguments, as their `parse`.
+
+    Raises:
+        Mismatch: It is none.
+    """
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        raise Mismatch(value, str(error)) from None
+    if seconds < 0:
+        raise Mismatch(value, "a duration of at least 0")
+    return seconds
 
 
 def field_types(kind: type) -> dict[str, Any]:

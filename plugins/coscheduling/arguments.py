@@ -6,23 +6,12 @@ from fractions import Fraction
 from typing import Final
 
 from framework.arguments import argument
-from framework.conversions import Mismatch
-from model.durations import parse_duration
+from framework.conversions import Mismatch, duration
 from model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
 
 __all__ = ["CoschedulingArgs"]
 
 _TIMEOUT: Final = Fraction(600)
-
-
-def _timeout(value: object) -> Fraction:
-    try:
-        read = parse_duration(value)
-    except ValueError as error:
-        raise Mismatch(value, str(error)) from None
-    if read < 0:
-        raise Mismatch(value, "a duration of at least 0")
-    return read
 
 
 def _policy(value: object) -> str:
@@ -37,7 +26,7 @@ class CoschedulingArgs:
 
     match_policy: str = argument("defaultMatchPolicy", ONCE_SATISFIED, parse=_policy)
     """Match policy of gangs that name none."""
-    timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=_timeout)
+    timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=duration)
     """Waiting time of gangs that name none, seconds."""
     keeps_places: bool = argument("nonStrictHold", True)
     """Whether members of NonStrict gangs that found nodes keep them, for the waiting time, while others lack."""

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from framework.arguments import argument
-from framework.conversions import Mismatch
-from model.durations import parse_duration
+from framework.conversions import Mismatch, duration
 from model.quantity import QuantityError
 from model.requests import amounts
 from model.resources import NO_AMOUNTS, Amounts
@@ -15,16 +14,6 @@ from model.resources import NO_AMOUNTS, Amounts
 __all__ = ["ElasticQuotaArgs"]
 
 _DELAY: Final = Fraction(120)
-
-
-def _delay(value: object) -> Fraction:
-    try:
-        read = parse_duration(value)
-    except ValueError as error:
-        raise Mismatch(value, str(error)) from None
-    if read < 0:
-        raise Mismatch(value, "a duration of at least 0")
-    return read
 
 
 def _maximum(value: Any) -> Amounts:
@@ -52,7 +41,7 @@ class ElasticQuotaArgs:
     """Whether guarantees are cut in proportion where together they exceed what is there."""
     monitor_all: bool = argument("monitorAllQuotas", True)
     """Whether pods are evicted of quotas that have had more than they may for long; needs the action shuffle."""
-    delay: Fraction = argument("delayEvictTime", _DELAY, parse=_delay)
+    delay: Fraction = argument("delayEvictTime", _DELAY, parse=duration)
     """For how long, seconds."""
     spares_default: bool = argument("disableDefaultQuotaPreemption", True)
     """Whether pods of the default quota evict, and are evicted, as if there were no quotas."""

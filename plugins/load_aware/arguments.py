@@ -7,12 +7,11 @@ from functools import partial
 from typing import Final, Literal
 
 from framework.arguments import argument
-from framework.conversions import Mismatch, convert
-from model.durations import parse_duration
+from framework.conversions import Mismatch, convert, duration
 from model.errors import ArgumentError
 from model.resources import CPU, MEMORY
 
-__all__ = ["MOST_RESOURCES", "Aggregated", "LoadAwareArgs", "Numbers", "Statistic", "period"]
+__all__ = ["MOST_RESOURCES", "Aggregated", "LoadAwareArgs", "Numbers", "Statistic"]
 
 MOST_RESOURCES: Final = 100
 """Resources that arguments may speak of together: reasons of refusals are numbered in a byte."""
@@ -51,18 +50,6 @@ def _factors(value: object) -> Numbers:
     return {**_FACTORS, **_numbers(value, least=1)}
 
 
-def period(value: object) -> Fraction:
-    """Read a duration of at least 0, in seconds.
-
-    Raises:
-        ValueError: What was expected.
-    """
-    seconds = parse_duration(value)
-    if seconds < 0:
-        raise Mismatch(value, "a duration of at least 0")
-    return seconds
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregated:
     """Statistics in place of averages."""
@@ -71,11 +58,11 @@ class Aggregated:
     """Percent by resource above which a node takes no more pods."""
     kind: Statistic = argument("usageAggregationType", "")
     """Which statistic is held against them; without one they have no effect."""
-    seconds: Fraction = argument("usageAggregatedDuration", Fraction(0), parse=period)
+    seconds: Fraction = argument("usageAggregatedDuration", Fraction(0), parse=duration)
     """Of which period; 0 for the longest that is reported."""
     score_kind: Statistic = argument("scoreAggregationType", "")
     """Which statistic nodes are scored by; without one the usage."""
-    score_seconds: Fraction = argument("scoreAggregatedDuration", Fraction(0), parse=period)
+    score_seconds: Fraction = argument("scoreAggregatedDuration", Fraction(0), parse=duration)
     """Of which period; likewise."""
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from framework.conversions import duration
 from model.arrays import IntArray
 from model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
 from model.load import NANOSECONDS
@@ -15,7 +16,7 @@ from model.nodes import Node, NodeFacts
 from model.quantity import millis, units
 from model.requests import LARGEST_REQUEST
 from model.resources import CPU, MILLI
-from plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic, period
+from plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic
 
 __all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of", "measure_of"]
 
@@ -183,7 +184,7 @@ def _overridden(rule: _Rule, own: _Own) -> _Rule:
         if not all(0 <= number <= _LARGEST for number in numbers.values()):
             raise ValueError(f"thresholds are percentages from 0 to {_LARGEST}")
     try:
-        seconds = period(theirs.usage_aggregated_duration or "0")
+        seconds = duration(theirs.usage_aggregated_duration or "0")
     except ValueError as error:
         raise ValueError(f"usageAggregatedDuration: expected {error}") from None
     is_aggregated = bool(theirs.usage_thresholds and theirs.usage_aggregation_type)

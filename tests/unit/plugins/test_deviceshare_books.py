@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from framework.ledgers import Verb
 from framework.session import Session
-from model.devices.cards import Holder, State
-from model.ids import TaskId
-from model.tasks import Task, TaskStatus
 from plugins.deviceshare.books import Books
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
+from tests.unit.plugins.books import pending, standing
 from tests.unit.plugins.cards import CORES, COUNT, IDS, SIZE, container, device_map, wanting, with_cards
 
 PLENTY = {COUNT: 1000, SIZE: 10**7, CORES: 10**4}
@@ -48,17 +46,6 @@ def opened(scenario: Scenario, policy: str) -> tuple[Session, Books]:
     ((_, books),) = session.ledgers
     assert isinstance(books, Books)
     return session, books
-
-
-def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
-    """All that the books hold."""
-    return {column: (shelf.state(), dict(shelf.holders)) for column, shelf in books.shelves.items()}
-
-
-def pending(session: Session) -> list[Task]:
-    """Pending tasks of all jobs."""
-    jobs = (session.job(job_id) for job_id in session.snapshot.jobs)
-    return [task for job in jobs if job is not None for task in job.in_status(TaskStatus.PENDING)]
 
 
 @given(

@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framework.session import Session
-from model.devices.cards import Holder, Shelf, State
+from model.devices.cards import Shelf
 from model.devices.koordinator.layout import node_devices
-from model.ids import TaskId
-from model.tasks import Task, TaskStatus
 from plugins.deviceshare.books import Books
 from plugins.deviceshare.family import Question
 from plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.devices import fpga, gpu, rdma
+from tests.unit.plugins.books import pending, standing
 from tests.unit.plugins.koordinator import (
     ALLOCATED,
     EIGHT,
@@ -88,17 +87,6 @@ def opened(scenario: Scenario, strategy: str = "LeastAllocated") -> tuple[Sessio
     ((_, books),) = session.ledgers
     assert isinstance(books, Books)
     return session, books
-
-
-def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
-    """All that the books hold."""
-    return {column: (shelf.state(), dict(shelf.holders)) for column, shelf in books.shelves.items()}
-
-
-def pending(session: Session) -> list[Task]:
-    """Pending tasks of all jobs."""
-    jobs = (session.job(job_id) for job_id in session.snapshot.jobs)
-    return [task for job in jobs if job is not None for task in job.in_status(TaskStatus.PENDING)]
 
 
 def asked(pods: list[Any], scenario: Scenario) -> Scenario:

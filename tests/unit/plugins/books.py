@@ -1,0 +1,18 @@
+"""What the books of deviceshare hold, for tests of every family."""
+
+from framework.session import Session
+from model.devices.cards import Holder, State
+from model.ids import TaskId
+from model.tasks import Task, TaskStatus
+from plugins.deviceshare.books import Books
+
+
+def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
+    """All that the books hold."""
+    return {column: (shelf.state(), dict(shelf.holders)) for column, shelf in books.shelves.items()}
+
+
+def pending(session: Session) -> list[Task]:
+    """Pending tasks of all jobs."""
+    jobs = (session.job(job_id) for job_id in session.snapshot.jobs)
+    return [task for job in jobs if job is not None for task in job.in_status(TaskStatus.PENDING)]
