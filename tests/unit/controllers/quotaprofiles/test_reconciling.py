@@ -63,6 +63,11 @@ async def told(ground: Ground) -> list[str]:
     return [item["message"] for item in listed["items"] if item["involvedObject"]["kind"] == "ElasticQuotaProfile"]
 
 
+async def hears(ground: Ground, message: str) -> bool:
+    """Tell whether somebody was told something."""
+    return any(message in each for each in await told(ground))
+
+
 async def test_a_tree_is_as_large_as_its_nodes(ground: Ground) -> None:
     """They come, are taken over by another pool, and go; the profile is given the number of its tree."""
     await make_node(ground, "n1")
@@ -121,14 +126,11 @@ async def test_a_quota_of_another_profile_is_left_alone(ground: Ground) -> None:
     operator = ground.operator()
     built(operator)
 
-    async def hears(message: str) -> bool:
-        return any(message in each for each in await told(ground))
-
     async with ground.working(operator):
         await ground.soon(lambda: _is(ground, "8"))
         await make_profile(ground, "thief", nodeSelector={"matchLabels": {"pool": "none"}}, resourceRatio="2")
-        await ground.soon(lambda: hears("spec.quotaName: gpu-root is the quota of profile gpu-pool"))
-        assert await hears("spec.resourceRatio: '2' is no number above 0 and at most 1")
+        await ground.soon(lambda: hears(ground, "spec.quotaName: gpu-root is the quota of profile gpu-pool"))
+        assert await hears(ground, "spec.resourceRatio: '2' is no number above 0 and at most 1")
         await operator.idle()
         assert await cpus(ground) == "8"
 
@@ -159,15 +161,12 @@ async def test_a_selector_that_cannot_be_read_leaves_the_tree_as_it_is(ground: G
     operator = ground.operator()
     built(operator)
 
-    async def hears(message: str) -> bool:
-        return any(message in each for each in await told(ground))
-
     async with ground.working(operator):
         await ground.soon(lambda: _is(ground, "8"))
         slip = {"matchExpressions": [{"key": "pool", "operator": "in", "values": ["gpu"]}]}
         path = ELASTIC_QUOTA_PROFILES.path("quotas", "gpu-pool")
         await ground.patch(path, {"spec": {"nodeSelector": slip}})
-        await ground.soon(lambda: hears("spec.nodeSelector.matchExpressions[0].operator"))
+        await ground.soon(lambda: hears(ground, "spec.nodeSelector.matchExpressions[0].operator"))
         await operator.idle()
         assert await cpus(ground) == "8"
 
