@@ -9,8 +9,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.cycle import run_cycle
-from framework.memory import Settled
 from model.gangs.names import BIND_ANNOTATIONS, MATCH_POLICIES, MODES, ONCE_SATISFIED, ONLY_WAITING
 from plugins.coscheduling import gang_rules
 from pyroclast.testing import Outcome, Scenario
@@ -18,7 +16,7 @@ from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
 from tests.gangs import annotated, described_by, gang_pod_group
-from tests.laws.test_settled import Taking, decided, end_one_pod
+from tests.laws.test_settled import forgetting_changes_nothing
 
 PLUGINS = (("coscheduling", "priority", "gang", "conformance"), ("drf", "predicates", "proportion", "nodeorder"))
 NAMES = ("a", "b", "c")
@@ -187,23 +185,15 @@ def test_forgetting_changes_no_decision(drawn: tuple[Scenario, dict[str, Drawn],
     configuration = parsed.configuration
     cluster = cluster_of(objects, shard_mode="none", shard="volcano", warnings=[])
     cluster.follow_gangs(gang_rules(configuration.profiles[0]))
-    chance, remembered, memory = random.Random(seed), Settled(), None
-    for cycle in range(8):
-        now, snapshot = moment_after(objects) + cycle, cluster.snapshot()
-        fresh, _ = run_cycle(snapshot, configuration, registry=registry, now=now, memory=memory, settled=Settled())
-        report, memory = run_cycle(
-            snapshot,
-            configuration,
-            registry=registry,
-            now=now,
-            memory=memory,
-            settled=remembered,
-            observer=Taking(cluster, now),
-        )
-        assert decided(report) == decided(fresh)
-        cluster.settle(report.plans, report, now=now + 0.5, recreate_evicted=False)
-        if chance.random() < 0.4:
-            end_one_pod(cluster, now + 0.6, chance)
+    forgetting_changes_nothing(
+        cluster,
+        configuration,
+        registry,
+        begin=moment_after(objects),
+        cycles=8,
+        ends=0.4,
+        chance=random.Random(seed),
+    )
 
 
 def evicted(outcome: Outcome) -> list[str]:

@@ -5,8 +5,10 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from framework.configuration import Configuration
 from framework.cycle import run_cycle
 from framework.memory import Settled
+from framework.registry import Registry
 from model.plan import Plan
 from model.report import CycleReport
 from model.tasks import TaskStatus
@@ -51,16 +53,19 @@ def decided(report: CycleReport) -> tuple[object, object]:
     return (report.plans, report.pipelined)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(clusters(), st.integers(0, 2**32))
-def test_forgetting_changes_no_decision(scenario: Scenario, seed: int) -> None:
-    """A cycle that remembers decides what one that has just begun decides, while pods come to their end."""
-    parsed, registry = configured(ACTIONS, PLUGINS, {})
-    configuration = parsed.configuration
-    cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
-    chance, kept, memory = random.Random(seed), Settled(), None
-    begin = moment_after(scenario.objects)
-    for cycle in range(CYCLES):
+def forgetting_changes_nothing(
+    cluster: SimulatedCluster,
+    configuration: Configuration,
+    registry: Registry,
+    *,
+    begin: float,
+    cycles: int,
+    ends: float,
+    chance: random.Random,
+) -> None:
+    """Assert that cycles that remember decide what ones that have just begun do; between two, so often, a pod ends."""
+    kept, memory = Settled(), None
+    for cycle in range(cycles):
         now, snapshot = begin + cycle, cluster.snapshot()
         fresh, _ = run_cycle(snapshot, configuration, registry=registry, now=now, memory=memory, settled=Settled())
         report, memory = run_cycle(
@@ -75,5 +80,22 @@ def test_forgetting_changes_no_decision(scenario: Scenario, seed: int) -> None:
 
         assert decided(report) == decided(fresh)
         cluster.settle(report.plans, report, now=now + 0.5, recreate_evicted=False)
-        if chance.random() < 0.7:
+        if chance.random() < ends:
             end_one_pod(cluster, now + 0.6, chance)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(clusters(), st.integers(0, 2**32))
+def test_forgetting_changes_no_decision(scenario: Scenario, seed: int) -> None:
+    """A cycle that remembers decides what one that has just begun decides, while pods come to their end."""
+    parsed, registry = configured(ACTIONS, PLUGINS, {})
+    cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
+    forgetting_changes_nothing(
+        cluster,
+        parsed.configuration,
+        registry,
+        begin=moment_after(scenario.objects),
+        cycles=CYCLES,
+        ends=0.7,
+        chance=random.Random(seed),
+    )
