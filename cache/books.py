@@ -48,7 +48,7 @@ from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import Amounts, ResourceSpace
 from model.snapshot import Outsider, Snapshot
-from model.tasks import Task, TaskStatus
+from model.tasks import Task, TaskStatus, by_name
 from model.usage import NO_USAGE, NodeUsage
 
 __all__ = ["Books"]
@@ -682,7 +682,9 @@ class Books:
         return self._shard_mask[1]
 
     def _outsiders(self) -> tuple[Outsider, ...]:
-        loose = ((self._tasks[task], self._loose[task]) for task in sorted(self._loose))
+        loose = (
+            (task, self._loose[task.id]) for task in sorted((self._tasks[each] for each in self._loose), key=by_name)
+        )
         return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
 
     def _uses_by_claim(self) -> QuotaUses | None:
@@ -694,14 +696,14 @@ class Books:
     def _placed_with_affinity(self) -> tuple[Task, ...]:
         names = self._nodes.names()
         if self._placed is None or self._placed[0] is not names:
-            placed = (task for _, task in sorted(self._with_affinity.items()))
+            placed = sorted(self._with_affinity.values(), key=by_name)
             known = tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
             self._placed = (names, known)
         return self._placed[1]
 
     def _claiming(self) -> tuple[Task, ...]:
         if self._sorted_with_claims is None:
-            self._sorted_with_claims = tuple(task for _, task in sorted(self._with_claims.items()))
+            self._sorted_with_claims = tuple(sorted(self._with_claims.values(), key=by_name))
         return self._sorted_with_claims
 
     def _still_broken(self) -> frozenset[JobId]:

@@ -19,7 +19,7 @@ from model.errors import ObjectError
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
 from model.resources import Amounts, ResourceSpace
-from model.tasks import READY_STATUSES, Task
+from model.tasks import READY_STATUSES, Task, by_name
 
 __all__ = ["JobBook", "JobEntry"]
 
@@ -42,9 +42,9 @@ class JobEntry:
     is_sorted: bool = True
 
     def frozen_tasks(self) -> Mapping[TaskId, Task]:
-        """Copy the tasks, in the order of their ids."""
+        """Copy the tasks, in the order of their names."""
         if not self.is_sorted:
-            self.tasks = dict(sorted(self.tasks.items()))
+            self.tasks = {task.id: task for task in sorted(self.tasks.values(), key=by_name)}
             self.is_sorted = True
         return MappingProxyType(self.tasks.copy())
 

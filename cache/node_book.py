@@ -16,7 +16,7 @@ from model.arrays import BoolArray, IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
 from model.resources import ResourceSpace
-from model.tasks import Task, TaskStatus
+from model.tasks import Task, TaskStatus, by_name
 
 __all__ = ["NodeBook", "takes_room"]
 
@@ -39,9 +39,9 @@ class _Entry:
     is_sorted: bool = True
 
     def frozen_tasks(self) -> Mapping[TaskId, Task]:
-        """Copy the tasks, in the order of their ids."""
+        """Copy the tasks, in the order of their names."""
         if not self.is_sorted:
-            self.tasks = dict(sorted(self.tasks.items()))
+            self.tasks = {task.id: task for task in sorted(self.tasks.values(), key=by_name)}
             self.is_sorted = True
         return MappingProxyType(self.tasks.copy())
 

@@ -107,6 +107,9 @@ def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
             creation_timestamp=pod.metadata.creation_timestamp,
             labels=pod.metadata.labels,
             annotations=pod.metadata.annotations,
+            owner_references=(
+                wire.OwnerReference(kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True),
+            ),
         ),
         spec=wire.PodGroupSpec(
             min_member=1,

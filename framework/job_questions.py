@@ -255,11 +255,11 @@ class JobQuestions(NodeQuestions):
         return pending
 
     def job_order_key(self, job: SessionJob) -> tuple[Any, ...]:
-        """Key by which jobs are ordered: plugins' keys, then age, then UID."""
-        return (*self.keys(points.JOB_ORDER, job), job.job.created, job.job.uid, job.id)
+        """Key by which jobs are ordered: plugins' keys, then age, then name."""
+        return (*self.keys(points.JOB_ORDER, job), job.job.created, job.job.lasting_name, job.id)
 
     def task_order_key(self, task: Task, *, across_jobs: bool = False) -> tuple[Any, ...]:
-        """Key by which tasks of a job, or of several, are ordered: plugins' keys, then index in the name, age, UID."""
+        """Key by which tasks of a job, or of several, are ordered: plugins' keys, then index in the name, age, name."""
         return (*self.keys(points.TASK_ORDER, task, across_jobs=across_jobs), task_order_key(task))
 
     def sub_job_order_key(self, sub_job: SubJob) -> tuple[Any, ...]:

@@ -182,7 +182,7 @@ class Registered(Generic[F]):
 # Orders ---------------------------------------------------------------------------------------------------------------
 
 JOB_ORDER: Final = Point[Callable[["SessionJob"], Key]](
-    "job_order", "enableJobOrder", "keys", "when a job is queued in an action; ties: older, then lower UID"
+    "job_order", "enableJobOrder", "keys", "when a job is queued in an action; ties: older, then lower name"
 )
 QUEUE_ORDER: Final = Point[Callable[[Queue], Key]](
     "queue_order", "enableQueueOrder", "keys", "whenever the next queue is chosen; ties: older, then lower name"
@@ -191,7 +191,7 @@ VICTIM_QUEUE_ORDER: Final = Point[Callable[[Queue, Queue, Queue], int]](
     "victim_queue_order", None, "first", "for (left, right, preemptor's queue): negative evicts from left first"
 )
 TASK_ORDER: Final = Point[Callable[[Task], Key]](
-    "task_order", "enableTaskOrder", "keys", "when tasks of a job are queued; ties: index in the name, age, UID"
+    "task_order", "enableTaskOrder", "keys", "when tasks of a job are queued; ties: index in the name, age, name"
 )
 SUB_JOB_ORDER: Final = Point[Callable[["SubJob"], Key]](
     "sub_job_order", "enabledSubJobOrder", "keys", "when sub-jobs of a job are queued; ties: match index, then id"

@@ -74,6 +74,17 @@ class Job:
     is_made_up: bool = False
     """Whether the PodGroup stands for a single pod, or for gangs, and exists nowhere else: nobody writes its status."""
 
+    @property
+    def lasting_name(self) -> str:
+        """Return `namespace/name`, with the controller's name where the group is named after the controller's UID.
+
+        A second creation of the same manifests keeps it; UIDs are drawn anew.
+        """
+        controller = self.group.metadata.controller
+        if controller is None or not controller.uid or not self.name.endswith(controller.uid):
+            return self.id
+        return f"{self.namespace}/{controller.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobTable:

@@ -84,9 +84,9 @@ class Snapshot:
     lifts_queue_gates: bool = False
     """Whether this scheduler takes the gates of queues off pods."""
     tasks_with_affinity: tuple[Task, ...] = ()
-    """Tasks on nodes that have pod (anti-)affinity terms, in the order of their ids."""
+    """Tasks on nodes that have pod (anti-)affinity terms, in the order of their names."""
     tasks_with_claims: tuple[Task, ...] = ()
-    """Tasks of jobs that use resource claims, in the order of their ids."""
+    """Tasks of jobs that use resource claims, in the order of their names."""
     broken_gangs: frozenset[JobId] = frozenset()
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""
     usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)

@@ -26,6 +26,7 @@ __all__ = [
     "Task",
     "TaskStatus",
     "TaskTemplate",
+    "by_name",
     "task_order_key",
 ]
 
@@ -147,9 +148,14 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
 _INDEXED_NAME_PIECES: Final = 3
 
 
-def task_order_key(task: Task) -> tuple[bool, int, float, str]:
-    """Order tasks that no plugin tells apart: by the index at the end of `job-role-3`, then by age, then by UID."""
+def by_name(task: Task) -> tuple[str, str, str]:
+    """Order tasks by namespace and name, which a second creation of the same pods keeps; UIDs are drawn anew."""
+    return task.namespace, task.name, task.id
+
+
+def task_order_key(task: Task) -> tuple[bool, int, float, str, str, str]:
+    """Order tasks that no plugin tells apart: by the index at the end of `job-role-3`, then by age, then by name."""
     pieces = task.name.rsplit("-", 1)
     if task.name.count("-") >= _INDEXED_NAME_PIECES - 1 and pieces[-1].isdecimal():
-        return (False, int(pieces[-1]), task.created, task.id)
-    return (True, 0, task.created, task.id)
+        return (False, int(pieces[-1]), task.created, *by_name(task))
+    return (True, 0, task.created, *by_name(task))

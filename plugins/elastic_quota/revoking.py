@@ -10,7 +10,7 @@ from framework.session import Session
 from model.elastic.tree import QuotaBook
 from model.elastic.uses import is_preemptible
 from model.ids import JobId
-from model.tasks import Task
+from model.tasks import Task, by_name
 from plugins.elastic_quota.accounts import Accounts
 
 __all__ = ["Revoking", "to_revoke"]
@@ -124,6 +124,6 @@ def _may_go(task: Task) -> bool:
     return is_preemptible(task) and task.preemptable
 
 
-def _least_important_first(task: Task) -> tuple[int, float, str]:
+def _least_important_first(task: Task) -> tuple[int, float, str, str, str]:
     """Key by which pods go: the lowest priority first, then the youngest."""
-    return task.priority, -task.created, task.id
+    return task.priority, -task.created, *by_name(task)

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from hypothesis import HealthCheck, given, settings
@@ -48,6 +49,26 @@ def test_order_of_objects_does_not_matter(scenario: Scenario, seed: int) -> None
     random.Random(seed).shuffle(shuffled)
 
     assert told(decide(scenario).rounds) == told(decide(replace(scenario, objects=tuple(shuffled))).rounds)
+
+
+@LAWS
+@given(clusters(), st.integers(0, 2**32))
+def test_uids_do_not_matter(scenario: Scenario, seed: int) -> None:
+    """The same manifests applied twice within one second are decided alike: an API server draws new UIDs each time."""
+    decided = [told(decide(applied_at_once(scenario, drawn), cycles=3).rounds) for drawn in (seed, seed + 1)]
+
+    assert decided[0] == decided[1]
+
+
+def applied_at_once(scenario: Scenario, seed: int) -> Scenario:
+    """Return a scenario whose objects are of one second and have random UIDs."""
+    drawn = random.Random(seed)
+    objects = []
+    for each in scenario.objects:
+        uid = str(UUID(int=drawn.getrandbits(128)))
+        metadata = {**each["metadata"], "uid": uid, "creationTimestamp": "2026-01-01T00:00:00Z"}
+        objects.append({**each, "metadata": metadata})
+    return replace(scenario, objects=tuple(objects))
 
 
 @LAWS
