@@ -48,7 +48,11 @@ class NodeQuestions(Registering):
         """By template: why no node took its tasks, and the length of the log at that moment."""
 
     def seal(self) -> None:
-        """End the time of registering."""
+        """End the time of registering, and drop what was answered in it by the plugins opened so far."""
+        super().seal()
+        for known in (self._candidates, self._fits_empty, self._explained):
+            known.clear()
+        self._beyond = (None, -1, None)
         self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
         self.takes_best_score = self._takes_best_score()
 

@@ -1,4 +1,8 @@
-"""Registering: what plugins answer in a session, kept by point in the order of the configuration."""
+"""Registering: what plugins answer in a session, kept by point in the order of the configuration.
+
+Plugins register while they are opened. Questions may be asked in that time too; the plugins opened so far answer, and a
+later registration is heeded from then on. After the last plugin is opened a registration is an error of its plugin.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +14,7 @@ from framework.ledgers import Ledger
 from framework.points import Locality, Point, Registered
 from framework.votes import failure_of
 from model.arrays import FloatArray
+from model.errors import PyroclastError
 from model.ids import TaskId
 from model.plan import Preparation
 from model.queues import Queue
@@ -19,7 +24,7 @@ from model.tasks import Task
 if TYPE_CHECKING:
     from framework.session import Session
 
-__all__ = ["BindingRefused", "Registering"]
+__all__ = ["BindingRefused", "LateRegistrationError", "Registering"]
 
 Anything = TypeVar("Anything")
 
@@ -30,6 +35,13 @@ class BindingRefused(Exception):  # noqa: N818  # a plugin's answer, not an erro
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
+
+
+class LateRegistrationError(PyroclastError):
+    """A plugin registered something after all plugins were opened; remedy: register in `on_session_open`."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} was registered after the session was opened; register it in on_session_open")
 
 
 class Registering:
@@ -49,6 +61,11 @@ class Registering:
         self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
         self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
         self._failures: dict[str, Refusal] = {}
+        self._is_sealed = False
+
+    def seal(self) -> None:
+        """End the time of registering."""
+        self._is_sealed = True
 
     def register(
         self,
@@ -104,7 +121,13 @@ class Registering:
                 costs more than answering; an answer for each of them, in their order.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
+
+        Raises:
+            LateRegistrationError: All plugins are opened.
         """
+        self._refuse_late(plugin, f"a function for {point.name}")
+        self._tiers.pop(point.name, None)
+        self._functions.pop(point.name, None)
         name = self._option.instance if self._option is not None else plugin
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
             name,
@@ -127,6 +150,7 @@ class Registering:
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
         """Show a ledger all placements and evictions of the session."""
+        self._refuse_late(plugin, "a ledger")
         self.ledgers.append((self._registrant(plugin), ledger))
 
     def chooses_for(self, task: Task) -> bool:
@@ -136,21 +160,31 @@ class Registering:
 
     def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
         """Let a plugin say what must be done before a task may be bound to the node of a column."""
+        self._refuse_late(plugin, "preparations")
         self._preparers.append((self._registrant(plugin), prepare))
 
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
         """Let a plugin add annotations to the binding of a task to the node of a column."""
+        self._refuse_late(plugin, "annotations")
         self._annotators.append((self._registrant(plugin), annotate))
 
     def register_plan_annotations(
         self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
     ) -> None:
         """Let a plugin add annotations to the bindings of tasks, by task; told of all that one plan binds."""
+        self._refuse_late(plugin, "annotations of plans")
         self._plan_annotators.append((self._registrant(plugin), annotate))
 
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
         """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
+        self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), takes))
+
+    def _refuse_late(self, plugin: str, what: str) -> None:
+        if self._is_sealed:
+            error = LateRegistrationError(what)
+            self.note_failure(plugin, error)  # also where the plugin swallows the exception
+            raise error
 
     def _registrant(self, plugin: str) -> str:
         """Return under which name a plugin registers: what others share is nobody's and keeps the name it was given."""

@@ -5,7 +5,8 @@ PyroclastError
 │   └── ArgumentError    one argument of a plugin or action is out of range
 ├── ObjectError      fix an object of the cluster; the rest of the cluster is served meanwhile
 ├── CacheError       list again
-└── ConflictError    read again, then retry
+├── ConflictError    read again, then retry
+└── LateRegistrationError    register in on_session_open; `framework.registering`
 """
 
 __all__ = ["ArgumentError", "CacheError", "ConfigError", "ConflictError", "ObjectError", "PyroclastError"]

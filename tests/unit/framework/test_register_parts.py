@@ -5,29 +5,34 @@ from typing import Any
 from framework import points
 from framework.configuration import PluginOption, Profile, flags
 from framework.points import Locality
+from framework.session import Session
 from model.refusals import Reason
+from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.filtering import node, opened, pod
+
+
+class Parts:
+    """A plugin with two predicates, one of which it registers twice."""
+
+    name = "parts"
+    watches_clock = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register the second part before the first one."""
+
+        def function(*_: Any) -> None:
+            """Permit everything."""
+
+        session.register(points.PREDICATE, self.name, function, locality=Locality.FACTS, part="b")
+        session.register(points.PREDICATE, self.name, function, locality=Locality.GLOBAL, part="a")
+        session.register(points.PREDICATE, self.name, function, locality=Locality.NODE, reasons=[Reason("x")], part="b")
 
 
 def test_parts_stand_in_the_order_of_registration_under_one_name() -> None:
     """Each keeps its locality and its reasons; the same part again replaces the earlier in its place."""
-    session = opened(node("n1"), pod("p"), node_affinity=False).session
-    session._registered.clear()
-    session._functions.clear()
-    session._tiers.clear()
+    known = open_session(Scenario(), plugins=(Parts(),)).functions(points.PREDICATE)
 
-    def function(*_: Any) -> None:
-        """Permit everything."""
-
-    session.register(points.PREDICATE, "predicates", function, locality=Locality.FACTS, part="b")
-    session.register(points.PREDICATE, "predicates", function, locality=Locality.GLOBAL, part="a")
-    session.register(points.PREDICATE, "predicates", function, locality=Locality.NODE, reasons=[Reason("x")], part="b")
-    known = session.functions(points.PREDICATE)
-
-    assert [(each.plugin, each.locality) for each in known] == [
-        ("predicates", Locality.NODE),
-        ("predicates", Locality.GLOBAL),
-    ]
+    assert [(each.plugin, each.locality) for each in known] == [("parts", Locality.NODE), ("parts", Locality.GLOBAL)]
     assert [each.reasons for each in known] == [(Reason("x"),), ()]
 
 
