@@ -39,7 +39,7 @@ class Verb(Enum):
 class Change:
     """Tasks of one job and one template, placed or evicted together; frozen by convention."""
 
-    __slots__ = ("amounts", "columns", "job", "needs", "sign", "tasks", "template", "totals", "verb")
+    __slots__ = ("amounts", "columns", "is_trial", "job", "needs", "sign", "tasks", "template", "totals", "verb")
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class Change:
         columns: Sequence[int],
         *,
         needs: Needs,
+        is_trial: bool = False,
     ) -> None:
         self.verb = verb
         self.job = job
@@ -58,6 +59,8 @@ class Change:
         """The node of each task, as columns of the node table."""
         self.needs = needs
         """What one of them takes."""
+        self.is_trial = is_trial
+        """Whether it belongs to a trial, which is always undone; a ledger counts it, and sends nothing outside."""
         is_one = len(tasks) == 1
         self.amounts: IntArray = needs.request if is_one else needs.request * len(tasks)
         """Sum of their requests, base units, shape (R,)."""

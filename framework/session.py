@@ -88,9 +88,9 @@ class Session(JobQuestions):
 
     # Changing ---------------------------------------------------------------------------------------------------------
 
-    def statement(self) -> Statement:
-        """Begin a transaction."""
-        return Statement(self)
+    def statement(self, *, trial: bool = False) -> Statement:
+        """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
+        return Statement(self, is_trial=trial)
 
     def defer(self, job: SessionJob, statement: Statement) -> None:
         """Keep a statement open until the rest of its gang is placed; see `framework.placing.complete`.

@@ -6,8 +6,9 @@ A statement's life::
       │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
       └ ──undo────→ UNDONE: the session is as it was before, bit for bit
 
-Used as a context manager it is undone on exit unless it was committed or held. Statements nest: a statement opened
-while another is open can be merged into it, or undone alone.
+A trial asks what would be possible and decides nothing: it can only be undone, and its changes say that they are of a
+trial. Used as a context manager a statement is undone on exit unless it was committed or held. Statements nest: a
+statement opened while another is open can be merged into it, or undone alone.
 """
 
 from collections.abc import Sequence
@@ -47,10 +48,12 @@ class Operation:
 class Statement:
     """Operations on a session that are kept together or undone together."""
 
-    __slots__ = ("_session", "is_settled", "operations")
+    __slots__ = ("_session", "is_settled", "is_trial", "operations")
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "Session", *, is_trial: bool = False) -> None:
         self._session = session
+        self.is_trial = is_trial
+        """Whether it decides nothing: it is never committed, held or merged."""
         self.operations: list[Operation] = []
         self.is_settled = False
         """Whether it was committed, held or merged, so that leaving its block does not undo it."""
@@ -81,7 +84,8 @@ class Statement:
     ) -> Refusal | None:
         names = self._session.nodes.table.names
         placed = [task.moved(verb.status, names[column]) for task, column in zip(tasks, columns, strict=True)]
-        change = Change(verb, job, placed, columns, needs=self._session.nodes.needs(tasks[0].template))
+        needs = self._session.nodes.needs(tasks[0].template)
+        change = Change(verb, job, placed, columns, needs=needs, is_trial=self.is_trial)
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
     def evict(self, job: "SessionJob", task: Task, reason: str, message: str = "") -> Refusal | None:
@@ -89,7 +93,8 @@ class Statement:
         assert task.node is not None, "only a task on a node can be evicted"
         column = self._session.nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
-        change = Change(Verb.EVICT, job, [leaving], [column], needs=self._session.nodes.needs(task.template))
+        needs = self._session.nodes.needs(task.template)
+        change = Change(Verb.EVICT, job, [leaving], [column], needs=needs, is_trial=self.is_trial)
         return self._do(Operation(change, [task], reason, evicts_for=False, message=message))
 
     def _do(self, operation: Operation) -> Refusal | None:
@@ -138,12 +143,14 @@ class Statement:
 
     def merge(self, other: "Statement") -> None:
         """Take over the operations of a statement that was opened after this one."""
+        assert self.is_trial or not other.is_trial, "a trial decides nothing"
         self.operations.extend(other.operations)
         other.operations = []
         other.is_settled = True
 
     def hold(self) -> None:
         """Keep the places until the session closes, without binding."""
+        assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True
 
     def commit(self) -> None:
@@ -151,6 +158,7 @@ class Statement:
 
         Where a plugin fails that prepares the bindings, everything is undone and the jobs are told.
         """
+        assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True
         refusal = self._session.commit(self.operations) if self.operations else None
         if refusal is not None:

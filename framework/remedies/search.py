@@ -145,7 +145,7 @@ class _Search:
         told = told_so_far(job)
         job.task_refusals, job.last_places = {}, {}
         try:
-            with session.statement() as trial:
+            with session.statement(trial=True) as trial:
                 if any(trial.evict(each, task, "") is not None for each, task in leaving):
                     return None
                 with session.domains.beginning_now():

@@ -1,4 +1,6 @@
-"""Events: placements and evictions of the session, told as they happen and told back when they are undone.
+"""Events: placements and evictions of the session, sent as they happen and taken back when they are undone.
+
+Trials are not sent: a trial only asks whose end would make room, and decides nothing.
 
 Nothing is counted here. What an extender counts comes out even: each `apply` is undone by telling the opposite of the
 same tasks in reverse order.
@@ -25,6 +27,8 @@ class Events:
 
     def apply(self, change: Change) -> Refusal | None:
         """Tell of each task; what one of them is refused for is the refusal of all, and those told are told back."""
+        if change.is_trial:
+            return None
         told: list[Task] = []
         for task in change.tasks:
             try:
@@ -40,7 +44,8 @@ class Events:
 
     def revert(self, change: Change) -> None:
         """Tell the opposite."""
-        self._take_back(change.tasks, change)
+        if not change.is_trial:
+            self._take_back(change.tasks, change)
 
     def _take_back(self, tasks: Sequence[Task], change: Change) -> None:
         failure: ExtenderError | None = None

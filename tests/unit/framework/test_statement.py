@@ -198,3 +198,13 @@ def test_a_statement_knows_when_it_is_settled() -> None:
     session.statement().merge(statements[3])
 
     assert all(each.is_settled for each in statements)
+
+
+@pytest.mark.parametrize("settle", ["commit", "hold"])
+def test_a_trial_is_never_kept(settle: str) -> None:
+    """It decides nothing."""
+    session = session_of(BASE)
+    with pytest.raises(AssertionError, match="a trial decides nothing"):
+        getattr(session.statement(trial=True), settle)()
+    with pytest.raises(AssertionError, match="a trial decides nothing"):
+        session.statement().merge(session.statement(trial=True))

@@ -158,3 +158,27 @@ def test_what_it_counts_comes_out_even(steps: list[str], refused: set[str]) -> N
     told.subtract(body["task"]["Name"] for verb, body in service.asked if verb == "allocateFunc" and answer(body))
     assert {name: count for name, count in told.items() if count} == {}
     assert (session.nodes.state == before).all()
+
+
+def test_a_trial_sends_nothing() -> None:
+    """A trial decides nothing, so the extender is not called; the session follows it, and is undone."""
+    service = Service(allocateFunc={}, deallocateFunc={})
+    session = opened(CLUSTER, service)
+    old, new = job_of(session, "old"), job_of(session, "new")
+    victim = next(iter(old.tasks.values()))
+    with session.statement(trial=True) as trial:
+        assert trial.evict(old, victim, "") is None
+        assert trial.allocate(new, pending(session)[:1], [0]) is None
+        assert old.tasks[victim.id].status is TaskStatus.RELEASING
+    assert old.tasks[victim.id].status is TaskStatus.RUNNING
+    assert service.asked == []
+
+
+def test_saying_whose_end_would_help_sends_nothing() -> None:
+    """Blocking jobs are found by trial evictions; with nothing decided the extender is not called."""
+    service = Service(allocateFunc={}, deallocateFunc={})
+    full = Scenario().node("n1", cpu=4).running("old", on=["n1"], cpu=4).job("new", cpu=4)
+    outcome = decided(full, service, "allocate", plugins=("gang", "predicates"))
+
+    assert [each.fits_when for each in outcome.refusals("new") if each.plugin == "gang"] == [("default/old",)]
+    assert service.asked == []
