@@ -132,22 +132,32 @@ def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
 
 
 def _resized(pod: wire.Pod) -> bytes:
-    """Encode how what the containers were given differs from what they ask for; empty where it does not."""
-    if not pod.status.container_statuses and not pod.status.init_container_statuses:
+    """Encode how what pod and containers were given differs from what they ask for; empty where it does not."""
+    status = pod.status
+    whole = _resized_as_a_whole(pod)
+    if whole is None and not status.container_statuses and not status.init_container_statuses:
         return b""
     asked = {container.name: container.resources.requests for container in pod.spec.containers}
     asked.update((container.name, container.resources.requests) for container in pod.spec.init_containers)
     differing = [
-        (status.name, status.resources.requests, status.allocated_resources)
-        for status in (*pod.status.container_statuses, *pod.status.init_container_statuses)
-        if status.resources is not None and _differs(status, asked.get(status.name))
+        (each.name, each.resources.requests, each.allocated_resources)
+        for each in (*status.container_statuses, *status.init_container_statuses)
+        if each.resources is not None and _differs(each, asked.get(each.name))
     ]
-    if not differing:
+    if whole is None and not differing:
         return b""
-    return _ENCODER.encode((differing, is_resize_infeasible(pod)))
+    return _ENCODER.encode((whole, differing, is_resize_infeasible(pod)))
 
 
-def _differs(status: wire.ContainerStatus, asked: wire.ResourceList | None) -> bool:
+def _resized_as_a_whole(pod: wire.Pod) -> tuple[wire.ResourceList, wire.ResourceList] | None:
+    """Return what a pod with pod-level requests was given and allocated; None where that is what it asks for."""
+    asked, status = pod.spec.resources, pod.status
+    if asked is None or not asked.requests or status.resources is None or not _differs(status, asked.requests):
+        return None
+    return status.resources.requests, status.allocated_resources
+
+
+def _differs(status: wire.ContainerStatus | wire.PodStatus, asked: wire.ResourceList | None) -> bool:
     given = status.resources.requests if status.resources is not None else None
     return given != asked or (bool(status.allocated_resources) and status.allocated_resources != asked)
 

@@ -199,13 +199,20 @@ class _Reader:
         return asked
 
     def pod_level(self) -> Exact | None:
-        """Read pod-level requests, None where there are none."""
+        """Read pod-level requests, None where there are none; during a resize the largest amount counts."""
         resources = self.pod.spec.resources
         if resources is None or not resources.requests:
             return None
         exact = self.read(resources.requests, "spec.resources.requests")
-        supported = {n: v for n, v in exact.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")}
-        return supported or None
+        asked = {n: v for n, v in exact.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")}
+        status = self.pod.status
+        if not asked or status.resources is None:
+            return asked or None
+        given = self.read(status.resources.requests, "status.resources.requests")
+        _take_larger(given, self.read(status.allocated_resources, "status.allocatedResources"))
+        if not is_resize_infeasible(self.pod):
+            _take_larger(given, asked)
+        return {name: given.get(name, value) for name, value in asked.items()}
 
     def _container(self, container: wire.Container, statuses: Iterable[wire.ContainerStatus], path: str) -> Exact:
         request = self.read(container.resources.requests, f"{path}.resources.requests")

@@ -75,9 +75,15 @@ def gpu_indices(pod: wire.Pod) -> tuple[int, ...]:
 
 
 def _asked(spec: wire.PodSpec, name: str) -> int:
-    running = [_limit(container, name) for container in spec.containers]
-    starting = [_limit(container, name) for container in spec.init_containers]
-    return max(sum(running), *starting, 0)
+    """Add up containers and sidecars, or take the most that any moment of the start needs, as for other resources."""
+    running = sum(_limit(container, name) for container in spec.containers)
+    sidecars = starting = 0
+    for container in spec.init_containers:
+        limit = _limit(container, name)
+        starting = max(starting, sidecars + limit)
+        if container.restart_policy == "Always":
+            sidecars += limit
+    return max(running + sidecars, starting)
 
 
 def _limit(container: wire.Container, name: str) -> int:

@@ -74,12 +74,15 @@ class CardRules:
 
 
 def vgpu_demand(spec: wire.PodSpec, settings: VgpuSettings) -> tuple[ContainerDemand, ...]:
-    """Return what the containers ask for that ask for cards, in order; init containers are given none.
+    """Return what sidecars and containers ask for that ask for cards, in the order in which a kubelet starts them.
+
+    Other init containers are given none.
 
     Raises:
         ValueError: An amount is no quantity.
     """
-    found = (_of_container(container, settings) for container in spec.containers)
+    sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
+    found = (_of_container(container, settings) for container in (*sidecars, *spec.containers))
     return tuple(each for each in found if each is not None)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from cache.annotations import parse_bool, parse_int32, parse_seconds
@@ -146,6 +147,25 @@ def test_a_running_container_with_its_own_request_shares_the_template(translator
 
     assert made(translator, running("1")).template is pending.template
     assert made(translator, running("2")).template.request["cpu"] == 2000
+
+
+def test_a_resize_of_a_whole_pod_makes_a_new_template(translator: Translator) -> None:
+    """Pod-level amounts in the status make a template where they differ from those in the spec."""
+
+    def whole(given: str) -> wire.Pod:
+        each = pod("b", cpu="1", node="n1", phase="Running")
+        status = wire.PodStatus(
+            phase="Running",
+            resources=wire.ResourceRequirements(requests={"cpu": given}),
+            allocated_resources={"cpu": given},
+        )
+        spec = msgspec.structs.replace(each.spec, resources=wire.ResourceRequirements(requests={"cpu": "1"}))
+        return wire.Pod(metadata=each.metadata, spec=spec, status=status)
+
+    one, same, other = (made(translator, whole(given)) for given in ("1", "1", "3"))
+
+    assert one.template is same.template
+    assert other.template.request["cpu"] == 3000
 
 
 def test_templates_are_trimmed(translator: Translator) -> None:

@@ -154,6 +154,20 @@ def test_what_a_container_asks_for(
     assert vgpu_demand(spec, NAMED) == (() if demand is None else (demand,))
 
 
+def test_sidecars_have_cards_before_containers() -> None:
+    """They are started first and go on running; an init container that ends has none."""
+
+    def container(name: str, cards: int, restart_policy: str = "") -> wire.Container:
+        resources = wire.ResourceRequirements(limits={"n": cards})
+        return wire.Container(name=name, resources=resources, restart_policy=restart_policy)
+
+    spec = wire.PodSpec(
+        containers=(container("main", 1),), init_containers=(container("fetch", 3), container("side", 2, "Always"))
+    )
+
+    assert [each.cards for each in vgpu_demand(spec, NAMED)] == [2, 1]
+
+
 def test_percentages_mean_nothing_unless_they_have_a_name() -> None:
     """As by default."""
     limits = {"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory-percentage": 50}

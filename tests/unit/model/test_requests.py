@@ -169,6 +169,33 @@ def test_an_infeasible_resize_counts_reality_alone() -> None:
     assert pod_request(pod(container(cpu=8), status=status)).amounts["cpu"] == 2000
 
 
+def test_a_resize_of_the_whole_pod_counts_the_largest_amount() -> None:
+    """CPU shrinks from 3 to 1 and 3 are still allocated; memory grows and the wish counts."""
+    status = wire.PodStatus(
+        resources=wire.ResourceRequirements(requests={"cpu": "2", "memory": "1Gi"}),
+        allocated_resources={"cpu": "3", "memory": "1Gi"},
+    )
+    whole = wire.ResourceRequirements(requests={"cpu": "1", "memory": "2Gi"})
+
+    asked = pod_request(pod(container(cpu="500m"), resources=whole, status=status))
+
+    assert asked.amounts["cpu"] == 3000
+    assert asked.amounts["memory"] == 2 * 2**30 * 1000
+
+
+def test_an_infeasible_resize_of_the_whole_pod_counts_reality_alone() -> None:
+    """The node refused 8 CPU: the 2 that it gave count."""
+    status = wire.PodStatus(
+        conditions=(wire.Condition(type="PodResizePending", status="True", reason="Infeasible"),),
+        resources=wire.ResourceRequirements(requests={"cpu": "2"}),
+        allocated_resources={"cpu": "2"},
+    )
+
+    asked = pod_request(pod(container(), resources=wire.ResourceRequirements(requests={"cpu": "8"}), status=status))
+
+    assert asked.amounts["cpu"] == 2000
+
+
 def test_volumes_join_the_request() -> None:
     """A pod whose only need is an attached volume is not best-effort."""
     asked = pod_request(pod(container()), {"attachable-volumes-csi-d": 1000})

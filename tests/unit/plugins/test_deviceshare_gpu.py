@@ -58,6 +58,18 @@ def test_init_containers_count_by_the_largest(init: list[int], regular: list[int
     assert gpu_demand(spec) == GpuDemand(memory=memory)
 
 
+def test_sidecars_add_up_with_what_runs_beside_them() -> None:
+    """A sidecar of 4 beside a container of 3 is 7; beside an init container of 5, which starts after it, 9."""
+    sidecar = {**container(gpu_memory=4), "restartPolicy": "Always"}
+    decode = wire.Decoder("PodSpec", wire.PodSpec).convert
+
+    running = decode(wanting(container(gpu_memory=3), init=[sidecar]))
+    starting = decode(wanting(container(gpu_memory=3), init=[sidecar, container(gpu_memory=5)]))
+
+    assert gpu_demand(running) == GpuDemand(memory=7)
+    assert gpu_demand(starting) == GpuDemand(memory=9)
+
+
 def test_memory_is_all_on_the_first_card_with_enough() -> None:
     """Two of 600 do not share a card of 1000; a third waits, though 800 are free together."""
     outcome = run(gpus(2000, 2).job("p", tasks=3, min_available=1, pod=one(gpu_memory=600)), GPUSharingEnable=True)
