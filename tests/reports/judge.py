@@ -66,7 +66,7 @@ class Outcome:
 
 def outcome_of(case: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -> Outcome:
     """Play the rounds on the pods of a case."""
-    pods = {_key(pod): pod for pod in case["objects"]["pods"]}
+    pods = {_key(pod): pod for pod in case["objects"].get("pods", ())}
     groups = {key: (pod["metadata"].get("annotations") or {}).get(GROUP, "") for key, pod in pods.items()}
     nodes = {key: pod["spec"]["nodeName"] for key, pod in pods.items() if pod["spec"].get("nodeName")}
     evictions: list[str] = []
