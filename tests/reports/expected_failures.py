@@ -62,7 +62,6 @@ EXPECTED_FAILURES = frozenset(
         "n04-no-such-label",
         "n05-too-wide-gang",
         "n07-holder-is-named",
-        "o01-equal-names",
         "p01-low-takes-from-high",
         "p02-drf-before-priority",
         "p03-no-priority-plugin",
