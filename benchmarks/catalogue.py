@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from benchmarks import cycles, emulator, endtoend, evictions, snapshot
+from benchmarks import cycles, emulator, endtoend, evictions, reaction, snapshot
 from benchmarks.inputs import Input
 from benchmarks.results import Result
 
@@ -12,7 +12,7 @@ __all__ = ["BENCHMARKS", "INPUTS"]
 _ON_CLUSTERS: Final = (cycles, evictions, snapshot, endtoend)
 
 _BENCHMARKS: Final = {
-    name: measure for module in (*_ON_CLUSTERS, emulator) for name, measure in module.BENCHMARKS.items()
+    name: measure for module in (*_ON_CLUSTERS, emulator, reaction) for name, measure in module.BENCHMARKS.items()
 }
 BENCHMARKS: Final[Mapping[str, Callable[[int, int], Iterator[Result]]]] = dict(sorted(_BENCHMARKS.items()))
 """By name: functions of a number of runs, of which the median counts, and a seed for their inputs."""

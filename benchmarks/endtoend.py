@@ -35,7 +35,7 @@ from kube.configuration import ClusterOptions, connect
 from kube.resources import POD_GROUPS, PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
-__all__ = ["BENCHMARKS", "INPUTS"]
+__all__ = ["BENCHMARKS", "INPUTS", "is_synced", "wait_until"]
 
 NODE_COUNT, POD_COUNT, GANG = 1000, 5000, 100
 BUDGET = at_least(75, "%")
@@ -167,13 +167,13 @@ class Course(Ground):
                     stdout=output,
                 )
             started.append(daemon)
-            await _wait(lambda: _is_synced(daemon, log))
+            await wait_until(lambda: is_synced(daemon, log))
             spent.append(Spent(daemon.pid))
 
         try:
             _, ended = await self.bound(begin)
             client, server = spent[0].millis_per_bind()
-            await _wait(self._is_drained)
+            await wait_until(self._is_drained)
             return Round(POD_COUNT / (ended - synced_at(log)), client, server, time.time() - ended)
         finally:
             for daemon in started:
@@ -216,13 +216,15 @@ class Course(Ground):
             await self.clear()
 
 
-async def _wait(holds: Callable[[], Awaitable[bool]]) -> None:
+async def wait_until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until a condition on the server holds."""
     async with asyncio.timeout(WAIT_SECONDS):
         while not await holds():  # noqa: ASYNC110  # it stands on a server, which tells nobody
             await asyncio.sleep(0.1)
 
 
-async def _is_synced(daemon: asyncio.subprocess.Process, log: Path) -> bool:
+async def is_synced(daemon: asyncio.subprocess.Process, log: Path) -> bool:
+    """Return whether a daemon's first lists are in, by its log."""
     said = await asyncio.to_thread(log.read_bytes)
     if daemon.returncode is not None:
         raise RuntimeError(f"the daemon ended with {daemon.returncode}: {said.decode()[-2000:]}")

@@ -281,6 +281,16 @@ class Books:
         """Return a task as it is now, assumptions included."""
         return self._tasks.get(task)
 
+    def is_complete_with(self, task: TaskId) -> bool:
+        """Return whether the job of a task has as many pods as it needs to start."""
+        known = self._tasks.get(task)
+        if known is None or known.job is None:
+            return False
+        entry = self._jobs.entry(known.job)
+        if entry is None or entry.facts is None:
+            return bool(self._gang_of(known.pod))  # its facts are made with the next snapshot
+        return len(entry.tasks) >= entry.facts.min_available
+
     def is_made_up(self, job: JobId) -> bool:
         """Tell whether a job's group stands for a single pod, or for gangs, and exists nowhere else."""
         entry = self._jobs.entry(job)

@@ -26,6 +26,7 @@ from cache.options import BooksOptions
 from cache.queues import make_first_queues
 from cache.shard_status import shard_status, write_shard_status
 from cache.shards import SHARDED_MODES
+from cache.wake_triggers import Trigger
 from cache.wanted import WantedWatch
 from cache.writing import write
 from kube.client import Client
@@ -66,6 +67,7 @@ class SchedulerCache:
         on_audit: Callable[[list[str]], None] = lambda _: None,
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
+        on_trigger: Callable[[Trigger], None] = lambda _: None,
         make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], Books] = Books,
         background: Background | None = None,
         clock: Clock | None = None,
@@ -82,6 +84,7 @@ class SchedulerCache:
             on_audit: Is told the differences that each audit found.
             on_fault: Is told of each broken object and field.
             on_waiting_pod: Is told of each new pod without a node, after the first lists.
+            on_trigger: Is called for each change that may let a cycle decide something new.
             make_books: Makes the books; another kind of them may note what they are told.
             background: Runs what goes on beside; to be shared with others who want its surprises told in one place.
             clock: For waiting and deadlines.
@@ -95,6 +98,7 @@ class SchedulerCache:
         self._audit_seconds = audit_seconds
         self._on_audit = on_audit
         self._on_fault = on_fault
+        self._on_trigger = on_trigger
         self._clock = clock or SystemClock()
         self.reflectors = {
             each.name: Reflector(
@@ -108,7 +112,7 @@ class SchedulerCache:
         """Tasks of plans that are being carried out."""
 
     def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
-        feeder = Feeder(resource.name, self.books)
+        feeder = Feeder(resource.name, self.books, self._on_trigger)
         if resource is NODES:
             return [feeder, self._gone_nodes()]
         if resource is not PODS or on_waiting_pod is None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from cache.books import Books
 from cache.objects import KINDS
+from cache.wake_triggers import Trigger, trigger_of
 from kube import resources
 from kube.resources import Resource
 from model import wire
@@ -17,24 +18,37 @@ FOLLOWED: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.AL
 
 
 class Feeder:
-    """Passes what a reflector tells of one kind on to the books."""
+    """Passes the changes of one kind on to the books."""
 
-    def __init__(self, kind: str, books: Books) -> None:
-        """Feed objects of `kind` to `books`."""
+    def __init__(self, kind: str, books: Books, on_trigger: Callable[[Trigger], None] = lambda _: None) -> None:
+        """Feed objects of `kind` to `books`; call `on_trigger` for changes that a cycle should not wait for."""
         self._kind = kind
         self._books = books
+        self._on_trigger = on_trigger
 
     def added(self, new: Any) -> None:
         """Take over a new object."""
-        self._books.apply(self._kind, new)
+        self._change(None, new)
 
-    def updated(self, old: Any, new: Any) -> None:  # noqa: ARG002 - the books know what they had
+    def updated(self, old: Any, new: Any) -> None:
         """Take over a changed object."""
-        self._books.apply(self._kind, new)
+        self._change(old, new)
 
     def deleted(self, old: Any) -> None:
         """Forget an object."""
-        self._books.remove(self._kind, old)
+        self._change(old, None)
+
+    def _change(self, old: Any, new: Any) -> None:
+        before = self._books.generation
+        if new is None:
+            self._books.remove(self._kind, old)
+        else:
+            self._books.apply(self._kind, new)
+        if self._books.generation == before:
+            return  # not of this scheduler, or a heartbeat
+        trigger = trigger_of(self._kind, old, new, self._books)
+        if trigger is not None:
+            self._on_trigger(trigger)
 
 
 class Arrivals:

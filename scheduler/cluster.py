@@ -15,6 +15,7 @@ from cache.hands import Hands
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
 from cache.ring import Ownership
+from cache.wake_triggers import Trigger
 from kube import resources
 from kube.binder import ApiBinder
 from kube.binding import OUTSIDERS, Delegate
@@ -50,6 +51,7 @@ def make_cache(
     rate: Rate,
     *,
     is_leader: Callable[[], bool],
+    on_trigger: Callable[[Trigger], None] = lambda _: None,
     recorder: Recorder | None = None,
     delegate: Delegate | None = None,
 ) -> tuple[SchedulerCache, Hands]:
@@ -61,6 +63,7 @@ def make_cache(
         metrics: Where everything is counted.
         rate: Counts binds.
         is_leader: Whether this process may change the cluster.
+        on_trigger: Is called for each change that may let a cycle decide something new.
         recorder: Notes what the books are told.
         delegate: Binds the pods that a plan leaves to somebody else.
     """
@@ -86,6 +89,7 @@ def make_cache(
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
         on_fault=Faults(metrics),
         on_waiting_pod=lambda pod: _watched(pod, metrics),
+        on_trigger=on_trigger,
         background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
         make_books=Books if recorder is None else partial(RecordedBooks, recorder),
     )

@@ -15,7 +15,7 @@ before is assumed or refused; nothing is assumed without leadership.
 import asyncio
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -30,6 +30,7 @@ from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from scheduler.cycle_pause import CyclePause
 from scheduler.metrics import Metrics
 from scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
 
@@ -114,10 +115,12 @@ class Daemon:
     leadership: Leadership
     configuration: Callable[[], Configuration]
     """Returns the configuration of the next cycle; called in the cycle's thread, so that it may read files."""
+    adopt: Callable[[Configuration], Awaitable[None]]
+    """Prepares for the configuration of the next cycle; awaited on the loop's thread before the snapshot is taken."""
     decide: Decide
     metrics: Metrics
-    period: float
-    """Seconds from the end of a cycle to the beginning of the next."""
+    pause: CyclePause
+    """Between the end of a cycle and the beginning of the next."""
     after_cycle: Callable[[Seen], None] = lambda _: None
     """Told in the cycle's thread of each cycle that looked."""
     wall: Callable[[], float] = time.time
@@ -125,7 +128,8 @@ class Daemon:
     """Makes the one of a cycle."""
     seen: Seen | None = None
     memory: Memory = field(default_factory=Memory)
-    _in_flight: set[asyncio.Task[None]] = field(default_factory=set)
+    _in_flight: dict[asyncio.Task[None], int] = field(default_factory=dict)
+    """Plans that are being carried out, and the number of their tasks."""
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _thread: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="cycle")
@@ -138,8 +142,9 @@ class Daemon:
         """Run cycles until `stop` is asked for; the first begins at once."""
         try:
             while not self._stopping.is_set():
+                begun = time.process_time()  # what other processes take does not make ours a burden
                 await self.run_once()
-                await self._pause()
+                await self._wait(time.process_time() - begun)
         finally:
             self._stopping.set()
 
@@ -206,7 +211,9 @@ class Daemon:
         stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
         configuration = await loop.run_in_executor(self._thread, self.configuration)
+        await self.adopt(configuration)
         stopwatch.mark(SNAPSHOT, begin=True)
+        self.pause.begin_cycle()
         snapshot = self.cluster.snapshot()
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
@@ -244,7 +251,7 @@ class Daemon:
             return
         self._count(plan, "assumed")
         task = asyncio.create_task(self.cluster.carry_out(plan))
-        self._in_flight.add(task)
+        self._in_flight[task] = len(plan.binds) + len(plan.evictions)
         task.add_done_callback(self._landed)
 
     def _count(self, plan: Plan, result: str) -> None:
@@ -253,7 +260,7 @@ class Daemon:
             self.metrics.add("volcano_eviction_transactions_total", 1, plan.action)
 
     def _landed(self, task: asyncio.Task[None]) -> None:
-        self._in_flight.discard(task)
+        self._in_flight.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("plan_failed", exc_info=error)
 
@@ -270,12 +277,30 @@ class Daemon:
             gc.collect()
             self._collected = time.monotonic()
 
-    async def _pause(self) -> None:
+    async def _wait(self, cycle_seconds: float) -> None:
+        """Pause, or until `stop` is asked for."""
+        pausing = asyncio.create_task(
+            self.pause.wait(
+                cycle_seconds=cycle_seconds,
+                work_waits=self._leaves_work(),
+                tasks_in_flight=lambda: sum(self._in_flight.values()),
+            )
+        )
+        stopping = asyncio.create_task(self._stopping.wait())
         try:
-            async with asyncio.timeout(self.period):
-                await self._stopping.wait()
-        except TimeoutError:
-            pass
+            await asyncio.wait((pausing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if pausing.done():
+                pausing.result()
+        finally:
+            pausing.cancel()
+            stopping.cancel()
+
+    def _leaves_work(self) -> bool:
+        """Return whether the last cycle left work that new room could serve."""
+        if self.seen is None:
+            return True
+        report = self.seen.report
+        return bool(report.refusals or report.task_refusals or report.pipelined)
 
 
 _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})

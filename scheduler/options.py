@@ -28,6 +28,9 @@ class Options(ProcessOptions):
     )
     scheduler_conf: str = flag(FlagKind.TEXT, "", "Configuration file, read again when it changes; empty: built in.")
     schedule_period: float = flag(FlagKind.DURATION, 1.0, "Pause between the end of a cycle and the next.")
+    wake_on_change: bool = flag(
+        FlagKind.BOOLEAN, default=True, help="Shorten that pause when a change lets something new be decided."
+    )
     default_queue: str = flag(FlagKind.TEXT, "default", "Queue of groups that name none; made when missing.")
     priority_class: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow priority classes; false: all are 0.")
     plugins_dir: str = flag(

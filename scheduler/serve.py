@@ -38,6 +38,7 @@ from plugins.coscheduling import gang_rules
 from plugins.deviceshare import DeviceShareArgs, args_of
 from scheduler.cluster import ESSENTIAL, make_cache
 from scheduler.counting import Rate
+from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon, Seen
 from scheduler.device_figures import DeviceFigures
 from scheduler.explain import explain_job
@@ -66,8 +67,6 @@ _PLANS_SECONDS: Final = 15.0
 """Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
 _WRITES_SECONDS: Final = 5.0
 """Time that statuses and events have to be written at the end."""
-_WANTED_SECONDS: Final = 20.0
-"""More than the patience with what a configuration newly wants to be followed."""
 _FIGURES_SECONDS: Final = 1.0
 """Between two looks at what changes without a cycle."""
 
@@ -114,12 +113,14 @@ class _Process:
         self._extenders = ExtenderClient()
         self._waiting = Waiting(self._extenders, self._loop, self._asked)
         self._delegate = ExtenderBinding(self._extenders, self._asked)
+        self._pause = CyclePause(options.schedule_period, wakes_on_change=options.wake_on_change)
         self._cache, self._hands = make_cache(
             client,
             options,
             self._metrics,
             self._rate,
             is_leader=lambda: leadership.is_leader,
+            on_trigger=self._pause.trigger,
             recorder=self._recorder,
             delegate=self._delegate,
         )
@@ -139,7 +140,7 @@ class _Process:
         self._wanted = WantedKinds(self._cache)
         self._device_figures = DeviceFigures(self._metrics)
         self._in_force: Configuration | None = None
-        """The configuration of this cycle; of the cycle's thread, as what follows from it."""
+        """The configuration of this cycle."""
         self._cards: DeviceShareArgs | None = None
         """How it wants cards to be shared."""
         self._wants = Wants()
@@ -152,10 +153,11 @@ class _Process:
         self._daemon = Daemon(
             cluster=self._cache,
             leadership=self._leadership,
-            configuration=self._configuration,
+            configuration=self._settings.current,
+            adopt=self._adopt,
             decide=self._ask_and_decide,
             metrics=self._metrics,
-            period=options.schedule_period,
+            pause=self._pause,
             after_cycle=self._after_cycle,
         )
 
@@ -252,21 +254,19 @@ class _Process:
         except TimeoutError:
             _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
 
-    def _configuration(self) -> Configuration:
-        """Return the configuration of the next cycle; what it wants followed and asked is so from now on."""
-        configuration = self._settings.current()
+    async def _adopt(self, configuration: Configuration) -> None:
+        """Follow and ask what the configuration of the next cycle wants; wait for what it newly wants."""
         if configuration is self._in_force:
-            return configuration
+            return
         self._in_force = configuration
         self._delegate.follow(configuration)
         self._cards = args_of(configuration.profiles[0])
-        wants = wants_of(configuration.profiles[0], self._cards)
-        self._loop.call_soon_threadsafe(self._follow, configuration, wants)
-        if wants != self._wants:
-            self._wants = wants
+        wants, before = wants_of(configuration.profiles[0], self._cards), self._wants
+        self._wants = wants
+        self._follow(configuration, wants)
+        if wants != before:
             # a cycle before it has come would give out cut cards as if they were whole, and fill nodes that are loaded
-            asyncio.run_coroutine_threadsafe(self._wanted.wait(), self._loop).result(_WANTED_SECONDS)
-        return configuration
+            await self._wanted.wait()
 
     def _follow(self, configuration: Configuration, wants: Wants) -> None:
         """Ask the source of usage that a configuration names, read gangs as it says, and follow what it wants."""

@@ -20,6 +20,7 @@ from model.plan import Bind, Eviction, Plan
 from model.refusals import Refusal
 from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
+from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon, Seen
 from scheduler.metrics import Metrics
 from scheduler.stopwatch import Stopwatch
@@ -151,6 +152,10 @@ class Decisions:
         return msgspec.structs.replace(said, failures=failures), Memory(cycle=memory.cycle + 1)
 
 
+async def adopted(configuration: Configuration) -> None:
+    """Prepare for nothing."""
+
+
 @pytest.fixture
 def cluster() -> FakeCluster:
     """A cluster that takes every plan."""
@@ -171,8 +176,9 @@ def daemon(cluster: FakeCluster, decisions: Decisions) -> Daemon:
         leadership=Leader(),
         configuration=lambda: CONFIGURATION,
         decide=decisions,
+        adopt=adopted,
         metrics=Metrics(),
-        period=0.001,
+        pause=CyclePause(0.001),
     )
 
 
@@ -183,6 +189,24 @@ async def test_plans_are_assumed_on_the_loop_before_the_cycle_returns(daemon: Da
     assert [each.binds[0].name for each in cluster.assumed] == ["a", "b"]
     assert cluster.threads == {threading.get_ident()}
     assert len(cluster.written) == 1
+
+
+async def test_a_late_preparation_for_a_configuration_delays_the_snapshot(daemon: Daemon, cluster: FakeCluster) -> None:
+    """A new configuration may want further kinds to be followed; the cycle waits for them, and does not fail."""
+    prepared = asyncio.Event()
+
+    async def adopt(configuration: Configuration) -> None:
+        assert configuration is CONFIGURATION
+        await prepared.wait()
+
+    daemon.adopt = adopt
+    cycle = asyncio.create_task(daemon.run_once())
+    await asyncio.sleep(0.05)
+    assert cluster.snapshots == 0
+    prepared.set()
+
+    assert await cycle is not None
+    assert cluster.snapshots == 1
 
 
 async def test_plans_are_assumed_while_the_cycle_runs(

@@ -1,0 +1,96 @@
+"""The pause between cycles: short at rest when something new can be decided, the period otherwise."""
+
+import asyncio
+
+import pytest
+
+from cache.wake_triggers import Trigger
+from scheduler.cycle_pause import CyclePause
+
+LONG = 60.0
+
+
+async def ends_early(
+    pause: CyclePause, *, cycle_seconds: float = 0.0, work_waits: bool = False, tasks_in_flight: int = 0
+) -> bool:
+    """Return whether the pause ends long before its period."""
+    waiting = pause.wait(cycle_seconds=cycle_seconds, work_waits=work_waits, tasks_in_flight=lambda: tasks_in_flight)
+    try:
+        await asyncio.wait_for(waiting, timeout=0.2)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def test_the_period_passes_where_nothing_changes() -> None:
+    """The pause ends by itself."""
+    await asyncio.wait_for(
+        CyclePause(0.01).wait(cycle_seconds=0.0, work_waits=True, tasks_in_flight=lambda: 0), timeout=5.0
+    )
+
+
+async def test_new_work_ends_the_pause() -> None:
+    """Whether other work waits or not."""
+    pause = CyclePause(LONG)
+    pause.trigger(Trigger.NEW_WORK)
+
+    assert await ends_early(pause)
+
+
+async def test_work_that_comes_during_the_pause_ends_it() -> None:
+    """The wait hears of a change that comes later."""
+    pause = CyclePause(LONG)
+    asyncio.get_running_loop().call_later(0.02, pause.trigger, Trigger.NEW_WORK)
+
+    assert await ends_early(pause)
+
+
+@pytest.mark.parametrize("work_waits", [True, False])
+async def test_new_room_ends_the_pause_only_while_work_waits(work_waits: bool) -> None:
+    """Nodes and queues of a cluster without pending pods may change as often as they like."""
+    pause = CyclePause(LONG)
+    pause.trigger(Trigger.NEW_ROOM)
+
+    assert await ends_early(pause, work_waits=work_waits) is work_waits
+
+
+async def test_a_change_that_the_snapshot_holds_does_not_count() -> None:
+    """What came before the snapshot is decided."""
+    pause = CyclePause(LONG)
+    pause.trigger(Trigger.NEW_WORK)
+    pause.begin_cycle()
+
+    assert not await ends_early(pause)
+
+
+async def test_cycles_that_take_long_pause_in_proportion() -> None:
+    """A cycle of a second is not followed at once by another."""
+    pause = CyclePause(LONG)
+    pause.trigger(Trigger.NEW_WORK)
+
+    assert not await ends_early(pause, cycle_seconds=1.0)
+
+
+async def test_the_period_holds_while_many_plans_are_carried_out() -> None:
+    """Under load cycles collect work, as Volcano's do."""
+    pause = CyclePause(LONG)
+    pause.trigger(Trigger.NEW_WORK)
+
+    assert not await ends_early(pause, tasks_in_flight=5_000)
+    assert await ends_early(pause, tasks_in_flight=3)
+
+
+async def test_a_cycle_never_waits_longer_than_the_period() -> None:
+    """However long the last cycle took, and however much is being carried out."""
+    pause = CyclePause(0.01)
+    pause.trigger(Trigger.NEW_WORK)
+
+    assert await ends_early(pause, cycle_seconds=1000.0, tasks_in_flight=5_000)
+
+
+async def test_the_flag_keeps_volcanos_rule() -> None:
+    """Where changes do not count, the period always passes."""
+    pause = CyclePause(LONG, wakes_on_change=False)
+    pause.trigger(Trigger.NEW_WORK)
+
+    assert not await ends_early(pause)
