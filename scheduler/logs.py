@@ -17,6 +17,11 @@ _SHARED: Final = (
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
 
+_TRACEBACKS: Final = structlog.processors.ExceptionRenderer(
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+)
+"""Without local variables: they would hold whole objects, and what is secret in them."""
+
 
 class Level:
     """The level below which lines are dropped; may be moved while the process runs."""
@@ -51,9 +56,10 @@ def start_logging(form: Format, *, debug: bool = False, stream: TextIO = sys.std
     level = Level(logging.DEBUG if debug else logging.INFO)
     renderer: Any
     if form == "json":
-        renderer = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(sort_keys=False)]
+        renderer = [_TRACEBACKS, structlog.processors.JSONRenderer(sort_keys=False)]
     else:
-        renderer = [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        plain = structlog.dev.plain_traceback
+        renderer = [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)]
     structlog.configure(
         processors=[level, *_SHARED, *renderer],
         logger_factory=structlog.PrintLoggerFactory(stream),

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Literal
 
 import aiohttp
 import pytest
@@ -49,6 +50,31 @@ def test_lines_of_libraries_look_the_same() -> None:
 
     (line,) = lines(stream)
     assert (line["event"], line["level"]) == ("odd thing", "warning")
+
+
+PASSWORD = "esroh-tcerroc"
+
+
+def failing(body: str) -> None:
+    """Fail with a secret in hand."""
+    raise KeyError(len(body))
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_tracebacks_hold_no_local_variables(form: Literal["json", "console"]) -> None:
+    """An object in the hands of a function that fails stays out of the log, of our lines and of libraries'."""
+    stream = io.StringIO()
+    start_logging(form, stream=stream)
+
+    try:
+        failing(PASSWORD[::-1])
+    except KeyError:
+        structlog.get_logger().exception("cycle_failed")
+        logging.getLogger("library").exception("odd")
+
+    assert "KeyError" in stream.getvalue()
+    assert "test_logs.py" in stream.getvalue()
+    assert PASSWORD[::-1] not in stream.getvalue()
 
 
 def test_level_moves_while_the_process_runs() -> None:
