@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
@@ -182,7 +183,7 @@ class Books:
             nodes=nodes,
             jobs=self._jobs.jobs(),
             job_table=self._jobs.table(),
-            queues={name: self._queues[name] for name in self._queue_names},
+            queues=MappingProxyType({name: self._queues[name] for name in self._queue_names}),
             queue_names=self._queue_names,
             objects=objects,
             topology=self._topology.of(objects.hyper_nodes, nodes.facts),

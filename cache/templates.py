@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import count
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -22,7 +23,7 @@ _NUMBERS = count(1)
 """Of the whole process: memos of several books must not meet under one number."""
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook is for the shared empty mapping, the only value on the wire that is not plain."""
-_FENCED_REQUEST: Final[Amounts] = {PODS: MILLI}
+_FENCED_REQUEST: Final[Amounts] = MappingProxyType({PODS: MILLI})
 
 _TELLING: Final = (
     SCORING_TYPE,
@@ -63,7 +64,7 @@ class TemplateStore:
             request = pod_request(pod, volumes)
             known = self._templates[key] = TaskTemplate(
                 number=next(_NUMBERS),
-                request=request.amounts,
+                request=MappingProxyType(request.amounts),
                 scored_cpu_millis=request.scored_cpu_millis,
                 scored_memory_bytes=request.scored_memory_bytes,
                 best_effort=is_best_effort(request.amounts),

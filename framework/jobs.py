@@ -6,6 +6,7 @@ Counting rules are Volcano's. A job's state is changed by statements alone; plug
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from framework.memory import Remedy, Standing
@@ -120,7 +121,7 @@ class SessionJob:
     @property
     def annotations(self) -> Mapping[str, str]:
         """Annotations of the PodGroup."""
-        return self.job.group.metadata.annotations
+        return MappingProxyType(self.job.group.metadata.annotations)
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:

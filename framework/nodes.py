@@ -1,6 +1,7 @@
 """Nodes of a session: the live amounts, the tasks on each node, and what plugins are shown of them."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class NodeView:
     @property
     def labels(self) -> Mapping[str, str]:
         """Labels of the node."""
-        return self.facts.labels
+        return MappingProxyType(self.facts.labels)
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:

@@ -61,6 +61,7 @@ class Session(JobQuestions):
         self.outside = outside
         """Who answers what plugins ask beyond the snapshot, by instance; empty where nobody does."""
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
+        self.total.flags.writeable = False
         """What all nodes offer together, base units, shape (R,)."""
         self.plans: list[Plan] = []
         self.conditions: dict[JobId, list[Condition]] = {}

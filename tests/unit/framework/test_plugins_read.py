@@ -1,0 +1,58 @@
+"""Plugins read what they are given: the session's own mappings and amounts refuse to be changed."""
+
+from collections.abc import Callable, MutableMapping
+from typing import Any, cast
+
+import pytest
+
+from pyroclast import Session
+from pyroclast.testing import Scenario
+
+CLUSTER = Scenario().queue("q").node("n1", cpu=4, labels={"pool": "a"}).job("j", queue="q", tasks=1, cpu=1)
+
+
+def first_node(session: Session) -> Any:
+    """View of the first node."""
+    return session.nodes.view(0)
+
+
+def first_task(session: Session) -> Any:
+    """First pending task."""
+    (job,) = session.jobs_with_pending_tasks()
+    return session.pending_tasks(job)[0]
+
+
+def pop(mapping: object, key: str) -> None:
+    """Take a key out of a mapping, whatever its type says."""
+    cast("MutableMapping[str, object]", mapping).pop(key)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda session: pop(session.queues, "q"),
+        lambda session: session.total.fill(0),
+        lambda session: pop(first_node(session).labels, "pool"),
+        lambda session: pop(first_task(session).template.request, "cpu"),
+        lambda session: pop(next(iter(session.jobs_with_pending_tasks())).annotations, "a"),
+    ],
+    ids=["queues", "total", "node labels", "request", "group annotations"],
+)
+def test_a_plugin_that_writes_fails_and_the_cycle_goes_on(write: Callable[[Session], object]) -> None:
+    """The plugin fails when it is opened; the job is placed all the same."""
+    failures: list[str] = []
+
+    class Writer:
+        name = "writer"
+
+        def on_session_open(self, session: Session) -> None:
+            try:
+                write(session)
+            except (TypeError, ValueError, AttributeError) as failure:
+                failures.append(str(failure))
+                raise
+
+    outcome = CLUSTER.run("allocate", plugins=("gang", "predicates", Writer))
+
+    assert failures
+    assert outcome.bindings == {"j-0": "n1"}
