@@ -1,7 +1,8 @@
 """Hash ring: which of several schedulers an object belongs to.
 
-Each member owns twenty points of the ring, the CRC-32 (IEEE) of `<member>|<i>`; a key belongs to the first point
-strictly greater than its own CRC-32, past the last point to the first. Schedulers that name the same members agree.
+The ring is Volcano's (package `stathat.com/c/consistent` 1.0.0), so that members of both kinds agree. Each member owns
+twenty points of the ring, the CRC-32 (IEEE) of `<i><member>`. A key belongs to the first point strictly greater than its
+own CRC-32, past the last point to the first. Schedulers that name the same members agree.
 """
 
 from bisect import bisect_right
@@ -29,7 +30,7 @@ class HashRing:
         owners: dict[int, str] = {}
         for member in self.members:
             for number in range(POINTS_PER_MEMBER):
-                owners[crc32(f"{member}|{number}".encode())] = member
+                owners[crc32(f"{number}{member}".encode())] = member
         object.__setattr__(self, "_points", tuple(sorted(owners)))
         object.__setattr__(self, "_owners", tuple(owners[point] for point in self._points))
 

@@ -1,6 +1,8 @@
 """The hash ring over scheduler names."""
 
+import json
 from bisect import bisect_right
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -11,9 +13,24 @@ from model import wire
 MEMBERS = ("volcano-0", "volcano-1", "volcano-2")
 
 
+VECTORS = json.loads(Path(__file__).with_name("ring_vectors.json").read_bytes())
+KEYS = (*VECTORS["odd"], *(f"node-{number}" for number in range(300)))
+
+
+@pytest.mark.parametrize("ring", VECTORS["owners"])
+def test_every_key_has_the_owner_that_volcano_gives_it(ring: str) -> None:
+    """In a ring of both kinds of scheduler each node has exactly one owner."""
+    base, size = ring.split()
+    members = tuple(f"{base}-{number}" for number in range(int(size)))
+
+    owners = [HashRing(members).owner(key).removeprefix(f"{base}-") for key in KEYS]
+
+    assert owners == VECTORS["owners"][ring].split()
+
+
 def test_a_key_belongs_to_the_first_point_after_it() -> None:
-    """Twenty points a member, CRC-32 of `<member>|<i>`, the next one strictly greater."""
-    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
+    """Twenty points a member, CRC-32 of `<i><member>`, the next one strictly greater."""
+    points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
     ring = HashRing(MEMBERS)
 
     for key in ("job", "node-17", "a", "zz"):
@@ -23,7 +40,7 @@ def test_a_key_belongs_to_the_first_point_after_it() -> None:
 
 def test_a_key_past_the_last_point_wraps() -> None:
     """It belongs to the first point of the ring."""
-    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
+    points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
     last = points[-1][0]
     key = next(f"k{number}" for number in range(10**6) if crc32(f"k{number}".encode()) > last)
 
@@ -32,10 +49,10 @@ def test_a_key_past_the_last_point_wraps() -> None:
 
 def test_a_key_on_a_point_belongs_to_the_next() -> None:
     """Strictly greater: the point's own text hashes to the point itself."""
-    points = sorted((crc32(f"{member}|{number}".encode()), member) for member in MEMBERS for number in range(20))
-    position = bisect_right(points, (crc32(b"volcano-1|7"), "~"))
+    points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
+    position = bisect_right(points, (crc32(b"7volcano-1"), "~"))
 
-    assert HashRing(MEMBERS).owner("volcano-1|7") == points[position % len(points)][1]
+    assert HashRing(MEMBERS).owner("7volcano-1") == points[position % len(points)][1]
 
 
 def test_every_member_owns_a_fair_part() -> None:
