@@ -1,8 +1,8 @@
 """Hash ring: which of several schedulers an object belongs to.
 
 The ring is Volcano's (package `stathat.com/c/consistent` 1.0.0), so that members of both kinds agree. Each member owns
-twenty points of the ring, the CRC-32 (IEEE) of `<i><member>`. A key belongs to the first point strictly greater than its
-own CRC-32, past the last point to the first. Schedulers that name the same members agree.
+twenty points of the ring, the CRC-32 (IEEE) of `<i><member>`. A key belongs to the first point strictly greater than
+its own CRC-32, past the last point to the first. Schedulers that name the same members agree.
 """
 
 from bisect import bisect_right

@@ -12,11 +12,12 @@ from typing import Final
 from cache.options import ALWAYS_IGNORED_PROVISIONERS
 from model import wire
 from model.errors import ObjectError
+from model.requests import ATTACHABLE_VOLUMES
 from model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["VolumeLookup", "attach_limits", "claim_keys", "volume_names"]
+__all__ = ["VolumeLookup", "attach_limits", "claim_keys", "provisioning_driver", "volume_names"]
 
-_PREFIX: Final = "attachable-volumes-csi-"
+_PREFIX: Final = f"{ATTACHABLE_VOLUMES}csi-"
 _UNLIMITED_COUNT: Final = 2**31 - 1
 """What a driver that publishes no limit is taken to allow."""
 _DRIVER_PARAMETER: Final = "csi.storage.k8s.io/csi-driver-name"
@@ -77,10 +78,14 @@ class VolumeLookup:
         volume = self.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
         if volume is not None:
             return volume.spec.csi.driver if volume.spec.csi is not None else ""
-        storage_class = self.classes.get(claim.spec.storage_class_name or "")
-        if storage_class is None:
-            return ""
-        return storage_class.parameters.get(_DRIVER_PARAMETER) or storage_class.provisioner
+        return provisioning_driver(self.classes.get(claim.spec.storage_class_name or ""))
+
+
+def provisioning_driver(storage_class: wire.StorageClass | None) -> str:
+    """Return the driver of the volumes that a class makes; empty where there is no class."""
+    if storage_class is None:
+        return ""
+    return storage_class.parameters.get(_DRIVER_PARAMETER) or storage_class.provisioner
 
 
 def _claim_name(pod: wire.Pod, volume: wire.Volume) -> str | None:

@@ -12,16 +12,20 @@ import numpy as np
 from framework.points import Registered
 from model.arrays import BoolArray, IntArray
 from model.refusals import Reason, Refusal
+from model.requests import ATTACHABLE_VOLUMES
 from model.resources import MILLI
 from model.tasks import Task
 
 if TYPE_CHECKING:
     from framework.node_questions import NodeQuestions
 
-__all__ = ["NO_NODE_FITS", "explain"]
+__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "explain"]
 
 NO_NODE_FITS = "NoNodeFits"
 """Reason of a refusal by nodes."""
+
+TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+"""Kubernetes' text where a driver can attach no further volume."""
 
 _ROOM = "resources"
 """Whose rule room is: no plugin's."""
@@ -39,6 +43,11 @@ def explain(session: "NodeQuestions", task: Task, domain: BoolArray | None) -> R
         if tally.open.size:
             tally.ask(each)
     return tally.refusal(int(everywhere.sum()))
+
+
+def _shortage(resource: str) -> str:
+    """Return what nodes without room for a resource are counted under; of volumes, in Kubernetes' words."""
+    return TOO_MANY_VOLUMES if resource.startswith(ATTACHABLE_VOLUMES) else f"Insufficient {resource}"
 
 
 class _Tally:
@@ -70,7 +79,7 @@ class _Tally:
             is_short = needs.request[row] > room
             if is_short.any():
                 self._most[row] = max(int(room[is_short].max()), 0)
-            self.refuse(is_short, Reason(f"Insufficient {self._session.resources.names[row]}"), _ROOM)
+            self.refuse(is_short, Reason(_shortage(self._session.resources.names[row])), _ROOM)
 
     def ask(self, each: Registered[Any]) -> None:
         """Refuse nodes that a predicate refuses."""

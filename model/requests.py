@@ -22,6 +22,7 @@ from model.quantity import QuantityError, format_bytes, format_millis, millis, p
 from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 
 __all__ = [
+    "ATTACHABLE_VOLUMES",
     "LARGEST_REQUEST",
     "SCORED_CPU_MILLIS",
     "SCORED_MEMORY_BYTES",
@@ -50,7 +51,9 @@ LARGEST_REQUEST: Final = 2**50
 _EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 _WHOLE: Final = frozenset({MEMORY, PODS, _EPHEMERAL_STORAGE, GPU_MEMORY})
 _HUGE_PAGES: Final = "hugepages-"
-_SCALAR_PREFIXES: Final = (_HUGE_PAGES, "attachable-volumes-")
+ATTACHABLE_VOLUMES: Final = "attachable-volumes-"
+"""Prefix of the resources that count volumes by driver."""
+_SCALAR_PREFIXES: Final = (_HUGE_PAGES, ATTACHABLE_VOLUMES)
 _QUALIFIED = re.compile(
     r"(?=.{1,253}/)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"(?=.{1,63}\Z)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"

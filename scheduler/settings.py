@@ -19,7 +19,7 @@ from scheduler.metrics import Metrics
 from scheduler.plugin_files import PluginFiles
 from scheduler.reload import ConfigFile, Reload
 
-__all__ = ["Settings", "profile_for", "read_configuration"]
+__all__ = ["Settings", "profile_for", "read_configuration", "with_profile_for"]
 
 _log = structlog.get_logger(__name__)
 
@@ -127,7 +127,7 @@ class Settings:
         return profile_for(configuration, self._names)
 
     def _choose(self, configuration: Configuration) -> Configuration:
-        return replace(configuration, profiles=(self._profile(configuration),))
+        return with_profile_for(configuration, self._names)
 
 
 def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Profile:
@@ -142,6 +142,15 @@ def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) ->
     if any(profile is not found[0] for profile in found):
         _log.warning("profiles_differ", used=scheduler_names[0], scheduler_names=scheduler_names)
     return found[0]
+
+
+def with_profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Configuration:
+    """Return a configuration with the profile of scheduler names alone.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    return replace(configuration, profiles=(profile_for(configuration, scheduler_names),))
 
 
 def read_configuration(

@@ -16,7 +16,10 @@ def unix_seconds(text: str) -> float:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone")
-    return moment.timestamp()
+    try:
+        return moment.timestamp()
+    except OverflowError as error:
+        raise ValueError(f"{text!r} is out of range") from error
 
 
 def time_text(seconds: float) -> str:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from framework.early_changes import EarlyChanges
+from framework.explaining import TOO_MANY_VOLUMES
 from framework.ledgers import Change
 from framework.nodes import NodeColumns
 from framework.session import Session
@@ -22,7 +23,7 @@ from plugins.predicates.claims import class_name, named_claims
 
 __all__ = ["REASONS", "AttachedVolume", "VolumeLimits"]
 
-REASONS: Final = (Reason("node(s) exceed max volume count"),)
+REASONS: Final = (Reason(TOO_MANY_VOLUMES),)
 
 
 class AttachedVolume(NamedTuple):

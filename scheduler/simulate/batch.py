@@ -9,6 +9,7 @@ from framework.configuration import Configuration, Parsed, parse
 from framework.outside import Outside
 from framework.registry import Registry
 from model.errors import ConfigError, PyroclastError
+from scheduler.settings import with_profile_for
 from scheduler.simulate.answer import told
 from scheduler.simulate.case import Case, read_case
 from scheduler.simulate.cluster import SimulatedCluster
@@ -45,6 +46,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
         ConfigError: Its configuration cannot be used.
     """
     parsed = _parsed(default_config if case.config is None else case.config, registry)
+    configuration = with_profile_for(parsed.configuration, case.scheduler_names)
     warnings = [*case.warnings, *parsed.warnings]
     cluster = SimulatedCluster(
         case.objects, case.books, report=lambda error: warnings.append(str(error)), note=warnings.append
@@ -52,7 +54,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
     stopwatch = Stopwatch()
     rounds = run_rounds(
         cluster,
-        parsed.configuration,
+        configuration,
         registry,
         rounds=case.rounds,
         now=case.now,
@@ -60,7 +62,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
         recreate_evicted=case.recreate_evicted,
         stopwatch=stopwatch,
         warn=warnings.append,
-        outside=answering(parsed.configuration),
+        outside=answering(configuration),
     )
     return Simulation(rounds=rounds, seconds=seconds_by_phase(stopwatch), warnings=tuple(dict.fromkeys(warnings)))
 

@@ -2,7 +2,7 @@
 
 A case is a JSON object: `id`, `config` (a mapping, or the text of a configuration file), `objects` (lists of Kubernetes
 objects by kind, or one list of objects that name their kinds), `hyperNodes`, `shard`, `ignoredProvisioners`, `rounds`,
-`recreateEvicted`, `seed`, `now`. Fields that speak of expected outcomes are not looked at.
+`recreateEvicted`, `seed`, `now`, `schedulerNames`. Fields that speak of expected outcomes are not looked at.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from cache.measurements import MEASURED
 from cache.objects import KINDS, unfolded
 from cache.options import BooksOptions
 from framework.nearest import did_you_mean
+from model.api.names import DEFAULT_SCHEDULER
 from model.wire import unix_seconds
 from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
 from scheduler.simulate.hyper_nodes import hyper_nodes
@@ -22,6 +23,8 @@ __all__ = ["Case", "moment_after", "moment_of_dump", "read_case", "read_moment"]
 YEAR_SECONDS: Final = 365 * 24 * 3600
 WITHOUT_TIMES: Final = unix_seconds("2027-01-01T00:00:00Z")
 """The moment of a case in which no object says when it was made."""
+LAST_MOMENT: Final = unix_seconds("9998-01-01T00:00:00Z")
+"""Later cycles might pass the end of the calendar."""
 SHARD_MODES: Final = ("none", "hard", "soft")
 
 
@@ -35,6 +38,8 @@ class Case:
     objects: tuple[Mapping[str, Any], ...]
     """Kubernetes objects with their kinds."""
     books: BooksOptions
+    scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
+    """Whose profile of the configuration decides: the first name's."""
     rounds: int = 1
     """Number of cycles, at least 1."""
     recreate_evicted: bool = False
@@ -62,12 +67,15 @@ def read_case(raw: Any, *, seed: int = 0) -> Case:
     shard = _mapping(raw, "shard")
     if shard:
         objects.append(_node_shard(shard))
+    scheduler_names = _scheduler_names(raw.get("schedulerNames"))
     return Case(
         id=raw.get("id"),
         config=_config(raw.get("config")),
         objects=tuple(objects),
+        scheduler_names=scheduler_names or (DEFAULT_SCHEDULER,),
         books=BooksOptions(
-            ignore_scheduler_name=True,
+            scheduler_names=frozenset(scheduler_names),
+            ignore_scheduler_name=not scheduler_names,
             shard_mode=_shard_mode(shard),
             shard_name=str(shard.get("name", "")) or "volcano",
             ignored_provisioners=frozenset(map(str, items_of(raw.get("ignoredProvisioners"), "ignoredProvisioners"))),
@@ -84,13 +92,20 @@ def read_moment(value: Any) -> float:
     """Read a time: RFC 3339, or seconds since 1970.
 
     Raises:
-        CaseError: It is neither.
+        CaseError: It is neither, or not between the years 1970 and 9998.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+    moment = _moment(value)
+    if not 0 <= moment < LAST_MOMENT:
+        raise CaseError(f"now: got {value!r}, expected a time from the year 1970 to the year 9997")
+    return moment
+
+
+def _moment(value: Any) -> float:
     try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
         return float(value) if _is_number(value) else unix_seconds(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CaseError(f"now: {value!r} is no time: {error}") from None
 
 
@@ -104,12 +119,25 @@ def moment_of_dump(objects: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def moment_after(objects: Sequence[Mapping[str, Any]]) -> float:
-    """Return the moment of a dump; else one when all objects have long existed: a year after the newest was made."""
+    """Return the moment of a dump; else one when all objects have long existed: a year after the newest was made.
+
+    Raises:
+        CaseError: The newest was made so late that no calendar has that moment.
+    """
     dumped = moment_of_dump(objects)
     if dumped is not None:
         return dumped
-    newest = max(map(_created, unfolded(objects)), default=0.0)
-    return newest + YEAR_SECONDS if newest else WITHOUT_TIMES
+    newest = max(unfolded(objects), key=_created, default=None)
+    created = 0.0 if newest is None else _created(newest)
+    if newest is None or created <= 0:
+        return WITHOUT_TIMES
+    if created + YEAR_SECONDS >= LAST_MOMENT:
+        metadata = newest["metadata"]
+        raise CaseError(
+            f"{newest.get('kind')} {metadata.get('name')}: metadata.creationTimestamp: got "
+            f"{metadata['creationTimestamp']!r}, expected a time before the year 9997, or now beside it"
+        )
+    return created + YEAR_SECONDS
 
 
 def _created(each: Mapping[str, Any]) -> float:
@@ -171,6 +199,14 @@ def _flag(raw: Mapping[str, Any], key: str) -> bool:
 def _whole(raw: Mapping[str, Any], key: str, default: int) -> int:
     value = raw.get(key)
     return default if value is None else whole_of(value, key)
+
+
+def _scheduler_names(value: Any) -> tuple[str, ...]:
+    names = items_of(value, "schedulerNames")
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            raise CaseError(f"schedulerNames[{index}]: expected a name, got {name!r}")
+    return tuple(names)
 
 
 def _rounds(value: Any) -> int:

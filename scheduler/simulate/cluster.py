@@ -14,6 +14,7 @@ from cache.books import Books
 from cache.measurements import MEASURED, measurements
 from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
+from cache.volumes import provisioning_driver
 from model import wire
 from model.errors import ObjectError
 from model.gangs import GangRules
@@ -207,7 +208,8 @@ class SimulatedCluster:
         if volume_name:
             volume = self._of("PersistentVolume")[volume_name]
         else:
-            volume = _provisioned(claim)
+            storage_class = self._of("StorageClass").get(claim.spec.storage_class_name or "")
+            volume = _provisioned(claim, provisioning_driver(storage_class))
             selected = {_SELECTED_NODE: preparation.details.get("selected-node", "")}
             claim = replace(
                 claim, metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, **selected})
@@ -271,9 +273,9 @@ def _made_anew(first: wire.Pod, last_uid: str, now: float) -> wire.Pod:
     return replace(first, metadata=metadata, spec=spec, status=wire.PodStatus(phase="Pending"))
 
 
-def _provisioned(claim: wire.PersistentVolumeClaim) -> wire.PersistentVolume:
-    """Return the volume that a provisioner makes for a claim; where it can be reached from is not simulated."""
-    name = f"pvc-{claim.metadata.uid}"
+def _provisioned(claim: wire.PersistentVolumeClaim, driver: str) -> wire.PersistentVolume:
+    """Return the volume that a driver makes for a claim; where it can be reached from is not simulated."""
+    name = f"pvc-{claim.metadata.uid or claim.metadata.key.replace('/', '-')}"
     return wire.PersistentVolume(
         metadata=wire.ObjectMeta(name=name, uid=f"persistentvolume-{name}"),
         spec=wire.PersistentVolumeSpec(
@@ -281,5 +283,6 @@ def _provisioned(claim: wire.PersistentVolumeClaim) -> wire.PersistentVolume:
             access_modes=claim.spec.access_modes,
             storage_class_name=claim.spec.storage_class_name or "",
             volume_mode=claim.spec.volume_mode,
+            csi=wire.CSIVolume(driver=driver, volume_handle=name) if driver else None,
         ),
     )

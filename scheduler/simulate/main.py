@@ -12,6 +12,7 @@ import msgspec
 
 from cache.options import SINGLE, WAIT, BooksOptions
 from framework.registry import Registry
+from model.api.names import DEFAULT_SCHEDULER
 from model.errors import ConfigError, PyroclastError
 from scheduler.argument_types import positive
 from scheduler.data import default_configuration
@@ -69,9 +70,8 @@ def _run_files(given: Any, registry: Registry, config: str) -> int:
 
 
 def _case(given: Any, config: str) -> Case:
-    options = BooksOptions(
-        scheduler_names=frozenset(given.scheduler_name or ["volcano"]), ungrouped_pods=given.ungrouped_pods
-    )
+    names = tuple(given.scheduler_name or [DEFAULT_SCHEDULER])
+    options = BooksOptions(scheduler_names=frozenset(names), ungrouped_pods=given.ungrouped_pods)
     objects = read_objects(given.filename)
     dumped = moment_of_dump(objects)
     return Case(
@@ -79,6 +79,7 @@ def _case(given: Any, config: str) -> Case:
         config=config,
         objects=with_default_queues(as_admitted(objects), options.default_queue),
         books=options,
+        scheduler_names=names,
         rounds=given.rounds,
         recreate_evicted=given.recreate_evicted,
         seed=given.seed,

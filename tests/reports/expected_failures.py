@@ -12,7 +12,6 @@ EXPECTED_FAILURES = frozenset(
         "c09-halfshare-deadlock",
         "c11-never-fits-holds-gate",
         "c13-as-many-as-minimum",
-        "c20-csi-limit-gang",
         "c41-high-behind-low-gate",
         "c49-own-pods-in-quota",
         "c57-offline-small-after-reclaim",

@@ -176,3 +176,35 @@ def test_the_same_batch_gives_the_same_bytes() -> None:
 
     assert [without_seconds(line) for line in first] == [without_seconds(line) for line in second]
     assert without_seconds(first[0]) == without_seconds(first[1])
+
+
+PROFILES = {
+    "profiles": [
+        {"schedulerName": "latency", "actions": "enqueue"},
+        {"schedulerName": "volcano", "actions": "enqueue, allocate"},
+    ],
+    "tiers": [{"plugins": [{"name": "gang"}, {"name": "predicates"}]}],
+}
+
+
+def test_the_profile_of_the_scheduler_name_decides() -> None:
+    """Not the first of the file; pods of other names only take room where names are given."""
+    cluster: dict[str, Any] = {
+        "nodes": [node("n1")],
+        "groups": [group()],
+        "pods": [pod("a", schedulerName="volcano")],
+        "config": PROFILES,
+    }
+    placed, by_name, by_other_name, of_none = answers(
+        case(**cluster),
+        case(**cluster, schedulerNames=["volcano"]),
+        case(**cluster, schedulerNames=["latency"]),
+        case(**cluster, schedulerNames=["nobody"]),
+    )
+
+    assert placed["rounds"][0]["binds"] == by_name["rounds"][0]["binds"] == {"ns/a": "n1"}
+    assert by_other_name["rounds"][0]["binds"] == {}
+    assert of_none["error"] == {
+        "kind": "config",
+        "message": "profiles: none for the scheduler name 'nobody'",
+    }

@@ -20,6 +20,18 @@ from tests.unit.simulate.builders import node
         ({"recreateEvicted": 1}, "recreateEvicted: expected true or false, got 1"),
         ({"shard": {"mode": "hrad"}}, "shard.mode: expected one of none, hard, soft, got 'hrad'"),
         ({"now": "soon"}, "now: 'soon' is no time"),
+        ({"now": "9999-12-31T23:59:59Z"}, "now: got '9999-12-31T23:59:59Z', expected a time from the year 1970"),
+        ({"now": "0001-01-01T00:00:00+23:59"}, "now: got '0001-01-01T00:00:00+23:59', expected a time from"),
+        ({"now": 2**63}, "now: got 9223372036854775808, expected a time from the year 1970 to the year 9997"),
+        ({"now": -1}, "now: got -1, expected a time from the year 1970 to the year 9997"),
+        ({"now": float("nan")}, "now: got nan, expected a time from the year 1970 to the year 9997"),
+        ({"now": 10**400}, "now: 1"),
+        (
+            {"objects": {"pods": [{"metadata": {"name": "p", "creationTimestamp": "9999-01-01T00:00:00Z"}}]}},
+            "Pod p: metadata.creationTimestamp: got '9999-01-01T00:00:00Z', expected a time before the year 9997",
+        ),
+        ({"schedulerNames": "a"}, "schedulerNames: expected a list, got str"),
+        ({"schedulerNames": [1]}, "schedulerNames[0]: expected a name, got 1"),
     ],
 )
 def test_a_wrong_field_is_named(raw: Any, fault: str) -> None:
@@ -84,6 +96,13 @@ def test_without_now_it_is_a_year_after_the_newest_object() -> None:
     listed = {"kind": "List", "items": [{"kind": "Pod", "metadata": created}]}
 
     assert read_case({"objects": [listed, {"kind": "Pod", "metadata": older}]}).now == 10 + YEAR_SECONDS
+
+
+def test_objects_of_the_far_future_are_decided_where_the_moment_is_given() -> None:
+    """Their time is valid; only a moment after it is none."""
+    pods = [{"metadata": {"name": "p", "creationTimestamp": "9999-01-01T00:00:00Z"}}]
+
+    assert read_case({"objects": {"pods": pods}, "now": 1000}).now == 1000.0
 
 
 def test_without_any_time_it_is_2027() -> None:

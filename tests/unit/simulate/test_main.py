@@ -203,3 +203,19 @@ def test_a_dump_replays_a_decision_about_usage(tmp_path: Path, capsys: pytest.Ca
         placed.append(json.loads(capsys.readouterr().out)["rounds"][0]["binds"])
 
     assert placed == [{"ns/a": "idle"}, {"ns/a": "busy"}]
+
+
+def test_the_profile_of_the_scheduler_name_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its place in the file."""
+    settings = tmp_path / "scheduler.yaml"
+    settings.write_text(
+        "tiers: [{plugins: [{name: gang}, {name: predicates}]}]\n"
+        "profiles:\n"
+        "  - {schedulerName: latency, actions: enqueue}\n"
+        "  - {schedulerName: volcano, actions: 'enqueue, allocate'}\n"
+    )
+
+    assert main(["simulate", "-f", written(tmp_path), "--config", str(settings)]) == 0
+    assert "Placed: 2" in capsys.readouterr().out
+    assert main(["simulate", "-f", written(tmp_path), "--config", str(settings), "--scheduler-name", "other"]) == 2
+    assert "profiles: none for the scheduler name 'other'" in capsys.readouterr().err

@@ -155,3 +155,50 @@ def test_a_claim_is_bound_with_its_pod() -> None:
     assert objects.volume_claims["default/data"].spec.volume_name == "v"
     assert objects.volumes["v"].spec.claim_ref is not None
     assert objects.volumes["v"].spec.claim_ref.name == "data"
+
+
+def test_limits_of_volumes_hold_for_provisioned_volumes() -> None:
+    """The volume made for a claim is of its class's driver, so that it counts in later rounds."""
+    storage: list[dict[str, Any]] = [
+        {
+            "kind": "StorageClass",
+            "metadata": {"name": "disk"},
+            "provisioner": "disk.example.com",
+            "volumeBindingMode": "WaitForFirstConsumer",
+        },
+        {
+            "kind": "CSINode",
+            "metadata": {"name": "n1"},
+            "spec": {"drivers": [{"name": "disk.example.com", "nodeID": "n1", "allocatable": {"count": 1}}]},
+        },
+    ]
+    claims = [
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "storageClassName": "disk",
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+            "status": {"phase": "Pending"},
+        }
+        for name in ("first", "second")
+    ]
+    first, second = (
+        {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": name}}]} for name in ("first", "second")
+    )
+    outcome = (
+        Scenario()
+        .node("n1")
+        .add(*storage, *claims)
+        .job("a", pod=first)
+        .job("b", pod=second)
+        .run(*ACTIONS, plugins=PLUGINS, cycles=3)
+    )
+
+    assert outcome.bindings == {"a-0": "n1"}
+    assert "1 node(s) exceed max volume count" in outcome.why("b")
+    (made,) = outcome.rounds[2].snapshot.objects.volumes.values()
+    assert made.spec.csi is not None
+    assert made.spec.csi.driver == "disk.example.com"
