@@ -58,9 +58,10 @@ def planner_of(
     action: str,
     statuses: frozenset[TaskStatus],
     is_reclaim: bool,
+    protects: bool,
     spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None],
 ) -> GangPlanner:
-    """Return what finds plans for gangs by an action's rule."""
+    """Return what finds plans for gangs by an action's rule; `protects` priority, or what queues deserve."""
 
     def ask(
         task: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = (), first_tier: bool = False
@@ -68,7 +69,9 @@ def planner_of(
         job = session.job_of(task)
         assert job is not None, "a task to be placed has a job"
         context = GangEviction(job=job, task=task, is_reclaim=is_reclaim)
-        return session.evictable(context, task, candidates, gang=gang, first_tier=first_tier)
+        return session.evictable(
+            context, task, candidates, gang=gang, first_tier=first_tier, protects_deserved=protects
+        )
 
     return GangPlanner(
         session,
@@ -77,6 +80,7 @@ def planner_of(
             statuses=statuses,
             same_queue=not is_reclaim,
             looks_first=Looks.NAME,
+            protects_priority=protects and not is_reclaim,
             spares=spares,
             alike=session.judges_alike(points.UNIFIED_EVICTABLE),
             takes_gangs=args.allowWholeBundle,

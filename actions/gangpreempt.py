@@ -14,7 +14,15 @@ from framework.jobs import SessionJob
 from framework.session import Session
 from model.refusals import Refusal
 
-__all__ = ["GangPreempt"]
+__all__ = ["GangPreempt", "GangPreemptArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangPreemptArgs(GangEvictionArgs):
+    """Arguments of gangpreempt."""
+
+    protectPriority: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Whether a pod of a higher priority is spared also where its job's priority is lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +30,18 @@ class GangPreempt:
     """Evict inside a queue for whole gangs."""
 
     name: ClassVar[str] = "gangpreempt"
-    args: GangEvictionArgs = field(default_factory=GangEvictionArgs)
+    args: GangPreemptArgs = field(default_factory=GangPreemptArgs)
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
         planner = planner_of(
-            session, self.args, action=self.name, statuses=RUNNING_OR_BOUND, is_reclaim=False, spares=spares
+            session,
+            self.args,
+            action=self.name,
+            statuses=RUNNING_OR_BOUND,
+            is_reclaim=False,
+            protects=self.args.protectPriority,
+            spares=spares,
         )
         found = takers(session)
         for job in in_turn(session, found.starving):

@@ -14,7 +14,15 @@ from framework.jobs import SessionJob
 from framework.session import Session
 from model.refusals import Refusal
 
-__all__ = ["GangReclaim"]
+__all__ = ["GangReclaim", "GangReclaimArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangReclaimArgs(GangEvictionArgs):
+    """Arguments of gangreclaim."""
+
+    protectDeserved: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +30,7 @@ class GangReclaim:
     """Evict across queues for whole gangs."""
 
     name: ClassVar[str] = "gangreclaim"
-    args: GangEvictionArgs = field(default_factory=GangEvictionArgs)
+    args: GangReclaimArgs = field(default_factory=GangReclaimArgs)
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
@@ -32,6 +40,7 @@ class GangReclaim:
             action=self.name,
             statuses=RUNNING,
             is_reclaim=True,
+            protects=self.args.protectDeserved,
             spares=lambda vetoes, _, victims_job: spares(session, vetoes, victims_job),
         )
         found = takers(session)

@@ -36,6 +36,8 @@ class PreemptArgs:
     """Accepted for compatibility, as above."""
     maxCandidateNodesAbsolute: int = 100  # noqa: N815
     """Accepted for compatibility, as above."""
+    protectPriority: bool = True  # noqa: N815
+    """Whether a pod of a higher priority is never evicted for one of a lower priority, whatever plugins say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +56,7 @@ class Preempt:
     def _serve(self, session: Session, starving: list[SessionJob]) -> None:
         if not starving:
             return
-        least_harm = self.args.enableTopologyAwarePreemption
-        between, inside = (
-            planner(session, within_job=within_job, least_harm=least_harm) for within_job in (False, True)
-        )
+        between, inside = (planner(session, self.args, within_job=within_job) for within_job in (False, True))
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
@@ -68,7 +67,7 @@ class Preempt:
             each.measure()
 
 
-def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
+def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> Planner:
     """Return what finds plans between jobs of a queue, or inside one job."""
     return Planner(
         session,
@@ -76,7 +75,8 @@ def planner(session: Session, *, within_job: bool, least_harm: bool) -> Planner:
             vetoes=Vetoes(Preempt.name),
             statuses=RUNNING_OR_BOUND,
             same_queue=True,
-            looks_first=Looks.LEAST_HARM if least_harm else Looks.BEST_SCORE,
+            looks_first=Looks.LEAST_HARM if args.enableTopologyAwarePreemption else Looks.BEST_SCORE,
+            protects_priority=args.protectPriority,
             alike=session.judges_alike(points.PREEMPTABLE),
             within_job=within_job,
             takes_gangs=not within_job,

@@ -5,6 +5,7 @@ plan that places it, or nothing happens.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
@@ -27,7 +28,15 @@ from framework.session import Session
 from model.refusals import Refusal
 from model.tasks import Task
 
-__all__ = ["Reclaim"]
+__all__ = ["Reclaim", "ReclaimArgs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReclaimArgs(PlacingArgs):
+    """Arguments of reclaim."""
+
+    protectDeserved: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +44,7 @@ class Reclaim:
     """Evict across queues."""
 
     name: ClassVar[str] = "reclaim"
-    args: PlacingArgs = field(default_factory=PlacingArgs)
+    args: ReclaimArgs = field(default_factory=ReclaimArgs)
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queues taking turns."""
@@ -46,7 +55,7 @@ class Reclaim:
     def _serve(self, session: Session, starving: list[SessionJob]) -> None:
         if not starving:
             return
-        planner = planner_of(session)
+        planner = planner_of(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
             overused = session.overused(queue)
@@ -61,7 +70,7 @@ class Reclaim:
                 order.return_queue(queue)
 
 
-def planner_of(session: Session) -> Planner:
+def planner_of(session: Session, args: ReclaimArgs) -> Planner:
     """Return what finds plans across queues."""
 
     def spares(vetoes: Vetoes, _: SessionJob, victims_job: SessionJob) -> Refusal | None:
@@ -76,7 +85,7 @@ def planner_of(session: Session) -> Planner:
             looks_first=Looks.NAME,
             spares=spares,
             alike=session.judges_alike(points.RECLAIMABLE),
-            ask=session.reclaimable,
+            ask=partial(session.reclaimable, protects_deserved=args.protectDeserved),
         ),
     )
 

@@ -14,7 +14,7 @@ from framework.memory import Remedy, Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Move, Point, Registered
 from framework.promises import Promises
-from framework.votes import cast_votes, choose_victims, first_refusal
+from framework.votes import cast_votes, choose_victims, first_refusal, narrow_victims
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
@@ -407,12 +407,12 @@ class JobQuestions(NodeQuestions):
     # Victims ----------------------------------------------------------------------------------------------------------
 
     def judges_alike(self, point: Point[Any]) -> bool:
-        """Tell whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
-        return all(each.alike for each in self.functions(point))
+        """Return whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
+        return all(each.alike for each in (*self.functions(point), *self.functions(points.QUEUE_SURPLUS)))
 
     def judges_in_turn(self, point: Point[Any]) -> bool:
-        """Tell whether the first of many candidates can be asked about alone; see `register`."""
-        return all(each.in_turn for each in self.functions(point))
+        """Return whether the first of many candidates can be asked about alone; see `register`."""
+        return all(each.in_turn for each in (*self.functions(point), *self.functions(points.QUEUE_SURPLUS)))
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
         """Return which candidates may give way to a task of their own queue; `gang`: all that would go with them."""
@@ -420,11 +420,34 @@ class JobQuestions(NodeQuestions):
             points.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor, gang=gang
         )
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
-        """Return which candidates may give way to a task of another queue; `gang` as above."""
+    def reclaimable(
+        self,
+        reclaimer: Task,
+        candidates: Sequence[Task],
+        *,
+        gang: Sequence[Task] = (),
+        protects_deserved: bool = True,
+    ) -> list[Task]:
+        """Return which candidates may give way to a task of another queue; `gang` as above.
+
+        Args:
+            reclaimer: The beneficiary.
+            candidates: First to go first.
+            gang: All that would go with them.
+            protects_deserved: Whether a queue with no more than it deserves loses nothing, whichever tier decides.
+        """
         return self._victims(
-            points.RECLAIMABLE, reclaimer, candidates, between_queues=True, subject=reclaimer, gang=gang
+            points.RECLAIMABLE,
+            reclaimer,
+            candidates,
+            between_queues=True,
+            subject=reclaimer,
+            gang=gang,
+            limits=self._surplus_limits(protects_deserved),
         )
+
+    def _surplus_limits(self, protects_deserved: bool) -> Sequence[Registered[Any]]:
+        return self.functions(points.QUEUE_SURPLUS) if protects_deserved else ()
 
     def not_won(
         self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
@@ -452,6 +475,7 @@ class JobQuestions(NodeQuestions):
         *,
         gang: Sequence[Task] = (),
         first_tier: bool = False,
+        protects_deserved: bool = True,
     ) -> list[Task]:
         """Return which candidates may give way to a whole gang.
 
@@ -461,6 +485,7 @@ class JobQuestions(NodeQuestions):
             candidates: First to go first.
             gang: Of a gang that would go whole, all its tasks; else nobody.
             first_tier: Whether to ask the first tier with an answer alone.
+            protects_deserved: As for `reclaimable`, where room is taken from other queues.
         """
         return self._victims(
             points.UNIFIED_EVICTABLE,
@@ -470,6 +495,7 @@ class JobQuestions(NodeQuestions):
             subject=context,
             gang=gang,
             first_tier=first_tier,
+            limits=self._surplus_limits(context.is_reclaim and protects_deserved),
         )
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
@@ -500,6 +526,7 @@ class JobQuestions(NodeQuestions):
         subject: Any,
         gang: Sequence[Task],
         first_tier: bool = False,
+        limits: Sequence[Registered[Any]] = (),
     ) -> list[Task]:
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
 
@@ -508,11 +535,17 @@ class JobQuestions(NodeQuestions):
                 return each.together(subject, candidates, gang)
             return each.function(subject, candidates)
 
+        def ask_limit(each: Registered[Any], victims: list[Task]) -> Any:
+            if gang and each.together is not None:
+                return each.together(beneficiary, victims, gang)
+            return each.function(beneficiary, victims)
+
         victims, vetoes = choose_victims(
             self.tiers(point)[: 1 if first_tier else None],
             candidates,
             ask,
             failed=self.note_failure,
+            limit=lambda victims: narrow_victims(limits, victims, ask_limit, failed=self.note_failure),
         )
         for victim, refusal in (won | vetoes).items():
             self.note_veto(victim, beneficiary, refusal)

@@ -63,6 +63,7 @@ __all__ = [
     "PREEMPTIVE",
     "PRE_PREDICATE",
     "QUEUE_ORDER",
+    "QUEUE_SURPLUS",
     "RECLAIMABLE",
     "RESERVED_NODES",
     "SUB_JOB_ORDER",
@@ -291,6 +292,12 @@ RECLAIMABLE: Final = Point[Callable[[Task, Sequence[Task]], Any]](
 )
 UNIFIED_EVICTABLE: Final = Point[Callable[[Any, Sequence[Task]], Any]](
     "unified_evictable", None, "victims", "which of the candidates may give way to a whole gang"
+)
+QUEUE_SURPLUS: Final = Point[Callable[[Task, Sequence[Task]], Iterable[Task]]](
+    "queue_surplus",
+    None,
+    "limits",
+    "which of the chosen victims of other queues belong to queues that have more than they deserve, in every tier",
 )
 VICTIM_TASKS: Final = Point[Callable[[Sequence[Task]], Iterable["Task | Move"]]](
     "victim_tasks", "enabledVictim", "union", "which running tasks should move (shuffle)"

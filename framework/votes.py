@@ -13,7 +13,7 @@ from model.ids import TaskId
 from model.refusals import Refusal
 from model.tasks import Task
 
-__all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal"]
+__all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
@@ -75,13 +75,29 @@ def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Re
     return True, []
 
 
+Limit = Callable[[list[Task]], tuple[list[Task], dict[TaskId, Refusal]]]
+"""Narrows the victims of a tier; returns those that are left, and why the others are spared."""
+
+
 def choose_victims(
-    tiers: Tiers, candidates: Sequence[Task], ask: Callable[[Registered[Any]], Any], *, failed: Failed
+    tiers: Tiers,
+    candidates: Sequence[Task],
+    ask: Callable[[Registered[Any]], Any],
+    *,
+    failed: Failed,
+    limit: Limit = lambda victims: (victims, {}),
 ) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
     Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
     empty intersection ends the tier without victims, and the next tier is asked. A plugin that fails spares everybody.
+
+    Args:
+        tiers: The plugins by tier.
+        candidates: Tasks that may be chosen, first to go first.
+        ask: Asks one plugin.
+        failed: Notes an exception.
+        limit: What holds in every tier: it narrows the intersection.
 
     Returns:
         The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
@@ -108,8 +124,35 @@ def choose_victims(
             if not victims:
                 break
         if victims:
+            victims, refused = limit(victims)
+            vetoes = refused | vetoes
+        if victims:
             return victims, vetoes
     return [], vetoes
+
+
+def narrow_victims(
+    functions: Sequence[Registered[Any]],
+    victims: list[Task],
+    ask: Callable[[Registered[Any], list[Task]], Any],
+    *,
+    failed: Failed,
+) -> tuple[list[Task], dict[TaskId, Refusal]]:
+    """Let each function narrow what the one before left of some victims; one that fails spares all.
+
+    Returns:
+        The victims that are left, and by task id the refusal of the plugin that spared it.
+    """
+    vetoes: dict[TaskId, Refusal] = {}
+    for each in functions:
+        refusal = _spared_by(each.plugin)
+        try:
+            allowed = {task.id for task in ask(each, victims)}
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises, or answers instead of tasks
+            allowed, refusal = set(), failed(each.plugin, error)
+        _note_vetoes(vetoes, refusal, victims, allowed)
+        victims = [task for task in victims if task.id in allowed]
+    return victims, vetoes
 
 
 def _permitted(answer: Any) -> list[Task] | None:

@@ -563,7 +563,10 @@ class Planner:
         rule = self._rule
         domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
         jobs = [job for job in self._jobs_in(domain) if rule.considers_job(attempt.job, job)]
-        candidates = self._sparable(attempt, task, self._order.iterate(attempt.job, jobs, domain))
+        in_turn = self._order.iterate(attempt.job, jobs, domain)
+        if rule.protects_priority:
+            in_turn = (victim for victim in in_turn if not self._outranks(attempt, task, victim))
+        candidates = self._sparable(attempt, task, in_turn)
         asked: list[Task] = []
         more = _FIRST_ASKED if rule.ask_first is not None else None
         while True:
@@ -576,6 +579,10 @@ class Planner:
             if is_last:
                 return
             more = _TIMES_MORE * len(asked)
+
+    def _outranks(self, attempt: Attempt, task: Task, victim: Task) -> bool:
+        job = self._session.job_of(victim)
+        return job is not None and self._rule.outranks(victim, job, task, attempt.job)
 
     def _jobs_in(self, domain: BoolArray | None) -> Iterable[SessionJob]:
         """Return the jobs that may have victims on the nodes of a domain."""

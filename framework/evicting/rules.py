@@ -9,7 +9,7 @@ from framework.jobs import SessionJob
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Looks", "Rule", "Vetoes"]
+__all__ = ["Looks", "Rule", "Vetoes", "pod_priority"]
 
 
 class Looks(Enum):
@@ -38,6 +38,7 @@ class Vetoes:
         "best_effort",
         "group_marked",
         "marked",
+        "more_important",
         "no_less_important",
         "not_running",
         "queue_kept",
@@ -54,6 +55,7 @@ class Vetoes:
         self.group_marked = veto("GroupNotPreemptable", "its PodGroup is marked as not preemptable")
         self.not_running = veto("NotRunning", "it does not run yet")
         self.best_effort = veto("AsksForMore", "it asks for resources, and who asks for none takes nobody's")
+        self.more_important = veto("HigherPriority", "its priority is higher")
         self.no_less_important = veto("NotLessImportant", "its job is no less important")
         self.queue_kept = veto("QueueNotReclaimable", "its queue is not reclaimable")
         self.together = veto("GangKeptTogether", "its gang cannot spare it, and not all of the gang may go")
@@ -75,6 +77,8 @@ class Rule:
     """Why a beneficiary (second) spares all tasks of a job (third); None where they may be considered."""
     alike: bool
     """Whether plugins judge equal beneficiaries alike; see `framework.registering`."""
+    protects_priority: bool = False
+    """Whether victims of a higher priority than the beneficiary's are spared, whatever plugins say."""
     within_job: bool = False
     """Whether victims are of the beneficiary itself; else they are of other jobs."""
     takes_gangs: bool = True
@@ -108,8 +112,22 @@ class Rule:
             return self.vetoes.marked
         if task.template.best_effort and not victim.template.best_effort and self.same_queue:
             return self.vetoes.best_effort
+        if self.protects_priority and self.outranks(victim, victims_job, task, beneficiary):
+            return self.vetoes.more_important
         return self.spares(self.vetoes, beneficiary, victims_job)
+
+    def outranks(self, victim: Task, victims_job: SessionJob, task: Task, beneficiary: SessionJob) -> bool:
+        """Return whether a victim has a higher priority: by job and by pod between jobs, by task inside one."""
+        if self.within_job:
+            return victim.priority > task.priority
+        jobs_outrank = victims_job.priority > beneficiary.priority
+        return jobs_outrank or pod_priority(victim, victims_job) > pod_priority(task, beneficiary)
 
     def considers_job(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
         """Tell whether any tasks of a job may be proposed."""
         return self.concerns(beneficiary, victims_job) and self.spares(self.vetoes, beneficiary, victims_job) is None
+
+
+def pod_priority(task: Task, job: SessionJob) -> int:
+    """Return the priority of a pod: its own or that of its job, the higher one."""
+    return max(task.pod.spec.priority or 0, job.priority)

@@ -12,6 +12,7 @@ from framework.lint.arguments import lint_action_arguments, lint_arguments
 from framework.lint.config_maps import lint_config_map
 from framework.lint.finding import Finding, Severity
 from framework.lint.flags import lint_flags
+from framework.lint.laws import lint_laws
 from framework.lint.queues import lint_queue
 from framework.lint.vetoes import lint_vetoes
 from framework.nearest import did_you_mean
@@ -53,6 +54,7 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
     yield from lint_actions(profile, f"actions{whose}")
     yield from lint_action_arguments(profile, f"configurations{whose}")
     yield from lint_vetoes(profile)
+    yield from lint_laws(profile)
     for option in profile.plugins:
         yield from lint_flags(option)
         yield from lint_arguments(option)

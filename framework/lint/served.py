@@ -50,7 +50,18 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
 """Flags that gate a point the plugin serves; `enablePreemptable` also stands for the simulation of evictions."""
 
 ALWAYS_ASKED: Final = frozenset(
-    {"capacity", "cdp", "conformance", "coscheduling", "elastic-quota", "extender", "gang", "pdb", "priority"}
+    {
+        "capacity",
+        "cdp",
+        "conformance",
+        "coscheduling",
+        "elastic-quota",
+        "extender",
+        "gang",
+        "pdb",
+        "priority",
+        "proportion",
+    }
 )
 """Plugins that serve a point without a flag as well."""
 

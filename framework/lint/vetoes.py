@@ -7,7 +7,7 @@ from framework.configuration import PluginOption, Profile
 from framework.lint.finding import Finding, Severity
 from framework.lint.served import EVICTABLE, SERVED, serves
 
-__all__ = ["SPARING", "lint_vetoes"]
+__all__ = ["SPARING", "lint_vetoes", "names_victims"]
 
 SPARING: Final[Mapping[str, str]] = {
     "cdp": "pods in their cool-down time",
@@ -17,14 +17,6 @@ SPARING: Final[Mapping[str, str]] = {
     "tdm": "more of a job than its budget lets go",
 }
 """Plugins that are there to spare pods, and whom they spare."""
-
-SPARING_FROM: Final[Mapping[str, tuple[str, str]]] = {
-    "capacity": ("gangreclaim", "pods of queues that have no more than they deserve"),
-}
-"""Plugins without which one action would evict whoever it likes: that action, and whom they spare from it.
-
-Other actions have a first answer that leaves the choice to a later tier in most clusters: gang names nobody there.
-"""
 
 FLAGS: Final[Mapping[str, str | None]] = {
     "preempt": "enablePreemptable",
@@ -41,9 +33,6 @@ def lint_vetoes(profile: Profile) -> Iterator[Finding]:
         for option in tier:
             if option.plugin in SPARING:
                 yield from _passed_by(option, number, profile, FLAGS, SPARING[option.plugin])
-            elif option.plugin in SPARING_FROM:
-                action, spared = SPARING_FROM[option.plugin]
-                yield from _passed_by(option, number, profile, (action,), spared)
 
 
 def _passed_by(
@@ -52,14 +41,12 @@ def _passed_by(
     """Yield one finding for each tier that, first of all, answers before this plugin is asked in actions concerned."""
     actions_by_tier: dict[int, list[str]] = {}
     for action in profile.actions:
-        if action in concerned and _names_victims(option, action):
-            first = next(
-                n for n, tier in enumerate(profile.tiers) if any(_names_victims(each, action) for each in tier)
-            )
+        if action in concerned and names_victims(option, action):
+            first = next(n for n, tier in enumerate(profile.tiers) if any(names_victims(each, action) for each in tier))
             if first < number:
                 actions_by_tier.setdefault(first, []).append(action)
     for first, actions in actions_by_tier.items():
-        namers = [each.instance for each in profile.tiers[first] if any(_names_victims(each, act) for act in actions)]
+        namers = [each.instance for each in profile.tiers[first] if any(names_victims(each, act) for act in actions)]
         message = (
             f"tiers[{number}] is asked for victims of {', '.join(actions)} only when tiers[{first}] "
             f"({', '.join(namers)}) names none, so {spared} are evicted all the same; "
@@ -68,8 +55,8 @@ def _passed_by(
         yield Finding(Severity.WARNING, option.path, message)
 
 
-def _names_victims(option: PluginOption, action: str) -> bool:
-    """Tell whether a plugin has a say in who is evicted by an action; of plugins from outside that is not known."""
+def names_victims(option: PluginOption, action: str) -> bool:
+    """Return whether a plugin chooses victims of an action; of plugins from outside that is not known."""
     flag = FLAGS[action]
     if flag is None:
         return option.plugin in EVICTABLE

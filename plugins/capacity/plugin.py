@@ -1,7 +1,7 @@
 """Capacity: each queue has what its owner declared for it, in a tree if wanted.
 
-Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, unified evictable, job
-enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
+Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, unified evictable, queue surplus,
+job enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +80,14 @@ class Capacity:
             alike=True,
             in_turn=True,
             together=holding.evictable_whole,
+        )
+        session.register(
+            points.QUEUE_SURPLUS,
+            self.name,
+            holding.beyond_deserved,
+            alike=True,
+            in_turn=True,
+            together=holding.beyond_deserved_whole,
         )
         session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
@@ -194,6 +202,15 @@ class Holding:
         if context.job.queue in self.tree.faults:
             return [], Vote.REJECT
         return self._taken(candidates, self._taking(context.job.queue).take_for_gang), Vote.PERMIT
+
+    def beyond_deserved(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return the candidates whose queues have more than they deserve, and keep their guarantee."""
+        job = self._session.job_of(reclaimer)
+        return [] if job is None else self._taken(candidates, self._taking(job.queue).take_for_gang)
+
+    def beyond_deserved_whole(self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]) -> list[Task]:
+        """Return the same for members of a gang that goes whole."""
+        return self.beyond_deserved(reclaimer, candidates) if self._keeps_guarantee_without(gang) else []
 
     def reclaimable_whole(
         self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]

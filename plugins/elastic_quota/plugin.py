@@ -52,6 +52,7 @@ class ElasticQuota:
         session.register(points.PREEMPTABLE, self.name, taking.preemptable)
         session.register(points.RECLAIMABLE, self.name, taking.reclaimable)
         session.register(points.UNIFIED_EVICTABLE, self.name, taking.evictable)
+        session.register(points.QUEUE_SURPLUS, self.name, taking.beyond_limits)
         session.register_ledger(self.name, accounts)
         if self.args.monitor_all and self.args.lends:
             revoking = Revoking(session, accounts, self.args.delay)

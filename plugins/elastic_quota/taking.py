@@ -54,6 +54,17 @@ class Taking:
         answer = self.reclaimable if context.is_reclaim else self.preemptable
         return answer(context.task, candidates)
 
+    def beyond_limits(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return the candidates without a quota, and those whose quota has more than it may when their turn comes."""
+        if self._is_free(self._accounts.quota_of(reclaimer)):
+            return list(candidates)
+        left: dict[str, list[int]] = {}
+        return [task for task in candidates if self._is_apart(task) or self._take(task, left)]
+
+    def _is_apart(self, task: Task) -> bool:
+        book = self._accounts.book_of(task)
+        return book is None or book.name in APART
+
     def _take(self, task: Task, left: dict[str, list[int]]) -> bool:
         """Take a task of a quota that has too much of what the task has, or spare it."""
         book = self._accounts.book_of(task)

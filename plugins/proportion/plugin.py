@@ -1,7 +1,7 @@
 """Proportion: divide the cluster among queues by weight, up to what each asks for.
 
-Points: queue order, overused, allocatable, preemptive, reclaimable, job enqueueable, job enqueued; a ledger.
-No arguments.  Formula and example: docs/plugins/proportion.md.
+Points: queue order, overused, allocatable, preemptive, reclaimable, queue surplus, job enqueueable, job
+enqueued; a ledger.  No arguments.  Formula and example: docs/plugins/proportion.md.
 """
 
 from collections.abc import Sequence
@@ -47,6 +47,7 @@ class Proportion:
         session.register(points.ALLOCATABLE, self.name, division.allocatable, headroom=division.headroom)
         session.register(points.PREEMPTIVE, self.name, division.preemptive)
         session.register(points.RECLAIMABLE, self.name, division.reclaimable, alike=True)
+        session.register(points.QUEUE_SURPLUS, self.name, division.beyond_deserved, alike=True, in_turn=True)
         session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
         session.register_ledger(self.name, division)
@@ -107,8 +108,12 @@ class Division:
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
         return Refusal(plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over)
 
-    def reclaimable(self, _: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
+    def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""
+        return self.beyond_deserved(reclaimer, candidates), Vote.PERMIT
+
+    def beyond_deserved(self, _: Task, candidates: Sequence[Task]) -> list[Task]:
+        """Return the candidates whose queues have more than they deserve when their turn comes."""
         running: dict[QueueName, list[int]] = {}
         victims = []
         for task in candidates:
@@ -121,7 +126,7 @@ class Division:
                 request = self._request(task)
                 running[job.queue] = [used - amount for used, amount in zip(allocated, request, strict=True)]
                 victims.append(task)
-        return victims, Vote.PERMIT
+        return victims
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits the queue's limit beside what is used and reserved there."""

@@ -538,6 +538,8 @@ class Evicting(Vetoes):
             return False
         if pod.best_effort and not victim.best_effort and who.same_queue:
             return False
+        if who.same_queue and self.outranks(victim, pod):
+            return False
         return who.may_go(draft.group, other)
 
     def unit(self, draft: Draft, pod: Pod, victim: Pod) -> Unit | None:

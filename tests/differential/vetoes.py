@@ -242,9 +242,32 @@ class Vetoes(Plain):
                 if gang and plugin == "capacity" and "reclaimable" in point and not self.keeps_guarantee(gang):
                     allowed = []
                 left = [each for each in left if each in allowed]
+            if "reclaimable" in point and left:
+                left = self.beyond_deserved(pod, left, gang)
             if left:
                 return left
         return []
+
+    def beyond_deserved(self, pod: Pod, victims: list[Pod], gang: list[Pod] | None) -> list[Pod]:
+        """Those of queues that have more than they deserve, by each plugin that says so, in whatever tier."""
+        for plugin in (each for tier in self.tiers for each in tier):
+            if plugin == "proportion":
+                victims = self.by_proportion(pod, victims)
+            elif plugin == "capacity":
+                keeps = not gang or self.keeps_guarantee(gang)
+                victims = self.by_capacity_for_gang(pod, victims) if keeps else []
+        return victims
+
+    def outranks(self, victim: Pod, pod: Pod) -> bool:
+        """Whether a victim has a higher priority: inside a group by pod, else by group or by pod."""
+        if victim.group == pod.group:
+            return victim.priority > pod.priority
+        own, other = self.group_of(pod), self.group_of(victim)
+        return other.priority > own.priority or self.weight_of(victim) > self.weight_of(pod)
+
+    def weight_of(self, pod: Pod) -> int:
+        """The priority of a pod or of its group, the higher one."""
+        return max(pod.spec.get("priority") or 0, self.group_of(pod).priority)
 
     def keeps_guarantee(self, gang: Sequence[Pod]) -> bool:
         """Whether a queue keeps what it is guaranteed without all of a gang."""

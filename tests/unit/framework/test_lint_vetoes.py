@@ -55,15 +55,6 @@ def test_gang_actions_ask_all_that_spare() -> None:
     assert all("victims of gangpreempt, gangreclaim only" in each for each in told)
 
 
-def test_capacity_behind_gang_is_told_for_gangreclaim_alone() -> None:
-    """Gang permits everybody there, so nobody asks what queues deserve; for reclaim gang often names nobody."""
-    told = found("reclaim, gangpreempt, gangreclaim", "{name: gang}", "{name: capacity}")
-
-    assert [each.partition(":")[0] for each in told] == ["tiers[1].plugins[0]"]
-    assert "victims of gangreclaim only" in told[0]
-    assert "pods of queues that have no more than they deserve" in told[0]
-
-
 @pytest.mark.parametrize(
     ("actions", "tiers"),
     [

@@ -1,0 +1,175 @@
+"""Priority is never inverted and no queue loses what it deserves, whatever plugins stand in whatever tiers."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from framework.session import Session
+from model.ids import JobId, QueueName
+from model.plan import Plan
+from plugins.proportion.plugin import make_books
+from pyroclast.testing import Outcome, Scenario, open_session
+
+EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "40"))
+LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PLUGINS = ("priority", "gang", "conformance", "drf", "pdb", "cdp", "tdm", "predicates", "nodeorder", "binpack")
+QUEUES = ("red", "green", "blue")
+PRIORITIES = {"low": 1, "mid": 5, "high": 9}
+
+
+@st.composite
+def tiers(draw: st.DrawFn, share: str) -> list[list[dict[str, Any]]]:
+    """Draw an order of plugins, the borders of tiers, and which plugins are not asked for victims."""
+    order = draw(st.permutations([*PLUGINS, share]))
+    kept = [name for name in order if name in {"predicates", share} or draw(st.integers(0, 4))]
+    drawn: list[list[dict[str, Any]]] = [[]]
+    for name in kept:
+        if drawn[-1] and not draw(st.integers(0, 2)):
+            drawn.append([])
+        flags = {} if draw(st.integers(0, 3)) else {"enablePreemptable": False, "enableReclaimable": False}
+        drawn[-1].append({"name": name, **flags})
+    return drawn
+
+
+@st.composite
+def full(draw: st.DrawFn) -> Scenario:
+    """Draw nodes full of jobs of all queues and priorities, and jobs that wait."""
+    scenario = Scenario()
+    for name, value in PRIORITIES.items():
+        scenario = scenario.priority_class(name, value)
+    for queue in QUEUES:
+        scenario = scenario.queue(
+            queue,
+            weight=draw(st.integers(1, 3)),
+            deserved={"cpu": draw(st.integers(1, 6))} if draw(st.booleans()) else None,
+        )
+    free = {f"n{number}": draw(st.integers(2, 8)) for number in range(draw(st.integers(1, 4)))}
+    for node, cpu in free.items():
+        scenario = scenario.node(node, cpu=cpu)
+    for number in range(draw(st.integers(3, 9))):
+        scenario = draw(_job(scenario, f"j{number}", free, runs=draw(st.integers(0, 3)) > 0))
+    return scenario
+
+
+@st.composite
+def _job(draw: st.DrawFn, scenario: Scenario, name: str, free: dict[str, int], *, runs: bool) -> Scenario:
+    cpu, tasks = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    on: list[str] = []
+    for node in free if runs else ():
+        while len(on) < tasks and free[node] >= cpu:
+            on.append(node)
+            free[node] -= cpu
+    kind = draw(st.sampled_from([*PRIORITIES, ""]))
+    return scenario.job(
+        name,
+        tasks=max(tasks, len(on)),
+        min_available=draw(st.integers(1, max(len(on), 1))) if on else draw(st.integers(1, tasks)),
+        queue=draw(st.sampled_from(QUEUES)),
+        cpu=cpu,
+        running_on=on,
+        priority_class=kind,
+        priority=PRIORITIES.get(kind, draw(st.sampled_from([0, 0, 3, 7]))),
+    )
+
+
+def evicting_plans(outcome: Outcome) -> Iterator[Plan]:
+    """Plans that evict."""
+    return (plan for plan in outcome.rounds[0].plans if plan.evictions)
+
+
+def own_priority(outcome: Outcome, task_id: Any) -> int:
+    """The priority of a pod."""
+    jobs = outcome.rounds[0].snapshot.jobs.values()
+    return next(job.tasks[task_id].pod.spec.priority or 0 for job in jobs if task_id in job.tasks)
+
+
+@LAWS
+@given(
+    full(),
+    st.sampled_from(["proportion", "capacity"]).flatmap(tiers),
+    st.sampled_from([("preempt",), ("gangpreempt",), ("preempt", "gangpreempt")]),
+)
+def test_no_pod_is_preempted_for_one_of_a_lower_priority(
+    scenario: Scenario, plugins: Any, evicting: tuple[str, ...]
+) -> None:
+    """Neither the job nor the pod of a victim has a higher priority than the job and the pods that take its room."""
+    outcome = scenario.run("enqueue", "allocate", *evicting, plugins=plugins)
+
+    assert outcome.failed_plugins == []
+    jobs = outcome.rounds[0].snapshot.jobs
+    for plan in evicting_plans(outcome):
+        assert plan.job is not None
+        highest = max(jobs[plan.job].priority, *(own_priority(outcome, each.task) for each in plan.nominations))
+        for victim in plan.evictions:
+            assert victim.job is not None
+            assert jobs[victim.job].priority <= jobs[plan.job].priority
+            assert own_priority(outcome, victim.task) <= highest
+
+
+class Surplus:
+    """What queues have and deserve as the plans of a cycle follow each other."""
+
+    def __init__(self, session: Session, share: str) -> None:
+        self._session = session
+        books = make_books(session)
+        space = session.resources
+        self.row = space.rows["cpu"]
+        self.have = {name: amounts.tolist() for name, amounts in session.allocated_by_queue().items()}
+        self.deserved: Mapping[QueueName, list[float]] = {}
+        if share == "proportion":
+            self.deserved = {name: list(map(float, book.deserved)) for name, book in books.items()}
+        else:
+            queues = session.queues.values()
+            self.deserved = {each.name: list(space.vector(each.deserved).tolist()) for each in queues}
+
+    def has_some(self, queue: QueueName, share: str) -> bool:
+        """Whether a queue has more than it deserves; of cpu alone where the queue says what it deserves."""
+        have, deserved = self.have[queue], self.deserved[queue]
+        if share == "capacity":
+            return deserved[self.row] <= 0 or have[self.row] > deserved[self.row]
+        return any(used > most for used, most in zip(have, deserved, strict=True))
+
+    def count(self, task_id: Any, sign: int) -> None:
+        """Count what a queue gains or loses by a task."""
+        for job in self._session.jobs():
+            if task_id in job.tasks:
+                request = self._session.nodes.needs(job.tasks[task_id].template).request.tolist()
+                self.have[job.queue] = [
+                    used + sign * amount for used, amount in zip(self.have[job.queue], request, strict=True)
+                ]
+
+
+@LAWS
+@given(
+    full(), st.data(), st.sampled_from(["proportion", "capacity"]), st.sampled_from([("reclaim",), ("gangreclaim",)])
+)
+def test_nothing_is_taken_from_queues_without_surplus(
+    scenario: Scenario, data: st.DataObject, share: str, evicting: tuple[str, ...]
+) -> None:
+    """Before each victim, or each gang that goes whole, its queue has more than it deserves."""
+    plugins = data.draw(tiers(share))
+    outcome = scenario.run("enqueue", "allocate", *evicting, plugins=plugins)
+
+    assert outcome.failed_plugins == []
+    surplus = Surplus(open_session(scenario, plugins=plugins), share)
+    jobs = outcome.rounds[0].snapshot.jobs
+    for plan in outcome.rounds[0].plans:
+        lost = Counter(victim.job for victim in plan.evictions)
+        for job_id, victims in groupby(plan.evictions, key=lambda victim: victim.job):
+            assert job_id is not None
+            is_whole = _goes_whole(jobs[JobId(job_id)], lost[job_id])
+            for number, victim in enumerate(victims):
+                if not (number and is_whole):
+                    assert surplus.has_some(jobs[JobId(job_id)].queue, share)
+                surplus.count(victim.task, -1)
+        for task_id in [*(bind.task for bind in plan.binds), *(place.task for place in plan.nominations)]:
+            surplus.count(task_id, 1)
+
+
+def _goes_whole(job: Any, lost: int) -> bool:
+    return sum(task.status.label in {"Running", "Bound"} for task in job.tasks.values()) == lost > 1
