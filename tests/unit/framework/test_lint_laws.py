@@ -28,8 +28,8 @@ def test_shares_in_a_second_tier() -> None:
     """Gang and conformance name victims of queues that have no more than they deserve."""
     assert tiers("reclaim", "{name: gang}, {name: conformance}", "{name: proportion}") == [
         (
-            "note tiers[0]: gang, conformance name victims of reclaim without proportion, so pods of queues that have no "
-            "more than they deserve are named too; only protectDeserved spares them"
+            "note tiers[0]: gang, conformance name victims of reclaim without proportion, so pods of queues that have "
+            "no more than they deserve are named too; only protectDeserved spares them"
         )
     ]
 
