@@ -13,6 +13,7 @@ from framework.finite import finite, finite_number
 from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Locality, Registered
 from framework.registering import Registering
+from framework.required_rules import unserved_rule
 from framework.votes import first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.ids import TaskId
@@ -170,8 +171,9 @@ class NodeQuestions(Registering):
         return known
 
     def pre_predicate(self, task: Task) -> Refusal | None:
-        """Ask what can be asked before looking at nodes."""
-        return first_refusal(self.functions(points.PRE_PREDICATE), task, failed=self.note_failure)
+        """Ask what can be asked before looking at nodes; a task with a required rule that no plugin serves waits."""
+        refusal = first_refusal(self.functions(points.PRE_PREDICATE), task, failed=self.note_failure)
+        return refusal or unserved_rule(self, task)
 
     def has_room(self, task: Task) -> bool:
         """Tell whether any node has room for a task now or later in this session, whatever else the node says.

@@ -60,6 +60,8 @@ class Registering:
         self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
         self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
         self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
+        self._serving: list[tuple[str, str]] = []
+        """Plugins, and the required rules that they serve."""
         self._failures: dict[str, Refusal] = {}
         self._is_sealed = False
 
@@ -147,6 +149,15 @@ class Registering:
             together,
             reasons if callable(reasons) else None,
         )
+
+    def register_rule(self, plugin: str, rule: str) -> None:
+        """Say that a plugin keeps tasks to a required rule, one of `model.required_rules`; else tasks with it wait."""
+        self._refuse_late(plugin, "a required rule")
+        self._serving.append((self._registrant(plugin), rule))
+
+    def serves(self, rule: str) -> bool:
+        """Return whether a plugin keeps tasks to a required rule."""
+        return any(rule == served for _, served in self._serving)
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
         """Show a ledger all placements and evictions of the session."""
@@ -250,6 +261,7 @@ class Registering:
         _forget(self._annotators, instance)
         _forget(self._plan_annotators, instance)
         _forget(self._delegates, instance)
+        _forget(self._serving, instance)
         _forget(self._close_hooks, instance)
 
     def note_failure(self, plugin: str, error: Exception) -> Refusal:

@@ -29,6 +29,7 @@ from model.gangs.names import (
     TOTAL_NUMBER,
     WAITING_TIME,
 )
+from model.required_rules import GATHER_SPEC, demands_gathering
 
 __all__ = ["read_gang", "read_index"]
 
@@ -143,6 +144,8 @@ class _Said:
         annotations = self._metadata.annotations
         policy_key = MATCH_POLICY if annotations.get(MATCH_POLICY) else ALIAS_MATCH_POLICY
         total = self.read(TOTAL_NUMBER, _whole) or minimum
+        if demands_gathering(annotations.get(GATHER_SPEC, "")):
+            fault = fault or "it must gather by network topology, which no plugin serves"
         return Gang(
             id=gang_id,
             group=self._group(gang_id),

@@ -14,6 +14,7 @@ from framework.points import Locality
 from framework.session import Session
 from model.arrays import ReasonArray
 from model.refusals import Reason
+from model.required_rules import RESOURCE_CLAIMS
 from model.tasks import Task
 from plugins.predicates import (
     node_facts,
@@ -82,6 +83,7 @@ class Predicates:
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
         if self.args.devices:
+            session.register_rule(self.name, RESOURCE_CLAIMS)
             faults.of_claims("DynamicResources", DeviceClaims(session).fault)
 
     def _register_node_facts(self, session: Session, faults: Faults) -> None:

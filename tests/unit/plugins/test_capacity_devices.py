@@ -9,6 +9,7 @@ from framework.claims_by_queue import claimed_by_queue
 from framework.points import Vote
 from model import wire
 from model.refusals import Refusal
+from model.required_rules import RESOURCE_CLAIMS
 from plugins.capacity.devices import quota_of
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
@@ -184,6 +185,7 @@ def test_equal_tasks_with_different_claims_are_placed_one_by_one() -> None:
         group("a", queue="q", minimum=1),
         *(using(f"p{number}", f"c{number}", job="a") for number in range(3)),
     )
+    there.session._serving.append(("allocator", RESOURCE_CLAIMS))  # as a plugin that allocates claims would
 
     assert sorted(bound(acted(there))) == ["p0", "p1"]
 

@@ -49,9 +49,13 @@ def test_a_claim_that_asks_for_nothing_is_no_hindrance() -> None:
     assert fault(opened(node("n"), using(TEMPLATE, wire.PodResourceClaimStatus(name="gpu")))) == ""
 
 
-def test_claims_are_not_looked_at_where_that_is_off() -> None:
-    """Then they are somebody else's."""
-    assert fault(opened(node("n"), using(NAMED), devices=False)) == ""
+def test_claims_wait_where_no_plugin_looks_at_them() -> None:
+    """A kubelet would not start the pod; a claim that asks for nothing is no hindrance."""
+    unserved = "the pod requires resource claims, which no configured plugin serves"
+    nothing = using(TEMPLATE, wire.PodResourceClaimStatus(name="gpu"))
+
+    assert fault(opened(node("n"), using(NAMED), devices=False)) == unserved
+    assert fault(opened(node("n"), nothing, devices=False)) == ""
 
 
 def test_nobody_is_evicted_for_a_claim() -> None:

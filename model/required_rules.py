@@ -1,0 +1,100 @@
+"""Required rules: what a pod demands beyond what the filters of Kubernetes look at.
+
+A required rule is kept or refused, never forgotten: a pod waits where no configured plugin serves a rule of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from model import wire
+from model.colocation import QOS_CLASS
+from model.device_claims import named_claims
+
+__all__ = [
+    "CPU_BINDING",
+    "GATHERING",
+    "GATHER_SPEC",
+    "NUMA_ALIGNMENT",
+    "RESERVATION",
+    "RESOURCE_CLAIMS",
+    "demands_gathering",
+    "required_rules",
+]
+
+RESERVATION: Final = "a reservation"
+GATHERING: Final = "gathering by network topology"
+CPU_BINDING: Final = "CPU binding"
+NUMA_ALIGNMENT: Final = "NUMA alignment"
+RESOURCE_CLAIMS: Final = "resource claims"
+
+RESERVATION_AFFINITY: Final = "scheduling.koordinator.sh/reservation-affinity"
+"""Annotation: its presence makes a reservation mandatory."""
+RESOURCE_SPEC: Final = "scheduling.koordinator.sh/resource-spec"
+"""Annotation, JSON: `requiredCPUBindPolicy`, for pods of the classes LSE and LSR."""
+NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
+"""Annotation, JSON: `numaTopologyPolicy`, `singleNUMANodeExclusive`."""
+GATHER_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
+"""Annotation, JSON: `gatherStrategy`, a list of layers with a strategy each."""
+
+_BINDING_CLASSES: Final = frozenset({"LSE", "LSR"})
+_STRICT_POLICIES: Final = frozenset({"Restricted", "SingleNUMANode"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """An annotation that may demand a rule."""
+
+    rule: str
+    demands: Callable[[wire.ObjectMeta, str], bool]
+
+
+def required_rules(pod: wire.Pod) -> list[str]:
+    """Return the rules that a pod demands, in a fixed order."""
+    metadata = pod.metadata
+    rules = []
+    if not _BY_ANNOTATION.keys().isdisjoint(metadata.annotations):
+        rules = [
+            each.rule
+            for key, each in _BY_ANNOTATION.items()
+            if (text := metadata.annotations.get(key)) and each.demands(metadata, text)
+        ]
+    if pod.spec.resource_claims and any(name != "" for _, name in named_claims(pod)):
+        rules.append(RESOURCE_CLAIMS)
+    return rules
+
+
+def demands_gathering(text: str) -> bool:
+    """Return whether the topology of a gang has a layer that it must gather in."""
+    layers = _fields(text).get("gatherStrategy")
+    return isinstance(layers, list) and any(
+        isinstance(layer, Mapping) and layer.get("strategy") == "MustGather" for layer in layers
+    )
+
+
+def _demands_binding(metadata: wire.ObjectMeta, text: str) -> bool:
+    return metadata.labels.get(QOS_CLASS) in _BINDING_CLASSES and bool(_fields(text).get("requiredCPUBindPolicy"))
+
+
+def _demands_alignment(_metadata: wire.ObjectMeta, text: str) -> bool:
+    fields = _fields(text)
+    return fields.get("numaTopologyPolicy") in _STRICT_POLICIES or fields.get("singleNUMANodeExclusive") == "Required"
+
+
+def _fields(text: str) -> Mapping[str, Any]:
+    """Return the fields of a JSON object; none where it is no such object, as Koordinator's webhooks refuse it."""
+    try:
+        decoded = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {}
+    return decoded if isinstance(decoded, Mapping) else {}
+
+
+_BY_ANNOTATION: Final = {
+    RESERVATION_AFFINITY: _Annotation(RESERVATION, lambda _metadata, _text: True),
+    GATHER_SPEC: _Annotation(GATHERING, lambda _metadata, text: demands_gathering(text)),
+    RESOURCE_SPEC: _Annotation(CPU_BINDING, _demands_binding),
+    NUMA_SPEC: _Annotation(NUMA_ALIGNMENT, _demands_alignment),
+}
