@@ -34,6 +34,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("quotas", _quota_uses(running), _quota_uses(fresh)),
         *_between("gang groups", _gang_groups(running), _gang_groups(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
+        *_between("departed", dict(running.departed), dict(fresh.departed)),
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from cache.assumptions import Assumption
+from cache.departed import DepartedMembers
 from cache.effects import Effects
 from cache.gangs import GangKeeper
 from cache.heartbeats import is_heartbeat, tells_the_same
@@ -95,6 +96,7 @@ class Books:
         self._volumes = UseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
+        self._departed = DepartedMembers()
         self._kept: set[TaskId] = set()
         """Whom the server did not let leave because of a disruption budget: not asked again until budgets change."""
         self._with_affinity: dict[TaskId, Task] = {}
@@ -193,6 +195,7 @@ class Books:
             tasks_with_affinity=self._placed_with_affinity(),
             tasks_with_claims=self._claiming(),
             broken_gangs=self._still_broken(),
+            departed=self._departed.shown(),
             usage=self._usage,
             numa=self._numa.of(objects.numatopologies),
             loads=self._loads.of(objects.node_metrics),
@@ -300,8 +303,9 @@ class Books:
     def mark_half_bound(self) -> None:
         """Rank what half-bound gangs lack first: called after the first list, for whoever was killed in between."""
         self._settle_gangs()
+        self._read_departed()
         for entry in map(self._jobs.entry, {task.job for task in self._tasks.values() if task.job is not None}):
-            if entry is not None and entry.facts is not None and self._is_half_bound(entry):
+            if entry is not None and self._is_half_bound(entry, failed=self._failed_of(entry)):
                 self._broken_gangs.add(entry.id)
                 self._generation += 1
 
@@ -339,6 +343,7 @@ class Books:
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
                 fresh.apply(kind, each)
+        fresh._departed = self._departed.copy()  # of pods that are gone no object tells
         return fresh
 
     def copy_of_objects(self) -> Callable[[], "Books"]:
@@ -348,6 +353,7 @@ class Books:
         copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
         copied._kept = set(self._kept)
+        copied._departed = self._departed.copy()
         copied._usage = self._usage
         copied._gangs.resume(self._gangs)
         return copied.rebuild
@@ -467,7 +473,10 @@ class Books:
             self._jobs.exchange(old, new, self._effects)
             return
         if old is not None and old.job is not None:
+            entry = self._jobs.entry(old.job)
             self._jobs.remove(old, self._effects)
+            if entry is not None:
+                self._departed.note_removal(entry, old.status)
             self._drop_made_up(old.job)
         if new is not None and new.job is not None:
             self._jobs.add(new, self._effects)
@@ -538,6 +547,7 @@ class Books:
             if facts.min_resources is not None:
                 self._cover([facts.min_resources])
             self._jobs.set_group(job, facts)
+        self._note_group(job, is_new=known is None or known.metadata.uid != group.metadata.uid)
         self._generation += 1
 
     def _remove_group(self, group: wire.PodGroup) -> None:
@@ -546,12 +556,25 @@ class Books:
             return
         del self._stored["PodGroup"][group.metadata.key]
         job = JobId(group.metadata.key)
+        self._departed.forget(job)
         self._jobs.set_group(job, None)
         self._generation += 1
         entry = self._jobs.entry(job)
         for task in list(entry.tasks.values()) if entry is not None else ():
             if self.translator.job_id(task.pod) is None:
                 self._translate_pod(self._stored["Pod"][task.id])
+
+    def _note_group(self, job: JobId, *, is_new: bool) -> None:
+        entry = self._jobs.entry(job)
+        if entry is not None:
+            self._departed.note_group(entry, is_new=is_new)
+
+    def _read_departed(self) -> None:
+        for key in self._stored["PodGroup"]:
+            entry = self._jobs.entry(JobId(key))
+            if entry is not None and self._departed.read_status(entry):
+                self._jobs.mark(entry.id)
+                self._generation += 1
 
     def _set_queue(self, queue: wire.Queue) -> None:
         name = QueueName(queue.metadata.name)
@@ -720,15 +743,16 @@ class Books:
     def _still_broken(self) -> frozenset[JobId]:
         """Drop the gangs that are whole again, or hold nothing any more."""
         entries = ((job, self._jobs.entry(job)) for job in self._broken_gangs)
-        self._broken_gangs = {
-            job
-            for job, entry in entries
-            if entry is not None and entry.facts is not None and self._is_half_bound(entry)
-        }
+        self._broken_gangs = {job for job, entry in entries if entry is not None and self._is_half_bound(entry)}
         return frozenset(self._broken_gangs)
 
-    def _is_half_bound(self, entry: JobEntry) -> bool:
-        return entry.facts is not None and 0 < entry.ready_count() < entry.facts.min_available
+    def _failed_of(self, entry: JobEntry) -> int:
+        return entry.failed_count() + self._departed.of(entry.id).failed
+
+    def _is_half_bound(self, entry: JobEntry, *, failed: int = 0) -> bool:
+        if entry.facts is None or not entry.ready_count():
+            return False
+        return entry.ready_count() + failed + self._departed.of(entry.id).succeeded < entry.facts.min_available
 
     # Plans
 

@@ -19,7 +19,7 @@ from model.errors import ObjectError
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
 from model.resources import Amounts, ResourceSpace
-from model.tasks import READY_STATUSES, Task, by_name
+from model.tasks import READY_STATUSES, Task, TaskStatus, by_name
 
 __all__ = ["JobBook", "JobEntry"]
 
@@ -51,6 +51,10 @@ class JobEntry:
     def ready_count(self) -> int:
         """Count the tasks that count towards the minimum."""
         return sum(task.status in READY_STATUSES for task in self.tasks.values())
+
+    def failed_count(self) -> int:
+        """Count the tasks whose containers failed; a pod that its node refused or evicted has a reason."""
+        return sum(task.status is TaskStatus.FAILED and not task.pod.status.reason for task in self.tasks.values())
 
 
 class JobBook:
@@ -109,6 +113,10 @@ class JobBook:
     def entry(self, job: JobId) -> JobEntry | None:
         """Return what is known of a job."""
         return self._entries.get(job)
+
+    def mark(self, job: JobId) -> None:
+        """Look at a job again: what is known beside it changed."""
+        self._changed.add(job)
 
     def mark_all(self) -> None:
         """Look at every job again: queues or priority classes changed."""

@@ -8,13 +8,13 @@ from typing import Final
 
 from framework.claims_by_queue import claimed_by_queue
 from framework.group_notes import tell_group_notes
-from framework.jobs import SessionJob
+from framework.jobs import NOBODY, SessionJob
 from framework.memory import Settled, Standing
 from framework.messages import READY, job_message, task_verdict, with_evictions
 from framework.session import Session
 from model.api.names import ALLOCATED_HYPER_NODE
 from model.ids import JobId, NodeName
-from model.jobs import JobPhase
+from model.jobs import Departed, JobPhase
 from model.quantity import QuantityError, millis
 from model.queues import Queue
 from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
@@ -34,19 +34,21 @@ _UNBOUND = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
 
 
 def phase_of(job: SessionJob, *, is_unschedulable: bool) -> JobPhase:
-    """Return the phase a job has at the end of a cycle (Volcano's rule).
+    """Return the phase a job has at the end of a cycle (Volcano's rule, but that a job which completed stays so).
 
     Args:
         job: The job.
         is_unschedulable: Whether this cycle found that its minimum cannot be placed.
     """
     counts = job.counts
+    if job.has_finished:
+        return JobPhase.COMPLETED
     if counts[TaskStatus.RUNNING] and is_unschedulable:
         return JobPhase.UNKNOWN
-    finished = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED]
+    finished = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED] + job.departed.total
     scheduled = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND] + finished + releasing_on_nodes(job)
     # a job without any task has not completed, even where its minimum is 0
-    if scheduled >= job.min_available and (scheduled or job.min_available):
+    if scheduled >= job.job.min_available and (scheduled or job.job.min_available):
         return JobPhase.COMPLETED if scheduled == finished else JobPhase.RUNNING
     return JobPhase.INQUEUE if job.phase is JobPhase.INQUEUE else JobPhase.PENDING
 
@@ -68,7 +70,7 @@ class Closing:
         self.phases: dict[JobId, JobPhase] = {}
         self.queue_statuses: tuple[QueueStatus, ...] = ()
         self.grace_ends: float | None = None
-        """When the first of the pods that are not told yet will be, seconds since 1970; None where all are told."""
+        """When the first will be told that is not told yet, seconds since 1970; None where all are told."""
         for job in session.jobs_to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
@@ -93,7 +95,7 @@ class Closing:
                 self._note_event(job, phase, conditions)
         told = self._tell_tasks(job, has_heard=has_heard)
         tell_group_notes(self._session, job)
-        return status is None and not told
+        return status is None and not told and not _is_untold(job, conditions)
 
     def _conditions(self, job: SessionJob) -> list[Condition]:
         conditions = list(self._session.conditions.get(job.id, ()))
@@ -120,9 +122,8 @@ class Closing:
         old = job.job.group.status
         known = {each.type: (each.status, each.reason, each.message) for each in old.conditions}
         changed = [each for each in conditions if known.get(each.type) != (each.status, each.reason, each.message)]
-        running, succeeded, failed = (
-            job.counts[status] for status in (TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
-        )
+        departed = self._session.snapshot.departed.get(job.id, NOBODY)
+        running, succeeded, failed = _member_counts(job, departed)
         same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
         annotations = self._annotations(job)
         if same and not changed and not annotations:
@@ -153,6 +154,8 @@ class Closing:
             text = next(
                 (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True"), ""
             )
+            if not (text or job.tasks):
+                return  # nothing is unschedulable before there are pods
             if not text:
                 pending = job.counts[TaskStatus.PENDING]
                 text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
@@ -232,6 +235,22 @@ class Closing:
                     del amounts[resource]
             if queue.object is not None and amounts != _written(queue):
                 yield QueueStatus(queue=name, allocated=amounts)
+
+
+def _is_untold(job: SessionJob, conditions: list[Condition]) -> bool:
+    """Return whether a job without pods has no condition yet, which it gets when they are missing for long."""
+    return not (job.tasks or conditions) and job.phase in _WAITING_PHASES
+
+
+def _member_counts(job: SessionJob, departed: Departed) -> tuple[int, int, int]:
+    """Count members that run, have succeeded and have failed; those of a job that completed may be there no more."""
+    counts, old = job.counts, job.job.group.status
+    running, succeeded, failed = (
+        counts[status] for status in (TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    )
+    if job.has_finished:
+        return running, max(succeeded, old.succeeded), max(failed, old.failed)
+    return running, succeeded + departed.succeeded, failed + departed.failed
 
 
 def _standing(job: SessionJob, revision: int) -> Standing:

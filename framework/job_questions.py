@@ -9,7 +9,7 @@ import numpy as np
 from framework import points
 from framework.configuration import Profile
 from framework.domains import DomainNodes, Domains
-from framework.jobs import SessionJob, SubJob
+from framework.jobs import NOBODY, SessionJob, SubJob
 from framework.memory import Remedy, Settled, Standing
 from framework.node_questions import NodeQuestions
 from framework.points import Move, Point, Registered
@@ -205,6 +205,7 @@ class JobQuestions(NodeQuestions):
             known = self._jobs[job.id] = SessionJob(
                 job,
                 table,
+                departed=self.snapshot.departed.get(job.id, NOBODY),
                 was_broken=job.id in self.snapshot.broken_gangs,
                 standing=self._settled.standing(job, table),
             )

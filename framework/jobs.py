@@ -13,13 +13,15 @@ from framework.memory import Remedy, Standing
 from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
-from model.jobs import Job, JobPhase, JobTable
+from model.jobs import Departed, Job, JobPhase, JobTable
 from model.refusals import Refusal
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from model.wire import NetworkTopology, SubGroupPolicy
 
-__all__ = ["SessionJob", "SubJob"]
+__all__ = ["NOBODY", "SessionJob", "SubJob"]
 
+NOBODY: Final = Departed(0, 0)
+"""Of jobs whose pods are all there."""
 _PENDING: Final = TaskStatus.PENDING
 _NO_MINIMUMS: Final[Mapping[str, int]] = {}
 _ROLE_READY: Final = READY_STATUSES
@@ -38,10 +40,12 @@ class SessionJob:
         "allocated",
         "changes",
         "counts",
+        "departed",
         "eviction_refusals",
         "id",
         "job",
         "last_places",
+        "min_available",
         "misfit",
         "misfits_queue",
         "phase",
@@ -57,7 +61,13 @@ class SessionJob:
     )
 
     def __init__(
-        self, job: Job, table: JobTable, *, was_broken: bool = False, standing: Standing | None = None
+        self,
+        job: Job,
+        table: JobTable,
+        *,
+        departed: Departed = NOBODY,
+        was_broken: bool = False,
+        standing: Standing | None = None,
     ) -> None:
         self.job = job
         self.id: JobId = job.id
@@ -75,6 +85,10 @@ class SessionJob:
         self.counts: list[int] = table.counts[:, job.column].tolist()
         """Tasks by status, indexed by `TaskStatus`."""
         self._pending_best_effort = int(table.pending_best_effort[job.column])
+        self.departed = self._missed_of(departed)
+        """Members that have ended and whose pods are gone, as far as others have not taken their places."""
+        self.min_available = job.min_available - self.departed.succeeded
+        """Tasks that must run for any to run: `spec.minMember` less what has departed."""
         self.unplaceable: set[TaskId] = set()
         """Best-effort tasks that no node takes in this session: they do not count towards the minimum."""
         self.allocated: IntArray = table.allocated[:, job.column].copy()
@@ -114,11 +128,6 @@ class SessionJob:
         return self.job.created
 
     @property
-    def min_available(self) -> int:
-        """Tasks that must run for any to run."""
-        return self.job.min_available
-
-    @property
     def annotations(self) -> Mapping[str, str]:
         """Annotations of the PodGroup."""
         return MappingProxyType(self.job.group.metadata.annotations)
@@ -131,6 +140,14 @@ class SessionJob:
     def in_status(self, *statuses: TaskStatus) -> Iterator[Task]:
         """Iterate over tasks in any of these statuses."""
         return (task for task in self._tasks.values() if task.status in statuses)
+
+    def _missed_of(self, departed: Departed) -> Departed:
+        """Return how many of the members that have departed the minimum misses; those that succeeded count first."""
+        if departed is NOBODY:
+            return NOBODY
+        missed = max(self.job.min_available - len(self.job.tasks) + self.counts[TaskStatus.FAILED], 0)
+        succeeded = min(departed.succeeded, missed)
+        return Departed(succeeded, min(departed.failed, missed - succeeded))
 
     # Counting ---------------------------------------------------------------------------------------------------------
 
@@ -164,24 +181,24 @@ class SessionJob:
     @property
     def is_ready(self) -> bool:
         """Whether the minimum is reached, pending best-effort tasks counting as placed."""
-        return self.ready_count + self.pending_best_effort >= self.job.min_available
+        return self.ready_count + self.pending_best_effort >= self.min_available
 
     @property
     def is_pipelined(self) -> bool:
         """Whether the minimum is reached when waiting tasks count too."""
-        return self.waiting_count + self.ready_count + self.pending_best_effort >= self.job.min_available
+        return self.waiting_count + self.ready_count + self.pending_best_effort >= self.min_available
 
     @property
     def is_starving(self) -> bool:
         """Whether even with waiting tasks the minimum is not reached; best-effort tasks do not count."""
-        return self.waiting_count + self.ready_count < self.job.min_available
+        return self.waiting_count + self.ready_count < self.min_available
 
     @property
     def relies_on_best_effort(self) -> bool:
         """Whether a minimum, its own or of a role, is reached only by counting best-effort tasks without a place."""
         if self.pending_best_effort <= 0:
             return False
-        return self.ready_count < self.job.min_available or not self._roles_reach(_ROLE_READY, count_best_effort=False)
+        return self.ready_count < self.min_available or not self._roles_reach(_ROLE_READY, count_best_effort=False)
 
     @property
     def waits_for_best_effort(self) -> bool:
@@ -195,6 +212,12 @@ class SessionJob:
     def is_pending(self) -> bool:
         """Whether it still waits at the gate of its queue."""
         return self.phase is JobPhase.PENDING
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether it has completed, and only pods that ended are there, or none any more."""
+        ended = self.counts[TaskStatus.SUCCEEDED] + self.counts[TaskStatus.FAILED]
+        return self.phase is JobPhase.COMPLETED and ended == len(self._tasks)
 
     # Roles ------------------------------------------------------------------------------------------------------------
 
@@ -223,11 +246,11 @@ class SessionJob:
     def _roles_reach(self, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> bool:
         if not self.checks_roles:
             return True
-        return all(
-            self._count_role(role, statuses, count_best_effort=count_best_effort) >= minimum
+        lacking = (
+            max(minimum - self._count_role(role, statuses, count_best_effort=count_best_effort), 0)
             for role, minimum in self.job.min_by_role.items()
-            if minimum > 0
         )
+        return sum(lacking) <= self.departed.succeeded  # the roles of pods that are gone are not known
 
     def _count_role(self, role: str, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> int:
         if self._roles is None:

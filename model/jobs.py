@@ -10,7 +10,7 @@ A job's phase, as Volcano writes it::
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from model.plain_members import with_plain_members
 from model.resources import Amounts
 from model.tasks import Task, TaskStatus
 
-__all__ = ["NO_QUEUE", "Job", "JobPhase", "JobTable"]
+__all__ = ["NO_QUEUE", "Departed", "Job", "JobPhase", "JobTable"]
 
 NO_QUEUE: Final = -1
 """Queue number of a job whose queue is unknown."""
@@ -36,6 +36,18 @@ class JobPhase(StrEnum):
     RUNNING = "Running"
     UNKNOWN = "Unknown"
     COMPLETED = "Completed"
+
+
+class Departed(NamedTuple):
+    """Members of a gang that have ended and whose pods are gone."""
+
+    succeeded: int
+    failed: int
+
+    @property
+    def total(self) -> int:
+        """How many there were."""
+        return self.succeeded + self.failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

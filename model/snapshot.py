@@ -7,7 +7,7 @@ from model import wire
 from model.elastic import ElasticQuota, QuotaUses
 from model.gangs import GangGroup
 from model.ids import JobId, NodeName, QueueName
-from model.jobs import Job, JobTable
+from model.jobs import Departed, Job, JobTable
 from model.load import NodeLoad
 from model.nodes import NodeTable
 from model.numa import NumaNode
@@ -89,6 +89,8 @@ class Snapshot:
     """Tasks of jobs that use resource claims, in the order of their names."""
     broken_gangs: frozenset[JobId] = frozenset()
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""
+    departed: Mapping[JobId, Departed] = field(default_factory=dict)
+    """Members that have ended and whose pods are gone, of gangs that are not completed, in the order of ids."""
     usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)

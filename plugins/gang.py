@@ -20,15 +20,18 @@ from framework.messages import job_message, with_evictions
 from framework.points import Vote
 from framework.session import Session
 from framework.sub_jobs import group_of
+from model import wire
 from model.arrays import BoolArray
 from model.group_notes import selector_faults
 from model.ids import JobId
-from model.jobs import NO_QUEUE, JobTable
+from model.jobs import NO_QUEUE
 from model.quantity import format_bytes, format_millis
 from model.refusals import Refusal
 from model.report import Condition
 from model.resources import CPU, MEMORY, MILLI, PODS
+from model.snapshot import Snapshot
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from model.wire.times import unix_seconds
 
 __all__ = ["Gang"]
 
@@ -39,7 +42,13 @@ MOST_NAMED: Final = 3
 """Jobs that a message names."""
 VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
 """Where in their lives tasks are that run, ran well, or may run."""
+SCHEDULED: Final = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
+"""Statuses of tasks that have had a node."""
 READY_REASON: Final = "tasks in gang are ready to be scheduled"
+ADMITTED: Final = "Admitted"
+UNSCHEDULABLE: Final = "Unschedulable"
+PODS_GRACE_SECONDS: Final = 30.0
+"""How long a job may be without pods before it is told; controllers make them after the group."""
 
 
 class Gang:
@@ -68,15 +77,18 @@ class Gang:
 
     def on_session_close(self, session: Session) -> None:
         """Tell each job by a condition whether its minimum can run."""
-        unready = unready_columns(session.snapshot.job_table)
+        unready = unready_columns(session.snapshot)
         for job in session.jobs_to_close():
-            if not job.tasks:
-                continue
             unready[job.job.column] = False
+            if job.has_finished:
+                continue
+            if not job.tasks:
+                tell_empty_job(session, job)
+                continue
             if job.is_ready:
                 session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
                 session.sample("unschedule_task_count", 0, job_id=job.job.name)
-            elif not is_only_releasing(job):
+            elif not has_placed_all(job):
                 unready[job.job.column] = True
                 refuse_gang(session, job)
         session.sample("unschedule_job_count", int(np.count_nonzero(unready)))
@@ -134,7 +146,7 @@ def is_broken(job: SessionJob) -> bool:
     on_nodes = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND]
     if not on_nodes:
         return job.was_broken
-    ended = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED]
+    ended = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED] + job.departed.failed
     placed = counts[TaskStatus.BINDING] + counts[TaskStatus.ALLOCATED]
     return job.was_broken or on_nodes + placed + ended < job.min_available
 
@@ -199,27 +211,68 @@ def permit_all(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
     return list(candidates), Vote.PERMIT
 
 
-def is_only_releasing(job: SessionJob) -> bool:
-    """Tell whether a job lacks its minimum only because tasks are being deleted and their successors are not there."""
-    if job.counts[TaskStatus.PENDING] or job.counts[TaskStatus.PIPELINED]:
+def has_placed_all(job: SessionJob) -> bool:
+    """Return whether a job lacks its minimum only because members have ended, or are being deleted without successors.
+
+    Nothing waits, so nothing is unschedulable. A gang that its nodes refused members of lacks them all the same.
+    """
+    if job.was_broken or job.counts[TaskStatus.PENDING] or job.counts[TaskStatus.PIPELINED]:
         return False
     leaving = sum(task.node is not None for task in job.in_status(TaskStatus.RELEASING))
-    statuses = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
-    scheduled = sum(job.counts[status] for status in statuses)
-    return leaving > 0 and scheduled + leaving >= job.min_available
+    scheduled = sum(job.counts[status] for status in SCHEDULED)
+    return scheduled + leaving + job.departed.failed >= job.min_available
 
 
-def unready_columns(table: JobTable) -> BoolArray:
+def unready_columns(snapshot: Snapshot) -> BoolArray:
     """Tell which jobs of a snapshot cannot run their minimum, shape (J,); of jobs that this session did not look at."""
-    counts = table.counts
-    ready = table.ready_counts()
-    is_unready = (ready + table.pending_best_effort < table.min_available) & (counts.sum(axis=0) > 0)
-    leaving = counts[TaskStatus.RELEASING]
-    scheduled = counts[[TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED]].sum(axis=0)
-    is_leaving = (leaving > 0) & (counts[[TaskStatus.PENDING, TaskStatus.PIPELINED]].sum(axis=0) == 0)
-    only_releasing = is_leaving & (scheduled + leaving >= table.min_available)
-    columns: BoolArray = is_unready & ~only_releasing & (table.queue != NO_QUEUE)
+    table = snapshot.job_table
+    counts, minimums = table.counts, table.min_available.copy()
+    for job_id, departed in snapshot.departed.items():
+        if job_id in snapshot.jobs:
+            minimums[snapshot.jobs[job_id].column] -= departed.total
+    ended = counts[[TaskStatus.SUCCEEDED, TaskStatus.FAILED]].sum(axis=0)
+    is_unready = (table.ready_counts() + table.pending_best_effort < minimums) & (counts.sum(axis=0) > ended)
+    scheduled = counts[[*SCHEDULED, TaskStatus.RELEASING]].sum(axis=0)
+    nothing_waits = counts[[TaskStatus.PENDING, TaskStatus.PIPELINED]].sum(axis=0) == 0
+    columns: BoolArray = is_unready & ~(nothing_waits & (scheduled >= minimums)) & (table.queue != NO_QUEUE)
     return columns
+
+
+def tell_empty_job(session: Session, job: SessionJob) -> None:
+    """Tell a job without pods what keeps it from admission, or, after a while, that its pods are missing."""
+    if not job.min_available:
+        return
+    known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
+    told = known.reason if known is not None and known.status == "True" else ""
+    if job.is_pending and job.refusals:
+        message = f"waits for admission to queue {job.queue}: {job.refusals[0].message}"
+        _refuse_empty(session, job, NOT_ENOUGH_RESOURCES, message)
+    elif told not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
+        session.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))
+    else:
+        _miss_pods(session, job, since=0.0 if told else max(job.created, _changed_at(known)))
+
+
+def _miss_pods(session: Session, job: SessionJob, since: float) -> None:
+    """Tell a job that its pods are missing, when they have been for long enough: they are made after the group."""
+    due = since + PODS_GRACE_SECONDS
+    if session.now < due:
+        session.wake(due)
+        return
+    admitted = f"has not been admitted to queue {job.queue}, and" if job.is_pending else "is admitted, but"
+    _refuse_empty(session, job, NOT_ENOUGH_TASKS, f"{admitted} has none of the {job.min_available} pods that it needs")
+
+
+def _refuse_empty(session: Session, job: SessionJob, reason: str, message: str) -> None:
+    session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
+
+
+def _changed_at(known: wire.Condition | None) -> float:
+    """Return when a condition changed, seconds since 1970; a time that cannot be read is long ago."""
+    try:
+        return 0.0 if known is None else unix_seconds(known.last_transition_time)
+    except ValueError:
+        return 0.0
 
 
 def refuse_gang(session: Session, job: SessionJob) -> None:
@@ -233,7 +286,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     fits_when = () if job.remedy is None else job.remedy.jobs
     if fits_when:
         message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
-    session.set_condition(job, condition(session, "Unschedulable", reason, with_evictions(job, message)))
+    session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
     job.verdict = Refusal(
@@ -273,9 +326,9 @@ def listed(jobs: Sequence[JobId]) -> str:
     return " and ".join(jobs)
 
 
-def condition(session: Session, type_: str, reason: str, message: str) -> Condition:
-    """Make a condition that is true as of this session."""
-    return Condition(type=type_, status="True", reason=reason, message=message, transition_id=session.uid)
+def condition(session: Session, type_: str, reason: str, message: str, *, status: str = "True") -> Condition:
+    """Make a condition that holds as of this session."""
+    return Condition(type=type_, status=status, reason=reason, message=message, transition_id=session.uid)
 
 
 def _enough_sub_jobs(job: SessionJob, holds: Any) -> bool:

@@ -109,6 +109,7 @@ def in_other_order(books: Books, chance: random.Random) -> Snapshot:
     chance.shuffle(pairs)
     for kind, each in pairs:
         fresh.apply(kind, each)
+    fresh._departed = books._departed.copy()
     return fresh.snapshot()
 
 

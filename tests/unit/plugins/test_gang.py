@@ -12,7 +12,15 @@ from framework.evicting.gangs import active_count, can_spare
 from framework.points import Vote
 from model import wire
 from model.ids import JobId, TaskId
-from plugins.gang import has_minimum, is_only_releasing, missing_tasks, pipelined_vote, shortage_of_tasks
+from model.refusals import Refusal
+from plugins.gang import (
+    PODS_GRACE_SECONDS,
+    has_minimum,
+    has_placed_all,
+    missing_tasks,
+    pipelined_vote,
+    shortage_of_tasks,
+)
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
 ROLE = "volcano.sh/task-spec"
@@ -352,7 +360,7 @@ def test_a_job_whose_members_are_leaving_is_not_blamed(pods: list[wire.Pod], min
     there = world(*pods, minimum=minimum)
     there.close()
 
-    assert is_only_releasing(there.job("job")) is holds
+    assert has_placed_all(there.job("job")) is holds
     assert bool(there.session.conditions) is not holds
 
 
@@ -362,7 +370,7 @@ def test_a_waiting_task_is_no_mere_leaving() -> None:
     with there.session.statement() as statement:
         assert statement.pipeline(there.job("job"), there.tasks("p"), [0]) is None
 
-        assert not is_only_releasing(there.job("job"))
+        assert not has_placed_all(there.job("job"))
 
 
 def test_a_gang_that_does_not_fit_hears_how_many_lack_and_why() -> None:
@@ -422,18 +430,52 @@ def test_an_invalid_gang_hears_its_own_reason() -> None:
     assert condition.reason == "NotEnoughTasks"
 
 
-def test_a_group_without_pods_has_no_condition() -> None:
-    """There is nothing to tell."""
+def test_a_group_without_pods_has_no_condition_at_first() -> None:
+    """Its pods are made after it; it is looked at again when they should be there."""
     there = world(minimum=2)
+    job = there.job("job")
+    there.session.now = job.created + 1
     there.close()
 
     assert there.session.conditions == {}
+    assert there.session.wakes == job.created + PODS_GRACE_SECONDS
     assert there.samples("unschedule_job_count") == {"": 0}
+
+
+def test_a_group_whose_pods_are_missing_for_long_is_told() -> None:
+    """With what it needs, and whether it was admitted."""
+    there = world(minimum=2, phase="Inqueue")
+    there.session.now = there.job("job").created + PODS_GRACE_SECONDS
+    there.close()
+    (said,) = there.session.conditions[JobId("ns/job")]
+
+    assert (said.type, said.reason) == ("Unschedulable", "NotEnoughTasks")
+    assert said.message == "is admitted, but has none of the 2 pods that it needs"
+
+
+def test_a_group_without_pods_that_is_refused_at_admission_is_told_why() -> None:
+    """So that a Job, which makes its pods after admission, can pass the reason on."""
+    there = world(minimum=2, phase="Pending")
+    there.job("job").refuse(Refusal(plugin="proportion", reason="Full", message="queue is full"))
+    there.close()
+    (said,) = there.session.conditions[JobId("ns/job")]
+
+    assert (said.type, said.reason) == ("Unschedulable", "NotEnoughResources")
+    assert said.message == "waits for admission to queue default: queue is full"
+
+
+def test_members_that_ended_are_not_unschedulable() -> None:
+    """Nothing waits for a place: one has failed, the other runs."""
+    there = world(*running("r"), pod("f", on="n1", phase="Failed"), minimum=2)
+    there.close()
+
+    assert has_placed_all(there.job("job"))
+    assert there.session.conditions == {}
 
 
 def test_gangs_settled_below_their_minimum_are_still_counted() -> None:
     """Nothing of it changed, so it is not looked at again, but it still cannot run."""
-    there = world(*running("r"), pod("f", on="n1", phase="Failed"), minimum=2)
+    there = world(*running("r"), pod("p"), minimum=3)
     job = there.job("job").job
     there.session._settled.note(there.session.snapshot.job_table, job.column, is_settled=True)
     there.session._jobs.clear()

@@ -1,0 +1,91 @@
+"""Departed members: how many members of each gang have ended, and are there no more.
+
+A cleaner deletes pods that have ended while the rest of their gang still runs. Members that have succeeded are done:
+the gang needs as many less. Members that have failed may be made again, so they are needed as before, but while nothing
+waits for a place the gang is neither broken nor `Unknown` without them.
+
+The status of the PodGroup counts them still. A process that begins anew reads from it how many there were.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from cache.job_book import JobEntry
+from model.ids import JobId
+from model.jobs import Departed, JobPhase
+from model.tasks import TaskStatus
+
+__all__ = ["DepartedMembers"]
+
+_NOBODY: Final = Departed(0, 0)
+_ENDED: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+
+
+class DepartedMembers:
+    """Counts by job; a gang that is completed, or has lost all members before it was, has none."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._counts: dict[JobId, Departed] = {}
+
+    def note_removal(self, entry: JobEntry, status: TaskStatus) -> None:
+        """Note that a task of this status was taken out of a job."""
+        if entry.facts is None or _is_over(entry):
+            return
+        count = self.of(entry.id)
+        if status is TaskStatus.SUCCEEDED:
+            count = Departed(count.succeeded + 1, count.failed)
+        elif status is TaskStatus.FAILED:
+            count = Departed(count.succeeded, count.failed + 1)
+        # Where all members are gone before they were done, those that are made again begin anew.
+        is_kept = bool(entry.tasks) or count.total >= entry.facts.min_available
+        self._set(entry.id, count if is_kept else _NOBODY)
+
+    def note_group(self, entry: JobEntry, *, is_new: bool) -> None:
+        """Note what is said of a job by its PodGroup, which may be another than before."""
+        if is_new or _is_over(entry):
+            self.forget(entry.id)
+
+    def read_status(self, entry: JobEntry) -> bool:
+        """Read from a PodGroup's status how many have departed, after a start; tell whether that is news."""
+        if entry.facts is None or _is_over(entry):
+            return False
+        written, known = entry.facts.group.status, self.of(entry.id)
+        there = [sum(task.status is status for task in entry.tasks.values()) for status in _ENDED]
+        count = Departed(
+            max(written.succeeded - there[0], known.succeeded), max(written.failed - there[1], known.failed)
+        )
+        if count == known or not (entry.tasks or count.total >= entry.facts.min_available):
+            return False
+        self._set(entry.id, count)
+        return True
+
+    def forget(self, job: JobId) -> None:
+        """Drop a job whose PodGroup is gone."""
+        self._counts.pop(job, None)
+
+    def of(self, job: JobId) -> Departed:
+        """Return how many members of a job have departed."""
+        return self._counts.get(job, _NOBODY)
+
+    def copy(self) -> "DepartedMembers":
+        """Return the same counts, to be changed apart."""
+        copied = DepartedMembers()
+        copied._counts = dict(self._counts)
+        return copied
+
+    def shown(self) -> Mapping[JobId, Departed]:
+        """Return the counts, in the order of ids."""
+        return MappingProxyType(dict(sorted(self._counts.items())))
+
+    def _set(self, job: JobId, count: Departed) -> None:
+        if count.total:
+            self._counts[job] = count
+        else:
+            self._counts.pop(job, None)
+
+
+def _is_over(entry: JobEntry) -> bool:
+    """Return whether a job has completed, or is none of a PodGroup."""
+    return entry.facts is None or entry.is_made_up or entry.facts.phase is JobPhase.COMPLETED
