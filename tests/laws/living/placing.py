@@ -12,8 +12,9 @@ from model.jobs import Job, JobPhase
 from model.quantity import parse
 from model.queues import with_ancestors
 from model.report import CycleReport
+from model.resources import MILLI
 from model.snapshot import Snapshot
-from model.tasks import Task
+from model.tasks import Task, TaskStatus
 
 __all__ = ["misplaced"]
 
@@ -57,7 +58,7 @@ def _places(before: Snapshot, report: CycleReport) -> Iterator[Place]:
 
 
 def _beyond_quotas(before: Snapshot, report: CycleReport) -> Iterator[str]:
-    """The minimums that were admitted fit beside what is used into every quota of their namespace.
+    """What quotas do not count yet of the admitted minimums fits beside what is used into every quota of the namespace.
 
     A job that ran, lost its minimum and has it again passes no gate.
     """
@@ -66,12 +67,21 @@ def _beyond_quotas(before: Snapshot, report: CycleReport) -> Iterator[str]:
         job = before.jobs.get(JobId(status.job))
         if job is not None and job.phase is JobPhase.PENDING and status.phase is JobPhase.INQUEUE:
             asked = job.group.spec.min_resources or {}
-            admitted[job.namespace].update({name: parse(amount) for name, amount in asked.items()})
+            own = {name: sum(_own(task, name) for task in job.tasks.values()) for name in asked}
+            admitted[job.namespace].update(
+                {name: max(parse(amount) - own[name], Fraction(0)) for name, amount in asked.items()}
+            )
     for quota in before.objects.resource_quotas.values():
         for name, amount in admitted[quota.metadata.namespace].items():
             total, hard = amount + _amount(quota.status.used, name), quota.status.hard.get(name)
             if amount and hard is not None and total > parse(hard):
                 yield f"quota {quota.metadata.key}: {float(total)} of {hard} {name} are used with what was admitted"
+
+
+def _own(task: Task, name: str) -> Fraction:
+    """What the quota counts of a pod that exists."""
+    ended = task.status in (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    return Fraction(0) if ended else Fraction(task.template.request.get(name, 0), MILLI)
 
 
 def _amount(amounts: wire.ResourceList, name: str) -> Fraction:

@@ -1,0 +1,81 @@
+"""Resource quota: a job waits for admission while its minimum would exceed a quota of its namespace.
+
+Points: job enqueueable, job enqueued.  No arguments.  Rules and example: docs/plugins/resourcequota.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+from framework import points
+from framework.jobs import SessionJob
+from framework.points import Vote
+from framework.session import Session
+from model import wire
+from model.refusals import Refusal
+from plugins.resourcequota.scopes import concerns_job
+from plugins.resourcequota.usage import amount_of, missing
+
+__all__ = ["ResourceQuota"]
+
+
+class ResourceQuota:
+    """Hold back jobs that their namespace's quotas would not let run."""
+
+    name: ClassVar[str] = "resourcequota"
+    watches_clock: ClassVar[bool] = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        quotas = Quotas(session.snapshot.objects.resource_quotas)
+        session.register(points.JOB_ENQUEUEABLE, self.name, quotas.enqueueable)
+        session.register(points.JOB_ENQUEUED, self.name, quotas.enqueued)
+
+
+class Quotas:
+    """What each quota may still admit in one session."""
+
+    def __init__(self, quotas: Mapping[str, wire.ResourceQuota]) -> None:
+        self._by_namespace: dict[str, list[wire.ResourceQuota]] = {}
+        for _, quota in sorted(quotas.items()):
+            self._by_namespace.setdefault(quota.metadata.namespace, []).append(quota)
+        self._admitted: dict[str, dict[str, Fraction]] = {}
+        """By quota: minimums that were admitted in this session, as far as the quota does not count them yet."""
+
+    def enqueueable(self, job: SessionJob) -> Vote | Refusal:
+        """Admit a job whose minimum fits every quota that concerns it, less what the quota counts of it already."""
+        minimum = job.job.group.spec.min_resources or {}
+        for quota in self._concerning(job):
+            names = self._exceeded(quota, job, minimum)
+            if names:
+                message = (
+                    f"resource quota insufficient, requested: {_shown(minimum, names)}, "
+                    f"used: {_shown(quota.status.used, names)}, limited: {_shown(quota.status.hard, names)}"
+                )
+                return Refusal(plugin=ResourceQuota.name, reason="QuotaExceeded", message=message)
+        return Vote.PERMIT
+
+    def enqueued(self, job: SessionJob) -> None:
+        """Count what is missing of the minimum of a job that is admitted."""
+        for quota in self._concerning(job):
+            admitted = self._admitted.setdefault(quota.metadata.key, {})
+            for name in job.job.group.spec.min_resources or {}:
+                used = amount_of(quota.status.used.get(name, "0"))
+                admitted[name] = admitted.get(name, Fraction(0)) + missing(job, name, used)
+
+    def _concerning(self, job: SessionJob) -> list[wire.ResourceQuota]:
+        return [quota for quota in self._by_namespace.get(job.job.namespace, ()) if concerns_job(quota, job)]
+
+    def _exceeded(self, quota: wire.ResourceQuota, job: SessionJob, minimum: wire.ResourceList) -> list[str]:
+        """Return the names, in order, in which a job would exceed a quota beside what is used and admitted."""
+        admitted, names = self._admitted.get(quota.metadata.key, {}), []
+        for name in sorted(minimum.keys() & quota.status.hard.keys()):
+            used = amount_of(quota.status.used.get(name, "0"))
+            more = missing(job, name, used)
+            if more and used + admitted.get(name, 0) + more > amount_of(quota.status.hard[name]):
+                names.append(name)
+        return names
+
+
+def _shown(amounts: wire.ResourceList, names: Iterable[str]) -> str:
+    return f"map[{' '.join(f'{name}:{amounts.get(name, 0)}' for name in names)}]"

@@ -1,0 +1,65 @@
+"""Usage: what the pods of a job that exist already use of a ResourceQuota.
+
+The API server counts a pod when it is created, so a quota's `status.used` holds what the job's own pods ask for, and
+only what is missing of the job's minimum comes on top.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+from framework.jobs import SessionJob
+from model import wire
+from model.quantity import QuantityError, parse
+from model.requests import Asked, combined
+from model.resources import MILLI
+from model.tasks import Task, TaskStatus
+
+__all__ = ["amount_of", "missing"]
+
+_ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
+_COUNTS: Final = frozenset({"pods", "count/pods"})
+
+
+def missing(job: SessionJob, name: str, used: Fraction) -> Fraction:
+    """Return how much of a job's minimum a quota does not count yet, in one resource.
+
+    Args:
+        job: The job.
+        name: The resource, as the quota names it.
+        used: What the quota counts in all: no more than that can be the job's own.
+    """
+    minimum = amount_of((job.job.group.spec.min_resources or {}).get(name, "0"))
+    own = sum((_use(task, name) for task in job.tasks.values() if task.status not in _ENDED), start=Fraction(0))
+    return max(minimum - min(own, used), Fraction(0))
+
+
+def amount_of(text: wire.Quantity) -> Fraction:
+    """Read a quantity exactly; what is no quantity counts as nothing."""
+    try:
+        return parse(text)
+    except QuantityError:
+        return Fraction(0)
+
+
+def _use(task: Task, name: str) -> Fraction:
+    """Return what a pod uses of a resource of a quota, as Kubernetes' quota controller counts it."""
+    if name in _COUNTS:
+        return Fraction(1)
+    if name.startswith("limits."):
+        return _limit(task.pod, name.removeprefix("limits."))
+    return Fraction(task.template.request.get(name.removeprefix("requests."), 0), MILLI)
+
+
+def _limit(pod: wire.Pod, name: str) -> Fraction:
+    """Return a pod's effective limit: that of the pod, or that of its containers together."""
+    overhead = amount_of(pod.spec.overhead.get(name, "0"))
+    if pod.spec.resources is not None and name in pod.spec.resources.limits:
+        return amount_of(pod.spec.resources.limits[name]) + overhead
+    regular, initial = (
+        [
+            Asked({name: amount_of(each.resources.limits.get(name, "0"))}, each.restart_policy == "Always")
+            for each in containers
+        ]
+        for containers in (pod.spec.containers, pod.spec.init_containers)
+    )
+    return combined(regular, initial).get(name, Fraction(0)) + overhead
