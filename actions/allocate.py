@@ -74,7 +74,7 @@ def backfill_follows(actions: Sequence[str]) -> bool:
 def workable_jobs(session: Session) -> Iterator[SessionJob]:
     """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
     if "enqueue" not in session.profile.actions:
-        for job in session.jobs_at_the_gate():  # also jobs without tasks: their controllers wait for the phase
+        for job in session.jobs_at_admission():  # also jobs without tasks: their controllers wait for the phase
             job.phase = JobPhase.INQUEUE
             job.touched = True
     for job in session.jobs_with_pending_tasks():

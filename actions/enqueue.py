@@ -1,25 +1,49 @@
-"""Enqueue: let pending jobs pass the gate of their queue.
+"""Enqueue: admit pending jobs to their queue.
 
-Queues take turns; in a queue jobs are asked in their order. A job without minimum resources passes; any other passes
-when the plugins vote for it. A job that is refused waits for the next cycle and holds up nobody.
+Queues take turns; in a queue jobs are asked in their order. A job without minimum resources is admitted; any other is
+admitted when the plugins vote for it. A job that is refused waits for the next cycle and blocks no other job.
 """
 
-from typing import ClassVar
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, Final
 
+from framework.arguments import argument
+from framework.conversions import duration
 from framework.ordering import WorkOrder
+from framework.queue_admission import AdmissionRules, lacks_pods, set_rules
 from framework.session import Session
 
-__all__ = ["Enqueue"]
+__all__ = ["Enqueue", "EnqueueArgs"]
+
+_GRACE_PERIOD: Final = Fraction(300)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnqueueArgs:
+    """Arguments of enqueue."""
+
+    count_evictions: bool = argument("countEvictions", True)
+    """Whether what the configured actions may evict for a job does not count against it at admission, nor what is
+    promised to jobs of lower priority in its queue; false restores Volcano's rule."""
+    free_unusable_promises: bool = argument("freeUnusablePromises", True)
+    """Whether admitted jobs that cannot use what is promised to them keep no other job out; false restores Volcano's
+    rule."""
+    pods_grace_period: Fraction = argument("podsGracePeriod", _GRACE_PERIOD, parse=duration)
+    """How long an admitted job may lack pods for its minimum before it keeps no other job out, a Go duration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Enqueue:
     """Admit pending jobs."""
 
     name: ClassVar[str] = "enqueue"
+    args: EnqueueArgs = field(default_factory=EnqueueArgs)
 
     def execute(self, session: Session) -> None:
         """Ask for each pending job whether it may be worked on."""
-        order = WorkOrder(session, session.jobs_at_the_gate())
+        self._set_rules(session)
+        order = WorkOrder(session, session.jobs_at_admission())
         while (queue := order.next_queue()) is not None:
             job = order.next_job(queue)
             if job is None:
@@ -32,3 +56,29 @@ class Enqueue:
             else:
                 session.job_enqueued(job)
             order.return_queue(queue)
+
+    def _set_rules(self, session: Session) -> None:
+        rules = AdmissionRules(
+            counts_evictions=self.args.count_evictions,
+            frees_unusable=self.args.free_unusable_promises,
+            grace_seconds=float(self.args.pods_grace_period),
+        )
+        set_rules(session, rules)
+        note_lacking_pods(session, rules.grace_seconds)
+
+
+def note_lacking_pods(session: Session, grace_seconds: float) -> None:
+    """Note since when admitted jobs lack pods, and ask for a cycle when the first grace period ends.
+
+    In its first cycle a scheduler cannot know since when, and takes the age of the group.
+    """
+    table = session.snapshot.job_table
+    known, is_first = session.lacking_pods_since, session.cycle == 1
+    since = {
+        job.uid or job.id: known.get(job.uid or job.id, job.created if is_first else session.now)
+        for job in table.select(lacks_pods(table))
+    }
+    session.lacking_pods_since = since
+    ends = [moment + grace_seconds for moment in since.values() if moment + grace_seconds > session.now]
+    if ends:
+        session.wake(min(ends))

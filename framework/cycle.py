@@ -100,6 +100,7 @@ def run_cycle(
         settled=settled,
     )
     session.runs = dict(memory.runs)
+    session.lacking_pods_since = dict(memory.lacking_pods_since)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
@@ -121,6 +122,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         quiet_until=quiet_until if quiet_now else None,
         promises=(*session.promises.after(), *made_by_plans(session), *kept(session)),
         runs=session.runs,
+        lacking_pods_since=session.lacking_pods_since,
     )
 
 

@@ -189,7 +189,7 @@ class JobQuestions(NodeQuestions):
         """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
         return self._settled.is_news(about, text, job=job)
 
-    def jobs_at_the_gate(self) -> Iterator[SessionJob]:
+    def jobs_at_admission(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
         table = self.snapshot.job_table
         admitted = table.phase_inqueue | table.phase_running

@@ -41,6 +41,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     runs: Mapping[str, float] = {}
     """When plugins that act from time to time last did, by instance, seconds since 1970."""
 
+    lacking_pods_since: Mapping[str, float] = {}
+    """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
+
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
         """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
         in_time = self.quiet_until is None or now < self.quiet_until

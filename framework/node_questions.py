@@ -43,6 +43,7 @@ class NodeQuestions(Registering):
         self._room: tuple[int, IntArray | None] = (-1, None)
         """Room free now or later on each node, and the length of the log at that moment."""
         self._fits_empty: dict[int, bool] = {}
+        self._places_empty: dict[int, int] = {}
         self.unscored: dict[TaskId, Refusal] = {}
         """Tasks of which somebody would not have a node chosen, by their id, and why."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
@@ -206,6 +207,17 @@ class NodeQuestions(Registering):
             fits = np.logical_and.reduce(thresholds <= self.nodes.table.allocatable, axis=0)
             known = bool((fits & self.candidates(task).permitted_by_facts).any())
             self._fits_empty[task.template.number] = known
+        return known
+
+    def places_on_empty_nodes(self, task: Task) -> int:
+        """Count how many tasks like one would have room on nodes that permit it if all that can leave them had left."""
+        known = self._places_empty.get(task.template.number)
+        if known is None:
+            needs = self.nodes.needs(task.template)
+            asked = np.flatnonzero(needs.request > 0)
+            offered = self.nodes.table.allocatable[asked][:, self.candidates(task).permitted_by_facts]
+            known = int((np.maximum(offered, 0) // needs.request[asked, None]).min(axis=0).sum()) if asked.size else 0
+            self._places_empty[task.template.number] = known
         return known
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:

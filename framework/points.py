@@ -21,13 +21,13 @@ each                everybody is told
 ==================  =====================================================================================
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from model.arrays import FloatArray, ReasonArray
-from model.ids import NodeName
+from model.ids import NodeName, QueueName
 from model.plain_members import with_plain_members
 from model.queues import Queue
 from model.refusals import Reason, Refusal
@@ -176,6 +176,8 @@ class Registered(Generic[F]):
     together: Callable[..., Any] | None = None
     """Of victim points: answers instead where a gang goes whole, told of all of it; else each member is judged as if it
     went first."""
+    queues: Callable[["SessionJob", Sequence[int]], Collection[QueueName]] | None = None
+    """Of `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum; asked at queue admission."""
     reasons_of: Callable[[Task], Sequence[Reason]] | None = None
     """Of predicates over arrays whose reasons name parts of a task: gives them, in place of `reasons`."""
 

@@ -4,7 +4,7 @@ Plugins register while they are opened. Questions may be asked in that time too;
 later registration is heeded from then on. After the last plugin is opened a registration is an error of its plugin.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framework.configuration import PluginOption, Profile
@@ -15,13 +15,14 @@ from framework.points import Locality, Point, Registered
 from framework.votes import failure_of
 from model.arrays import FloatArray
 from model.errors import PyroclastError
-from model.ids import TaskId
+from model.ids import QueueName, TaskId
 from model.plan import Preparation
 from model.queues import Queue
 from model.refusals import Reason, Refusal
 from model.tasks import Task
 
 if TYPE_CHECKING:
+    from framework.jobs import SessionJob
     from framework.session import Session
 
 __all__ = ["BindingRefused", "LateRegistrationError", "Registering"]
@@ -88,6 +89,7 @@ class Registering:
         together: Callable[..., Any] | None = None,
         many: Callable[[Task, Sequence[Any]], Sequence[Any]] | None = None,
         grouped: Callable[[Task], GroupedScores] | None = None,
+        queues: Callable[["SessionJob", Sequence[int]], Collection[QueueName]] | None = None,
         part: str = "",
     ) -> None:
         """Let a plugin answer at a point, for as long as the session is open.
@@ -121,6 +123,8 @@ class Registering:
                 first.
             many: For `PREDICATE` over a task and a node: the same question about several nodes in one go, where asking
                 costs more than answering; an answer for each of them, in their order.
+            queues: For `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum, base units by row;
+                asked at queue admission, when the job may have no pods yet.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
 
@@ -147,6 +151,7 @@ class Registering:
             in_turn,
             many,
             together,
+            queues,
             reasons if callable(reasons) else None,
         )
 

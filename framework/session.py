@@ -78,6 +78,8 @@ class Session(JobQuestions):
         """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
         self.runs: dict[str, float] = {}
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
+        self.lacking_pods_since: dict[str, float] = {}
+        """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
         self.wakes: float | None = None
         """When a cycle is due though nothing changes, seconds since 1970; None for never."""
         self.quotas: list[QuotaFigures] = []

@@ -11,11 +11,13 @@ import numpy as np
 
 from framework import points
 from framework.arguments import argument
-from framework.gate import holds_reservation, reserved, ungated
 from framework.jobs import SessionJob
 from framework.points import Vote
+from framework.queue_admission import Account, QueueAdmission, Shortage, holds_reservation, reserved, ungated
 from framework.session import Session
 from model.arrays import IntArray
+from model.ids import QueueName
+from model.jobs import NO_QUEUE
 from model.refusals import Refusal
 from model.resources import PODS
 
@@ -40,56 +42,68 @@ class Overcommit:
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        gate = Gate(session, self.args.factor)
-        session.register(points.JOB_ENQUEUEABLE, self.name, gate.enqueueable)
-        session.register(points.JOB_ENQUEUED, self.name, gate.enqueued)
+        budget = Budget(session, self.args.factor)
+        session.register(points.JOB_ENQUEUEABLE, self.name, budget.enqueueable)
+        session.register(points.JOB_ENQUEUED, self.name, budget.enqueued)
 
 
-class Gate:
+class Budget:
     """What may still be admitted in one session."""
 
     def __init__(self, session: Session, factor: float) -> None:
         self._session = session
-        used = session.nodes.state[session.nodes.rows.used].sum(axis=1)
-        self._idle = idle_amounts(session.total, used, factor)
-        self._inqueue = admitted_amounts(session).tolist()
+        self._limit = budget_of(session.total, factor)
+        self._used = session.nodes.state[session.nodes.rows.used].sum(axis=1).tolist()
+        self._promised = admitted_amounts(session)
+        self._admitted = self._promised.sum(axis=1).tolist()
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits beside what was admitted before."""
-        minimum = self._minimum(job).tolist()
-        short = [
-            self._session.resources.names[row]
-            for row in self._rows
-            if minimum[row] > 0 and self._inqueue[row] + minimum[row] > self._idle[row]
-        ]
-        if not short:
-            return Vote.PERMIT
-        reasons = ", ".join(f"overused {name}" for name in short)
+        shortage = self._admission.shortage(job, self._minimum(job).tolist())
+        return Vote.PERMIT if shortage is None else self._refused(shortage)
+
+    def _refused(self, shortage: Shortage) -> Refusal:
+        reasons = ", ".join(f"overused {self._session.resources.names[row]}" for row in shortage.rows)
         message = f"resource in cluster is overused: {reasons}"
         return Refusal(plugin=Overcommit.name, reason="ClusterOverused", message=message)
 
     def enqueued(self, job: SessionJob) -> None:
-        """Count the minimum of a job that has passed the gate."""
-        for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
-            self._inqueue[row] += amount
+        """Count the minimum of a job that is admitted."""
+        if self._admission.reserves(job):
+            for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
+                self._admitted[row] += amount
+
+    def _accounts_of(self, _: QueueName) -> list[Account]:
+        """Return the one account of all jobs: the cluster."""
+        table = self._session.snapshot.job_table
+        return [
+            Account(
+                name="the cluster",
+                jobs=table.queue != NO_QUEUE,
+                running=table.allocated,
+                promised=self._promised,
+                limit=self._limit,
+                used=self._used,
+                admitted=self._admitted,
+            )
+        ]
 
     def _minimum(self, job: SessionJob) -> IntArray:
         minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
         return minimum
 
 
-def idle_amounts(total: IntArray, used: IntArray, factor: float) -> list[int]:
-    """Return what may be promised: `total` times `factor` less `used`, base units, rounded down, by resource."""
+def budget_of(total: IntArray, factor: float) -> list[int]:
+    """Return what may be used and promised: `total` times `factor`, base units, rounded down, by resource."""
     # the factor is read as the decimal that was written, so that 1.2 is six fifths
     numerator, denominator = Fraction(str(factor)).as_integer_ratio()
-    return [
-        amount * numerator // denominator - taken for amount, taken in zip(total.tolist(), used.tolist(), strict=True)
-    ]
+    return [amount * numerator // denominator for amount in total.tolist()]
 
 
 def admitted_amounts(session: Session) -> IntArray:
-    """Return what admitted jobs hold, shape (R,).
+    """Return what each admitted job holds, shape (R, J).
 
     Jobs in phase `Inqueue` count in full, allocated parts included; running ones with what they miss of their minimum.
     """
@@ -97,5 +111,5 @@ def admitted_amounts(session: Session) -> IntArray:
     full = np.maximum(table.min_resources - table.gated, 0)
     inqueue = table.phase_inqueue & table.has_min_resources
     running = table.phase_running & holds_reservation(table)
-    amounts: IntArray = full[:, inqueue].sum(axis=1) + reserved(table)[:, running].sum(axis=1)
+    amounts: IntArray = np.where(inqueue, full, np.where(running, reserved(table), 0))
     return amounts

@@ -6,7 +6,7 @@ job enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,13 +15,14 @@ from framework import points
 from framework.arguments import argument
 from framework.evicting.gang_plans import GangEviction
 from framework.evicting.order import in_order
-from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change, Verb
 from framework.points import Vote
+from framework.queue_admission import Account, QueueAdmission, reserved, ungated
 from framework.queue_limits import amounts_beyond, in_words
 from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
+from model.arrays import BoolArray, IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
 from model.queues import ROOT_QUEUE, Queue
@@ -71,7 +72,12 @@ class Capacity:
         session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
         session.register(points.PREEMPTIVE, self.name, holding.preemptive)
         session.register(
-            points.RECLAIMABLE, self.name, holding.reclaimable, alike=True, together=holding.reclaimable_whole
+            points.RECLAIMABLE,
+            self.name,
+            holding.reclaimable,
+            alike=True,
+            together=holding.reclaimable_whole,
+            queues=holding.queues_to_reclaim,
         )
         session.register(
             points.UNIFIED_EVICTABLE,
@@ -113,6 +119,7 @@ class Holding:
         self._limits = limits(session.resources, session.queues, self.tree)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
         self._lifted = 0
         """How many of the gates lifted in this session are counted."""
         self._reserving = reserving_tasks(session)
@@ -259,13 +266,13 @@ class Holding:
         if unfit is not None:
             return unfit
         minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
-        for book in self._line(queue.name):
-            short = book.short_at_gate(minimum, self._rows)
-            if short:
-                reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in short)
-                message = f"queue resource quota insufficient: {reasons}"
-                over = amounts_beyond(self._session.resources, short, book.at_gate(minimum), book.limit)
-                return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message, amounts=over)
+        shortage = self._admission.shortage(job, minimum)
+        if shortage is not None:
+            book = self.books[QueueName(shortage.account.name)]
+            reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
+            message = f"queue resource quota insufficient: {reasons}"
+            over = amounts_beyond(self._session.resources, shortage.rows, book.at_gate(minimum), book.limit)
+            return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message, amounts=over)
         devices = None if self.devices is None else self.devices.short_at_gate(job)
         if devices is not None:
             message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
@@ -273,7 +280,9 @@ class Holding:
         return Vote.PERMIT
 
     def enqueued(self, job: SessionJob) -> None:
-        """Reserve the minimum of a job that has passed the gate."""
+        """Reserve the minimum of a job that is admitted."""
+        if not self._admission.reserves(job):
+            return
         minimum = self._session.snapshot.job_table.min_resources[:, job.job.column]
         kept = ungated(self._session, job, minimum).tolist()
         for book in self._line(job.queue):
@@ -281,6 +290,59 @@ class Holding:
                 book.inqueue[row] += amount
         if self.devices is not None:
             self.devices.admit(job)
+
+    def _accounts_of(self, name: QueueName) -> list[Account]:
+        """Return the accounts of a queue and of all above it; what jobs have beyond their minimums does not count."""
+        return [self._account(book) for book in self._line(name)]
+
+    def _account(self, book: QueueBook) -> Account:
+        return Account(
+            name=book.name,
+            jobs=self._jobs_below[book.name],
+            running=self._firm,
+            promised=self._promised,
+            limit=book.limit,
+            used=[amount - more for amount, more in zip(book.allocated, book.elastic, strict=True)],
+            admitted=book.inqueue,
+        )
+
+    @cached_property
+    def _jobs_below(self) -> dict[QueueName, BoolArray]:
+        """Which jobs are in each queue or below it, shape (J,)."""
+        queue = self._session.snapshot.job_table.queue
+        below = {name: np.zeros(queue.shape, dtype=np.bool_) for name in self.books}
+        for number, name in enumerate(self._session.snapshot.queue_names):
+            jobs = queue == number
+            for each in self.tree.paths[name]:
+                below[each] |= jobs
+        return below
+
+    @cached_property
+    def _firm(self) -> IntArray:
+        table = self._session.snapshot.job_table
+        firm: IntArray = np.minimum(table.allocated, table.min_resources)
+        return firm
+
+    @cached_property
+    def _promised(self) -> IntArray:
+        return reserved(self._session.snapshot.job_table)
+
+    def queues_to_reclaim(self, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
+        """Return the queues that have more than they deserve; none where the job's queue would have so, too."""
+        own = self.books[job.queue]
+        near = [name for name in self.tree.paths[job.queue][1 : 1 + self._levels] if name != ROOT_QUEUE]
+        if not any(self.books[name].deserves_some(minimum, self._rows) for name in (own.name, *near)):
+            return frozenset()
+        return frozenset(
+            name
+            for name, book in self.books.items()
+            if self.tree.is_leaf(name) and name != own.name and self._has_too_much(book)
+        )
+
+    def _has_too_much(self, book: QueueBook) -> bool:
+        return not book.has_deserved or any(
+            book.allocated[row] > book.deserved[row] for row in book.spoken if row != self._pods_row
+        )
 
     # Refusals ---------------------------------------------------------------------------------------------------------
 

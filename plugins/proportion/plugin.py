@@ -4,17 +4,19 @@ Points: queue order, overused, allocatable, preemptive, reclaimable, queue surpl
 enqueued; a ledger.  No arguments.  Formula and example: docs/plugins/proportion.md.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from framework import points
-from framework.gate import reserved, ungated
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
+from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated
 from framework.queue_limits import amounts_beyond, capability_limits, in_words
 from framework.queue_notes import zero_notes
 from framework.session import Session
@@ -46,7 +48,9 @@ class Proportion:
         session.register(points.OVERUSED, self.name, division.overused)
         session.register(points.ALLOCATABLE, self.name, division.allocatable, headroom=division.headroom)
         session.register(points.PREEMPTIVE, self.name, division.preemptive)
-        session.register(points.RECLAIMABLE, self.name, division.reclaimable, alike=True)
+        session.register(
+            points.RECLAIMABLE, self.name, division.reclaimable, alike=True, queues=division.queues_to_reclaim
+        )
         session.register(points.QUEUE_SURPLUS, self.name, division.beyond_deserved, alike=True, in_turn=True)
         session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
@@ -65,6 +69,9 @@ class Division:
         self.books: dict[QueueName, QueueBook] = make_books(session)
         """Queues that have a job."""
         self._nothing = [0] * len(session.resources)
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
+        self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
+        """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -134,25 +141,67 @@ class Division:
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
-        book = self.books[queue.name]
         minimum = self._minimum(job).tolist()
-        short = [
-            self._session.resources.names[row]
-            for row in self._rows
-            if minimum[row] > 0
-            and minimum[row] + book.allocated[row] + book.inqueue[row] - book.elastic[row] > book.limit[row]
-        ]
-        if not short:
-            return Vote.PERMIT
-        reasons = ", ".join(f"insufficient {name}" for name in short)
+        shortage = self._admission.shortage(job, minimum)
+        return Vote.PERMIT if shortage is None else self._refused(shortage)
+
+    def _refused(self, shortage: Shortage) -> Refusal:
+        reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
         message = f"queue resource quota insufficient: {reasons}"
         return Refusal(plugin=Proportion.name, reason="QueueQuotaInsufficient", message=message)
 
     def enqueued(self, job: SessionJob) -> None:
-        """Reserve the minimum of a job that has passed the gate."""
+        """Reserve the minimum of a job that is admitted."""
         book = self.books[job.queue]
-        for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
-            book.inqueue[row] += amount
+        if self._admission.reserves(job):
+            for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
+                book.inqueue[row] += amount
+
+    def _accounts_of(self, name: QueueName) -> list[Account]:
+        """Return the one account of a queue; what its jobs have beyond their minimums does not count at admission."""
+        book, table = self.books[name], self._session.snapshot.job_table
+        used = [amount - more for amount, more in zip(book.allocated, book.elastic, strict=True)]
+        return [
+            Account(
+                name=name,
+                jobs=table.queue == self._session.snapshot.queue_names.index(name),
+                running=self._firm,
+                promised=self._promised,
+                limit=book.limit,
+                used=used,
+                admitted=book.inqueue,
+            )
+        ]
+
+    @cached_property
+    def _firm(self) -> IntArray:
+        table = self._session.snapshot.job_table
+        firm: IntArray = np.minimum(table.allocated, table.min_resources)
+        return firm
+
+    @cached_property
+    def _promised(self) -> IntArray:
+        return reserved(self._session.snapshot.job_table)
+
+    def queues_to_reclaim(self, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
+        """Return the queues that have more than they deserve beside a job's queue; none where that has enough itself.
+
+        A job that waits for admission may have no pods, so that its queue asks for less than it deserves.
+        """
+        book = self.books[job.queue]
+        most, others = self._greedy.get(job.queue) or self._greedy.setdefault(job.queue, self._if_greedy(job.queue))
+        has_enough = any(minimum[row] > 0 and book.allocated[row] + minimum[row] > most[row] for row in self._rows)
+        return frozenset() if has_enough else others
+
+    def _if_greedy(self, name: QueueName) -> tuple[list[int], frozenset[QueueName]]:
+        requests = {each: book.limit if each == name else book.request for each, book in self.books.items()}
+        shares = divide(self._session, self.books, requests)
+        over = (
+            each
+            for each, book in self.books.items()
+            if any(used > share for used, share in zip(book.allocated, shares[each], strict=True))
+        )
+        return [math.floor(amount) for amount in shares[name]], frozenset(over)
 
     def _book(self, queue: Queue) -> QueueBook:
         """Return the book of a queue; one without jobs deserves nothing."""
@@ -222,13 +271,20 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
             elastic=elastic[:, number].tolist(),
             inqueue=inqueue[:, number].tolist(),
         )
+    for name, share in divide(session, books, {name: book.request for name, book in books.items()}).items():
+        books[name].settle(share)
+    return books
+
+
+def divide(
+    session: Session, books: Mapping[QueueName, QueueBook], requests: Mapping[QueueName, Sequence[int]]
+) -> dict[QueueName, list[Fraction]]:
+    """Return what each queue deserves if the queues ask for `requests`, base units by resource row."""
     shares = deserved(
         session.total.tolist(),
         [session.queues[name].weight for name in books],
         [book.limit for book in books.values()],
-        [book.request for book in books.values()],
-        [guarantees[name].tolist() for name in books],
+        [requests[name] for name in books],
+        [session.resources.vector(session.queues[name].guarantee).tolist() for name in books],
     )
-    for book, share in zip(books.values(), shares, strict=True):
-        book.settle(share)
-    return books
+    return dict(zip(books, shares, strict=True))

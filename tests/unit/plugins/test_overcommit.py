@@ -10,7 +10,7 @@ from framework.arguments import decode
 from framework.points import Vote
 from model import wire
 from model.refusals import Refusal
-from plugins.overcommit import OvercommitArgs, idle_amounts
+from plugins.overcommit import OvercommitArgs, budget_of
 from tests.unit.plugins.policies import World, acted, group, node, opened, pod
 
 CLUSTER = node("n1", cpu="2", memory="4Gi"), node("n2", cpu="4", memory="16Gi")
@@ -146,7 +146,5 @@ def test_a_factor_below_one_warns_and_is_the_default() -> None:
 
 
 def test_the_factor_is_the_decimal_that_was_written() -> None:
-    """1.2 is six fifths, which no binary float is; what is used may be more than the budget."""
-    total, used = np.array([10**15, 5]), np.array([0, 7])
-
-    assert idle_amounts(total, used, 1.2) == [1_200_000_000_000_000, -1]
+    """1.2 is six fifths, which no binary float is."""
+    assert budget_of(np.array([10**15, 5]), 1.2) == [1_200_000_000_000_000, 6]
