@@ -183,11 +183,17 @@ class Client:
             ApiError: The server refused, or the stream broke.
         """
         limit = aiohttp.ClientTimeout(total=None, sock_connect=self.timeout, sock_read=silence_seconds)
-        headers = self._headers_for(await self.cluster.authorization(), MediaType.JSON)
-        async with self._measured("GET", path, params=params, headers=headers, limit=limit, lane=Lane.URGENT) as answer:
-            if answer.status >= 300:
-                raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After"))
-            yield answer.content
+        for is_last in (False, True):
+            headers = self._headers_for(await self.cluster.authorization(renew=is_last), MediaType.JSON)
+            async with self._measured(
+                "GET", path, params=params, headers=headers, limit=limit, lane=Lane.URGENT
+            ) as answer:
+                if answer.status == _UNAUTHORIZED and not is_last:
+                    continue  # a token may have been rotated since it was read
+                if answer.status >= 300:
+                    raise refusal(answer.status, await answer.read(), answer.headers.get("Retry-After"))
+                yield answer.content
+                return
 
     @asynccontextmanager
     async def _measured(

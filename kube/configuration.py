@@ -177,11 +177,22 @@ class Cluster:
             raise ConfigError(f"{where}: got the server address {self.server!r}, expected http://… or https://…")
         self.proxy = found.proxy or None
         self.tls_server_name = found.tls_server_name or None
-        self._authorization = found.api_key.get("BearerToken")
+        self._authorization = self._header_of(found.api_key.get("BearerToken"))
         if self.server.startswith("https"):
             stamp = _tls_stamp(found)
             if stamp != self._tls_stamp:
                 self.tls, self._tls_stamp = _tls_context(found), stamp
+
+    def _header_of(self, credential: str | None) -> str | None:
+        """Return a credential without the white space around it, such as the newline that ends a file.
+
+        Raises:
+            ConfigError: It has characters that no header can carry; the message does not repeat it.
+        """
+        header = (credential or "").strip()
+        if not (header.isascii() and header.isprintable()):
+            raise ConfigError(f"{self._source()}: the token has characters that no HTTP header can carry")
+        return header or None
 
     def _user(self) -> dict[str, Any]:
         user = self._loader._user if self._loader is not None else None  # noqa: SLF001  the loader has no public way to tell

@@ -6,6 +6,7 @@ PyroclastError
     └── ApiConflictError (a ConflictError too)   read again, then retry
 """
 
+from math import isfinite
 from typing import Final
 
 import msgspec
@@ -16,6 +17,10 @@ from model.wire import Status, StatusCause
 __all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "means_another", "refusal"]
 
 _TOO_MANY_REQUESTS: Final = 429
+_LONGEST_RETRY_AFTER: Final = 30.0
+"""Seconds that a server can ask to wait at most, as long as our own back-off: a longer wait would leave us blind."""
+_LONGEST_MESSAGE: Final = 4096
+"""Characters of a refusal that are kept: it goes into logs, events and conditions."""
 _STATUS: Final = msgspec.json.Decoder(Status)
 
 
@@ -89,12 +94,13 @@ def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
     except msgspec.DecodeError:
         answer = Status(message=body[:200].decode(errors="replace"))
     details = answer.details
+    asked = _wait(retry_after) or float(details.retry_after_seconds if details else 0)
     kind = ApiConflictError if status == 409 else ApiError
     return kind(
         status,
         answer.reason or "Unknown",
-        answer.message or f"HTTP status {status}",
-        retry_after=_wait(retry_after) or float(details.retry_after_seconds if details else 0),
+        answer.message[:_LONGEST_MESSAGE] or f"HTTP status {status}",
+        retry_after=min(asked, _LONGEST_RETRY_AFTER),
         causes=details.causes if details else (),
     )
 
@@ -102,6 +108,7 @@ def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
 def _wait(retry_after: str | None) -> float:
     """Seconds of a Retry-After header; its date form is not used by API servers."""
     try:
-        return max(0.0, float(retry_after or 0))
+        seconds = float(retry_after or 0)
     except ValueError:
         return 0.0
+    return max(0.0, seconds) if isfinite(seconds) else 0.0

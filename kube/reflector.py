@@ -1,7 +1,8 @@
 """Reflector: keep a copy of all objects of a kind, and tell handlers what changes.
 
 List in pages, then watch from the list's version; resume after a cut from the last version seen; list again when that
-version is too old, and tell only the difference. An object that does not fit its kind is fenced: it is left out,
+version is too old, when two watches in a row fail at one version, or when the server is at a lower version than before,
+and tell only the difference. An object that does not fit its kind is fenced: it is left out,
 counted and named, and the rest goes on. A kind that the server lacks counts as synced and empty until it appears.
 
     ┌──────── 404, optional ────────┐
@@ -40,6 +41,8 @@ _LONG_WATCH: Final = 5.0
 """A watch that lived as long was a good one, events or not."""
 _SLICE: Final = 500
 """Notifications before others on the loop get their turn."""
+_WATCH_FAILURES: Final = 2
+"""Failed or silent watches from one version before the kind is listed again: lists may work where watches do not."""
 _ABSENT_KIND_WAIT: Final = 10.0
 """First wait before an absent kind is looked for again; it grows to six times that."""
 
@@ -126,6 +129,14 @@ class Reflector(Generic[T]):
         """The version that `objects` stands at."""
         self.trouble: ApiError | CacheError | None = None
         """What keeps it from following, until it goes on."""
+        self._failing_since: float | None = None
+        """Time of the first failure since the last progress, by the monotonic clock."""
+        self._watch_failures = 0
+        """Failed watches in a row from `resource_version`."""
+        self._is_rewound = False
+        """The server is at a lower version than before, as after a restore of etcd from a backup."""
+        self._pages_expired = False
+        """The last continue token expired before its page was read."""
         self._client = client
         self._handlers = tuple(handlers)
         self._path = resource.collection(namespace)
@@ -142,6 +153,11 @@ class Reflector(Generic[T]):
             first_seconds=_ABSENT_KIND_WAIT, cap_seconds=6 * _ABSENT_KIND_WAIT, jitter=0.2, chance=self._chance
         )
         self._log = _log.bind(resource=resource.label)
+
+    @property
+    def failing_seconds(self) -> float:
+        """Seconds since lists and watches began to fail without progress; 0 while the reflector follows its kind."""
+        return 0.0 if self._failing_since is None else self._clock.monotonic() - self._failing_since
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -164,13 +180,17 @@ class Reflector(Generic[T]):
         """Fetch everything and tell the handlers the difference."""
         objects: dict[str, T] = {}
         broken: dict[str, ObjectError] = {}
-        params = {**self._selectors, "limit": str(self._page_size)}
+        params = dict(self._selectors)
+        if not self._pages_expired:
+            params["limit"] = str(self._page_size)
         while True:
             try:
                 body = await self._client.request("GET", self._path, params=params)
             except ApiError as error:
                 if error.is_gone:
-                    # The continue token expired: what was fetched so far is of an older time and must go.
+                    # The pages fetched so far are of an older time. A server or proxy whose continue tokens always
+                    # expire is asked for everything at once the next time.
+                    self._pages_expired = "continue" in params
                     raise _ExpiredError from error
                 raise
             with collector_off():
@@ -181,10 +201,16 @@ class Reflector(Generic[T]):
                 break
             params["continue"] = page.continue_token
         self.is_present = True
-        self.trouble = None
-        self._backoff.reset()
+        self._pages_expired = False
         self._absence.reset()
+        if not self._watch_failures:
+            self._progress()
+        self._is_rewound |= _is_lower(page.resource_version, self.resource_version)
+        if self._is_rewound:
+            self._restart("rewound")
+            self._log.warning("server_rewound", seen_before=self.resource_version, now=page.resource_version)
         await self._replace(objects, broken)
+        self._is_rewound = False
         self.resource_version = page.resource_version
         self.synced.set()
 
@@ -209,7 +235,6 @@ class Reflector(Generic[T]):
             _ExpiredError: List again.
             ApiError: The kind is not there any more.
         """
-        undecodable_at = None
         while True:
             begun_at = self._clock.monotonic()
             try:
@@ -219,18 +244,17 @@ class Reflector(Generic[T]):
                     self._progress()
                 # Without progress the wait grows: a server that ends each watch at once is not hammered.
                 await self._clock.sleep(self._backoff.next_wait(_SHORTEST_PAUSE))
-            except ApiError as error:
-                if error.is_gone:
+            except (ApiError, CacheError) as error:
+                if isinstance(error, ApiError) and error.is_gone:
                     raise _ExpiredError from error
-                if error.is_not_found:
+                if isinstance(error, ApiError) and error.is_not_found:
                     raise
+                self._watch_failures += 1
                 await self._pause_after(error)
-            except CacheError as error:
-                await self._pause_after(error)
-                if undecodable_at == self.resource_version:
-                    # The same event was unreadable twice, so the stream was not merely cut: go round it.
+                if self._watch_failures % _WATCH_FAILURES == 0:
+                    # Lists may work where watches do not: a proxy that cuts watches, an event that cannot be read, a
+                    # version of the future after a restore of etcd.
                     raise _ExpiredError from error
-                undecodable_at = self.resource_version
 
     async def _watch_once(self) -> None:
         params = {
@@ -291,12 +315,23 @@ class Reflector(Generic[T]):
         self._stand_at(event.metadata.resource_version)
 
     def _stand_at(self, resource_version: str) -> None:
-        if resource_version:
-            self.resource_version = resource_version
-            self._progress()
+        """Note the version of an event.
+
+        Raises:
+            _ExpiredError: The version is lower than one seen before.
+        """
+        if not resource_version:
+            return
+        if _is_lower(resource_version, self.resource_version):
+            self._is_rewound = True
+            raise _ExpiredError
+        self.resource_version = resource_version
+        self._progress()
 
     def _progress(self) -> None:
         self.trouble = None
+        self._failing_since = None
+        self._watch_failures = 0
         self._backoff.reset()
         self._expiry.reset()
 
@@ -311,8 +346,8 @@ class Reflector(Generic[T]):
             # Deleted and made anew under the same name while we were not looking.
             self._forget(key)
             return self._learn(key, new)
-        if old.metadata.resource_version == new.metadata.resource_version:
-            return False
+        if old.metadata.resource_version == new.metadata.resource_version and not (self._is_rewound and old != new):
+            return False  # versions name one state, unless the server's history is another one
         self.objects[key] = new
         self._tell(lambda handler: handler.updated(old, new))
         return True
@@ -361,6 +396,8 @@ class Reflector(Generic[T]):
     async def _pause_after(self, error: ApiError | CacheError) -> None:
         wait = self._backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
         self.trouble = error
+        if self._failing_since is None:
+            self._failing_since = self._clock.monotonic()
         self._restart("error")
         # The first failure is nothing special: connections break. A row of them is worth a line each.
         log = self._log.debug if self._backoff.failures == 1 else self._log.warning
@@ -369,3 +406,8 @@ class Reflector(Generic[T]):
 
     def _restart(self, cause: str) -> None:
         REFLECTOR_RESTARTS.labels(self.resource.label, cause).inc()
+
+
+def _is_lower(version: str, than: str) -> bool:
+    """Return whether one resource version is older than another; both are decimal numbers (Kubernetes 1.35)."""
+    return version.isdecimal() and than.isdecimal() and int(version) < int(than)

@@ -6,14 +6,15 @@ An unreachable server is waited for, and so are credentials that it does not tak
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import structlog
 
 from kube.errors import ApiError
+from kube.reflector import Reflector
 from model.errors import PyroclastError
 
-__all__ = ["Trouble", "tell_why_unsynced", "trouble_of"]
+__all__ = ["Trouble", "failing_watches", "tell_why_unsynced", "trouble_of"]
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
@@ -22,6 +23,9 @@ _TELL_SECONDS: Final = 1.0
 """Until it is first said why lists lack."""
 _TELL_SECONDS_AT_MOST: Final = 30.0
 """Between two such words at most."""
+
+_FAILING_SECONDS: Final = 60.0
+"""A kind that could not be followed for this long makes the process unready: its objects are stale."""
 
 _log = structlog.get_logger(__name__)
 
@@ -70,6 +74,16 @@ def trouble_of(errors: Iterable[PyroclastError | None]) -> Trouble | None:
     status, texts = max(found.items(), key=lambda item: (len(item[1]), -item[0]))
     known = _REMEDIES[status]
     return Trouble(event=known.event, error=texts[0], remedy=known.remedy)
+
+
+def failing_watches(reflectors: Iterable[Reflector[Any]]) -> str | None:
+    """Return a sentence that names the kinds that cannot be followed, each with its last error; None where all can."""
+    failing = [
+        f"{each.resource.label} for {each.failing_seconds:.0f} s ({each.trouble})"
+        for each in reflectors
+        if each.failing_seconds > _FAILING_SECONDS
+    ]
+    return f"lists or watches fail: {'; '.join(failing)}" if failing else None
 
 
 async def tell_why_unsynced(

@@ -55,7 +55,7 @@ from scheduler.looking import looks
 from scheduler.metrics import Metrics
 from scheduler.options import Options
 from scheduler.plugin_files import PluginFiles
-from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
+from scheduler.reaching import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.settings import Settings
 from scheduler.wants import WantedKinds, Wants, wants_of
@@ -342,7 +342,7 @@ class _Process:
             return None if seen is None else explain_job(job, seen.snapshot, seen.report)
 
         return Inside(
-            checks={"configured": lambda: None, "synced": self._why_unsynced},
+            checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
             vital={"background": self._why_failing, "cycle": self._daemon.stuck},
             metrics_text=self._metrics.text,
             looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
@@ -357,6 +357,10 @@ class _Process:
         trouble = self._trouble()
         why = f" ({trouble.event} at {self._client.cluster.described}: {trouble.error})" if trouble else ""
         return f"no list yet of {', '.join(lagging)}{why}"
+
+    def _why_stale(self) -> str | None:
+        """Return which of the essential kinds cannot be followed any more, or None."""
+        return failing_watches(each for kind, each in self._cache.reflectors.items() if kind in ESSENTIAL)
 
     def _why_failing(self) -> str | None:
         failing = self._cache.background.failing()

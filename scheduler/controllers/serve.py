@@ -33,7 +33,7 @@ from scheduler.health import Endpoints, Inside
 from scheduler.leadership import lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
-from scheduler.reaching import Trouble, tell_why_unsynced, trouble_of
+from scheduler.reaching import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]
@@ -169,7 +169,7 @@ class _Process:
             await asyncio.sleep(_FIGURES_SECONDS)
 
     def _inside(self) -> Inside:
-        checks = {"synced": self._why_unsynced}
+        checks = {"synced": self._why_unsynced, "watches": self._why_stale}
         if self._admission is not None:
             checks["admission"] = self._admission.trouble
         return Inside(
@@ -183,6 +183,10 @@ class _Process:
         trouble = self._trouble()
         why = f" ({trouble.event} at {self._client.cluster.described}: {trouble.error})" if trouble else ""
         return f"no list yet of {', '.join(lagging)}{why}"
+
+    def _why_stale(self) -> str | None:
+        """Return which kinds cannot be followed any more, or None."""
+        return failing_watches(each for each in self._operator.reflectors if each.is_present)
 
     def _follow_signals(self, stack: AsyncExitStack) -> None:
         loop = asyncio.get_running_loop()

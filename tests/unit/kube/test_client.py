@@ -132,6 +132,33 @@ async def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
             await client.request("GET", PODS)
 
 
+async def test_a_watch_reads_a_rotated_token_again(tmp_path: Path) -> None:
+    """One refusal of a watch with 401 makes the client read the token again, as for other requests."""
+    token = tmp_path / "token"
+    token.write_text("old", encoding="utf-8")
+    async with Emulator(token="new") as emulator:
+        kubeconfig = tmp_path / "config"
+        text = emulator.kubeconfig(kubeconfig).read_text(encoding="utf-8")
+        kubeconfig.write_text(text.replace('"token": "new"', f'"tokenFile": "{token}"'), encoding="utf-8")
+        async with Client(await connect(ClusterOptions(kubeconfig=str(kubeconfig))), component="tests") as client:
+            await client.cluster.authorization()
+            token.write_text("new\n", encoding="utf-8")
+            params = {"watch": "1", "resourceVersion": "0", "timeoutSeconds": "1"}
+            async with client.stream(PODS, params=params, silence_seconds=5) as reader:
+                await reader.read()
+
+
+def test_a_wait_that_a_server_asks_for_has_a_ceiling() -> None:
+    """Ten minutes, or infinity, would leave the process blind; the message is cut as well."""
+    body = b'{"kind":"Status","reason":"TooManyRequests","message":"%s","details":{"retryAfterSeconds":600}}'
+
+    assert refusal(429, b"", "600").retry_after == 30
+    assert refusal(429, body % b"later", None).retry_after == 30
+    assert refusal(429, b"", "inf").retry_after == 0
+    assert refusal(429, b"", "nan").retry_after == 0
+    assert len(refusal(429, body % (b"x" * 10_000), None).message) == 4096
+
+
 def test_a_page_of_a_proxy_is_a_refusal_too() -> None:
     """What is no Status still has its code."""
     error = refusal(502, b"<html>bad gateway</html>", "soon")

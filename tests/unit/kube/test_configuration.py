@@ -114,6 +114,26 @@ async def test_exec_plugins_give_tokens_that_are_renewed(tmp_path: Path) -> None
     assert await cluster.authorization() == "Bearer token-2"
 
 
+async def test_white_space_around_a_token_is_left_out(tmp_path: Path) -> None:
+    """Files end with a newline, which no header can carry."""
+    token = tmp_path / "token"
+    token.write_text("first\n", encoding="utf-8")
+    cluster = await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)})))
+
+    assert await cluster.authorization() == "Bearer first"
+
+
+@pytest.mark.parametrize("text", ["sec\nret", "sec\x00ret", "secr\u00e9t"])
+async def test_a_token_that_no_header_can_carry_is_a_fault(tmp_path: Path, text: str) -> None:
+    """The message names the source and does not repeat the token."""
+    token = tmp_path / "token"
+    token.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="no HTTP header can carry") as caught:
+        await connect(ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)})))
+
+    assert "sec" not in str(caught.value).replace(str(tmp_path), "")
+
+
 async def test_credentials_outlive_a_source_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin that waits for what never comes holds no request for long."""
     token = tmp_path / "token"

@@ -2,12 +2,15 @@
 
 import asyncio
 from itertools import accumulate
+from typing import Any
 
 import pytest
+from msgspec import structs
+from structlog.testing import capture_logs
 
 from kube import resources
-from kube.errors import NoAnswerError
-from kube.reflector import Reflector
+from kube.errors import ApiError, NoAnswerError
+from kube.reflector import Reflector, _ExpiredError
 from model.errors import ObjectError
 from model.wire import ObjectMeta, Pod
 from tests.unit.kube.world import World
@@ -104,9 +107,10 @@ async def test_a_server_away_for_half_a_minute_is_waited_for(world: World, pods:
     world.faults.clear()
     await world.pod("a")
     await world.soon(lambda: world.log == [("added", "a")])
+    await world.pod("b")
+    await world.soon(lambda: pods.trouble is None)
 
     assert isinstance(trouble, NoAnswerError)
-    assert pods.trouble is None
     assert max(world.clock.slept) <= 30
     passed = accumulate(world.clock.slept)  # it goes on for a moment after half a minute
     assert len([wait for wait, end in zip(world.clock.slept, passed, strict=True) if wait >= 0.05 and end <= 30]) <= 14
@@ -280,3 +284,71 @@ async def test_an_event_that_cannot_be_read_twice_is_gone_round(world: World, po
     await world.soon(lambda: bool(world.log))
 
     assert world.log == [("added", "a")]
+
+
+async def test_watches_that_fail_while_lists_work_do_not_leave_the_objects_stale(
+    world: World, pods: Reflector[Pod]
+) -> None:
+    """After two failed watches at one version the kind is listed again, at growing intervals of at most 30 s."""
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    world.faults.add(effect="error", verb="watch", code=503, resource="pods")
+    world.end_watches()
+    await world.pod("a")
+    await world.soon(lambda: bool(world.log))
+    world.clock.slept.clear()
+    await world.soon(lambda: sum(world.clock.slept) > 300)
+
+    assert world.log == [("added", "a")]
+    assert pods.failing_seconds > 300
+    assert pods.trouble is not None
+    assert len(world.clock.slept) < 80
+    world.faults.clear()
+    await world.pod("b")
+    await world.soon(lambda: world.log == [("added", "a"), ("added", "b")])
+    assert pods.failing_seconds == 0
+
+
+async def test_continue_tokens_that_always_expire_are_done_without(world: World, pods: Reflector[Pod]) -> None:
+    """After an expired continue token the kind is listed in one page."""
+    for name in ("a", "b", "c"):
+        await world.pod(name)
+    request = world.client.request
+
+    async def expire_continue(method: str, path: str, **options: Any) -> bytes:
+        if "continue" in (options.get("params") or {}):
+            raise ApiError(410, "Expired", "the continue token is too old")
+        return await request(method, path, **options)
+
+    world.client.request = expire_continue  # type: ignore[method-assign]  # a proxy between client and server
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+
+    assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
+
+
+async def test_a_server_restored_from_a_backup_is_listed_again(world: World, pods: Reflector[Pod]) -> None:
+    """A lower version leads to a list, in which equal versions may name different states."""
+    await world.pod("a")
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 5)
+    known = pods.objects["default/a"]
+    pods.objects["default/a"] = structs.replace(known, metadata=structs.replace(known.metadata, labels={"app": "old"}))
+    pods.resource_version = "999999999"
+    world.faults.add(effect="error", verb="watch", code=504, message="Too large resource version", count=2)
+    world.end_watches()
+    with capture_logs() as logs:
+        await world.soon(lambda: len(world.log) == 2)
+
+    assert world.log == [("added", "a"), ("updated", "a")]
+    assert pods.objects["default/a"].metadata.labels == {"app": "a"}
+    assert "server_rewound" in [line["event"] for line in logs]
+
+
+async def test_an_event_of_a_lower_version_leads_to_a_list(world: World, pods: Reflector[Pod]) -> None:
+    """A bookmark below the version that was reached is not taken as progress."""
+    pods.resource_version = "4711"
+    with pytest.raises(_ExpiredError):
+        pods._take(b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"17"}}}')
+
+    assert pods.resource_version == "4711"

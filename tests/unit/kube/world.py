@@ -63,8 +63,8 @@ class Recorder:
         self.log.append(("added", new.metadata.name))
 
     def updated(self, old: Any, new: Any) -> None:
-        """Note it; an unchanged object is never an update."""
-        assert old.metadata.resource_version != new.metadata.resource_version
+        """Record the update; an unchanged object is never one."""
+        assert old != new
         self.log.append(("updated", new.metadata.name))
 
     def deleted(self, old: Any) -> None:

@@ -1,10 +1,13 @@
 """What is said while the first lists do not come."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from kube.errors import ApiError, NoAnswerError
 from model.errors import CacheError
-from scheduler.reaching import trouble_of
+from scheduler.reaching import failing_watches, trouble_of
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,19 @@ def test_the_commonest_trouble_is_told() -> None:
 def test_what_mends_itself_is_no_trouble() -> None:
     """Nothing, a broken stream, a busy server."""
     assert trouble_of([None, CacheError("cut"), ApiError(429, "TooManyRequests", "later")]) is None
+
+
+def followed(label: str, failing_seconds: float) -> Any:
+    """Return what readiness reads of a reflector."""
+    return SimpleNamespace(
+        resource=SimpleNamespace(label=label), failing_seconds=failing_seconds, trouble=NoAnswerError("cut by a proxy")
+    )
+
+
+def test_a_kind_that_cannot_be_followed_for_a_minute_is_named() -> None:
+    """Short failures are normal: connections break."""
+    assert failing_watches([followed("pods", 59.0), followed("nodes", 0.0)]) is None
+    assert (
+        failing_watches([followed("pods", 61.0), followed("nodes", 0.0)])
+        == "lists or watches fail: pods for 61 s (cut by a proxy)"
+    )
