@@ -39,7 +39,7 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
         _drop(plan, kept, books, hands)
         return
     for placed in plan.binds:
-        hands.statuses.forget_pod(placed.task)
+        hands.statuses.forget_pod(placed.task, placed.namespace)
     outcome = await hands.binder.bind(plan) if plan.binds else None
     for bind in outcome.binds if outcome is not None else ():
         _settle_bind(bind, books, hands)

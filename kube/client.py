@@ -73,7 +73,7 @@ class Client:
         *,
         component: str,
         connections: int = 32,
-        background_connections: int = 8,
+        background_connections: int = 12,
         timeout: float = 30.0,
     ) -> None:
         """Prepare to speak to `cluster`; connections open when they are needed.

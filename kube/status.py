@@ -21,6 +21,7 @@ from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
 from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
 from kube.traffic import Traffic
+from kube.write_queue import WriteQueue
 from model.quantity import QuantityError, parse
 from model.wire import (
     Condition,
@@ -41,6 +42,12 @@ _ECHO: Final = 30.0
 too early costs a write that changes nothing."""
 _LONGEST_COURTESY: Final = 1.0
 """Seconds that a write waits for binds at most."""
+_TIMEOUT: Final = 35.0
+"""Seconds for one write: longer than a webhook may take, so that the server tells which one does not answer."""
+_WORTH_A_LINE: Final = 4
+"""Failures in a row of one object before they are logged; then each doubling is."""
+_SERVER_WIDE: Final = frozenset({0, 429, 503})
+"""Refusals that may concern the whole server: no answer, too many requests, not available."""
 _CONFLICT: Final = 409
 _log = structlog.get_logger(__name__)
 
@@ -61,7 +68,13 @@ class _Write:
 
     @property
     def key(self) -> tuple[str, str]:
+        """Identity of the object."""
         return self.resource.plural, self.metadata.uid
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the object."""
+        return self.metadata.namespace
 
 
 class _Written(NamedTuple):
@@ -78,6 +91,30 @@ class _Written(NamedTuple):
         return (self.version, self.wish) == (write.metadata.resource_version, write.wish)
 
 
+class _ServerPause:
+    """A pause of all writes while the whole server is in trouble."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._backoff = clock, Backoff()
+        self._until = self._worked_at = float("-inf")
+
+    async def over(self) -> None:
+        """Wait until the pause is over."""
+        while (wait := self._until - self._clock.monotonic()) > 0:
+            await self._clock.sleep(wait)
+
+    def worked(self) -> None:
+        """Note that the server took a write."""
+        self._worked_at = self._clock.monotonic()
+        self._backoff.reset()
+
+    def failed(self, error: ApiError, begun: float) -> None:
+        """Begin a pause, unless the trouble is not the server's: it took another write since this one began."""
+        now = self._clock.monotonic()
+        if error.status in _SERVER_WIDE and self._worked_at < begun and self._until <= now:
+            self._until = now + self._backoff.next_wait(error.retry_after)
+
+
 class StatusWriter:
     """Takes wishes at any time, without waiting; `run` writes them."""
 
@@ -87,7 +124,8 @@ class StatusWriter:
         discovery: Discovery,
         *,
         writes_per_cycle: int = 1000,
-        concurrency: int = 8,
+        concurrency: int = 12,
+        share: int = 8,
         traffic: Traffic | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -98,6 +136,7 @@ class StatusWriter:
             discovery: Knows which kinds have a status subresource.
             writes_per_cycle: Most writes between two calls of `begin_cycle`.
             concurrency: Most writes at a time.
+            share: Most of these for objects of one namespace.
             traffic: Binds that pass first.
             clock: For waiting and for times in conditions.
         """
@@ -108,18 +147,17 @@ class StatusWriter:
         self._concurrency = concurrency
         self._traffic = traffic or Traffic()
         self._clock = clock or SystemClock()
-        self._pending: dict[tuple[str, str], _Write] = {}
-        self._under_way: set[tuple[str, str]] = set()
+        self._queue: WriteQueue[_Write] = WriteQueue(share=share)
         self._written: dict[tuple[str, str], _Written] = {}
         """Oldest first."""
         self._changed = asyncio.Condition()
         self._wake = asyncio.Event()
-        self._backoff = Backoff()
+        self._server = _ServerPause(self._clock)
 
     @property
     def backlog(self) -> int:
         """Wishes not yet written."""
-        return len(self._pending) + len(self._under_way)
+        return len(self._queue)
 
     def begin_cycle(self) -> None:
         """Grant the next cycle's writes."""
@@ -153,9 +191,9 @@ class StatusWriter:
             )
         )
 
-    def forget_pod(self, uid: str) -> None:
+    def forget_pod(self, uid: str, namespace: str) -> None:
         """Drop what is wished for a pod and not written yet: it is on its way to a node."""
-        self._pending.pop((PODS.plural, uid), None)
+        self._queue.drop((PODS.plural, uid), namespace)
 
     def pod_group(
         self, seen: PodGroup, status: PodGroupStatus, *, annotations: Mapping[str, str] | None = None
@@ -234,7 +272,7 @@ class StatusWriter:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(self._concurrency):
-                group.create_task(self._work())
+                group.create_task(self._work(group))
 
     async def drain(self) -> None:
         """Wait until everything wished for is written or given up."""
@@ -242,75 +280,87 @@ class StatusWriter:
             await self._changed.wait_for(lambda: self.backlog == 0)
 
     def _offer(self, write: _Write) -> bool:
+        queue, key, namespace = self._queue, write.key, write.namespace
         if not write.status and not write.annotations:
             # The cluster says already what we wish: an older, different wish must not be written any more.
-            self._pending.pop(write.key, None)
+            queue.drop(key, namespace)
             return False
-        written = self._written.get(write.key)
-        if written is not None and written.says(write) and write.key not in self._under_way:
+        written = self._written.get(key)
+        if written is not None and written.says(write) and not queue.is_under_way(key, namespace):
             # The echo is not here yet; an older wish that waits must not be written over it.
-            self._pending.pop(write.key, None)
+            queue.drop(key, namespace)
             return False
-        waiting = self._pending.get(write.key)
-        self._pending[write.key] = write if waiting is None else replace(write, since=waiting.since)
+        waiting = queue.waiting(key, namespace)
+        queue.put(write if waiting is None else replace(write, since=waiting.since))
         self._wake.set()
         return True
 
-    async def _work(self) -> None:
+    async def _work(self, group: asyncio.TaskGroup) -> None:
         while True:
-            write = self._next()
+            await self._server.over()
+            write = self._queue.take() if self._budget > 0 else None
             if write is None:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            try:
-                await self._traffic.quiet(write.since + _LONGEST_COURTESY - self._clock.monotonic())
-                await self._write(write)
-            finally:
-                self._under_way.discard(write.key)
-                if write.key in self._pending:
-                    self._wake.set()
-                async with self._changed:
-                    self._changed.notify_all()
+            self._budget -= 1
+            await self._traffic.quiet(write.since + _LONGEST_COURTESY - self._clock.monotonic())
+            wait = await self._write(write)
+            if wait is not None:
+                group.create_task(self._try_again(write, wait))
+            self._wake.set()  # a worker may wait for the share of this namespace
+            async with self._changed:
+                self._changed.notify_all()
 
-    def _next(self) -> _Write | None:
-        """Take the wish that waits longest, if the cycle's budget allows; of each object one at a time."""
-        if self._budget <= 0:
-            return None
-        key = next((key for key in self._pending if key not in self._under_way), None)
-        if key is None:
-            return None
-        self._budget -= 1
-        self._under_way.add(key)
-        return self._pending.pop(key)
+    async def _try_again(self, write: _Write, wait: float) -> None:
+        """Make a write that failed ready after a while; other objects do not wait for it."""
+        await self._clock.sleep(wait)
+        self._queue.release(write)
+        self._wake.set()
 
-    async def _write(self, write: _Write) -> None:
-        plural = write.resource.plural
+    async def _write(self, write: _Write) -> float | None:
+        """Write once; return the seconds after which it is to be tried again, None where it is done."""
+        plural, begun = write.resource.plural, self._clock.monotonic()
         try:
             await self._send(write)
         except ApiError as error:
             if error.is_temporary:
-                STATUS_WRITES.labels(plural, "retried").inc()
-                self._pending.setdefault(write.key, write)  # unless a newer wish came meanwhile
-                await self._clock.sleep(self._backoff.next_wait(error.retry_after))
-                return
+                return self._note_failure(write, error, begun)
             STATUS_WRITES.labels(plural, "dropped").inc()
             # Gone, another or changed: the next cycle sees that and wishes anew.
             if error.status != _CONFLICT and not means_another(error):
                 _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
-            return
-        self._backoff.reset()
+            self._queue.done(write)
+            return None
+        self._server.worked()
         STATUS_WRITES.labels(plural, "written").inc()
         self._remember(write)
+        self._queue.done(write)
+        return None
+
+    def _note_failure(self, write: _Write, error: ApiError, begun: float) -> float:
+        """Note a failure that may pass, of this object or of the whole server; return the seconds to wait."""
+        STATUS_WRITES.labels(write.resource.plural, "retried").inc()
+        self._server.failed(error, begun)
+        wait, failures = self._queue.delay(write, at_least=error.retry_after)
+        if failures >= _WORTH_A_LINE and failures.bit_count() == 1:  # the 4th, 8th, 16th ...
+            _log.warning(
+                "status_not_written",
+                resource=write.resource.plural,
+                object=write.metadata.key,
+                error=str(error),
+                failures=failures,
+            )
+        return wait
 
     def _remember(self, write: _Write) -> None:
         """Note what was written, and forget what was long ago: most of it of objects that are gone."""
         now = self._clock.monotonic()
         self._written.pop(write.key, None)
         written = self._written[write.key] = _Written(write.metadata.resource_version, write.wish, now)
-        waiting = self._pending.get(write.key)
+        waiting = self._queue.waiting(write.key, write.namespace)
         if waiting is not None and written.says(waiting):
-            del self._pending[write.key]  # wished for again while it was under way
+            self._queue.drop(write.key, write.namespace)  # wished for again while it was under way
         while next(iter(self._written.values())).when < now - _ECHO:
             del self._written[next(iter(self._written))]
 
@@ -336,6 +386,7 @@ class StatusWriter:
             body=msgspec.json.encode(body),
             media_type=write.media_type,
             lane=Lane.BACKGROUND,
+            timeout=_TIMEOUT,
         )
 
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from kube import resources
 from kube.discovery import Discovery
@@ -74,7 +75,7 @@ async def test_wishes_for_a_pod_on_its_way_are_dropped(world: World) -> None:
     writer.pod(await seen_pod(world), condition=unschedulable())
     assert writer.backlog == 1
 
-    writer.forget_pod(uid)
+    writer.forget_pod(uid, "default")
     assert writer.backlog == 0
 
 
@@ -335,3 +336,70 @@ async def test_binds_pass_first(world: World) -> None:
     await drained(writer)
 
     assert (await seen_pod(world)).status.conditions[0].type == "PodScheduled"
+
+
+async def pods_in(world: World, namespace: str, count: int) -> list[Pod]:
+    """Create pods in a namespace and return them as a reflector sees them."""
+    path = f"/api/v1/namespaces/{namespace}/pods"
+    await world.post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    made = []
+    for number in range(count):
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{number}"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        made.append(resources.PODS.decoder.convert(await world.post(path, pod)))
+    return made
+
+
+@pytest.mark.parametrize("delay_seconds", [0, 0.5])
+async def test_failing_writes_in_one_namespace_delay_those_of_that_namespace_alone(
+    world: World, delay_seconds: float
+) -> None:
+    """A webhook that fails, or does not answer, for the pods of one namespace leaves workers for others."""
+    writer = StatusWriter(world.client, Discovery(world.client))
+    world.start(writer.run())
+    broken, healthy = await pods_in(world, "broken", 100), await pods_in(world, "healthy", 20)
+    world.faults.add(subresource="status", namespace="broken", code=500, delay_seconds=delay_seconds)
+    for pod in broken:
+        writer.pod(pod, condition=unschedulable())
+    await world.soon(lambda: world.faults.used >= 1)
+    for pod in healthy:
+        writer.pod(pod, condition=unschedulable())
+    begun = asyncio.get_running_loop().time()
+    await world.soon(lambda: writer.backlog == len(broken))
+
+    assert asyncio.get_running_loop().time() - begun < 5
+    statuses = [(await world.client.request_json("GET", f"/api/v1/namespaces/healthy/pods/p{n}")) for n in range(20)]
+    assert all(pod["status"]["conditions"] for pod in statuses)
+    world.faults.clear()
+    await world.soon(lambda: writer.backlog == 0, seconds=30)
+
+
+async def test_a_server_in_trouble_is_left_alone_for_a_while(world: World) -> None:
+    """Refusals of the whole server pause all writes, with a growing wait."""
+    writer = StatusWriter(world.client, Discovery(world.client), clock=world.clock)
+    for name in "abcdefgh":
+        await world.pod(name)
+    world.faults.add(subresource="status", code=503, count=60)
+    world.start(writer.run())
+    for name in "abcdefgh":
+        writer.pod(await seen_pod(world, name), condition=unschedulable())
+    await world.soon(lambda: writer.backlog == 0)
+
+    assert max(world.clock.slept) > 1
+
+
+async def test_repeated_failures_of_one_object_are_logged(world: World, writer: StatusWriter) -> None:
+    """The first ones pass; the 4th, 8th, 16th are logged with the object and the server's words."""
+    await world.pod("a")
+    world.faults.add(subresource="status", code=500, message="failed calling webhook", count=9)
+    with capture_logs() as logs:
+        writer.pod(await seen_pod(world), condition=unschedulable())
+        await world.soon(lambda: writer.backlog == 0)
+
+    lines = [line for line in logs if line["event"] == "status_not_written"]
+    assert [(line["object"], line["failures"]) for line in lines] == [("default/a", 4), ("default/a", 8)]
+    assert all("failed calling webhook" in line["error"] for line in lines)
