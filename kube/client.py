@@ -165,7 +165,7 @@ class Client:
         answer = await self.request(method, path, body=None if body is None else msgspec.json.encode(body), **options)
         try:
             return msgspec.json.decode(answer) if answer else None
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise NoAnswerError(f"{method} {path}: the answer is not JSON: {error}") from error
 
     @asynccontextmanager

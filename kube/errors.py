@@ -91,7 +91,7 @@ def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
     """Turn a refusing answer into its exception."""
     try:
         answer = _STATUS.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         answer = Status(message=body[:200].decode(errors="replace"))
     details = answer.details
     asked = _wait(retry_after) or float(details.retry_after_seconds if details else 0)

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from model.ids import NodeName
+from model.secrets import NO_SECRET, Secret
 
 __all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
 
@@ -43,7 +44,7 @@ class UsageSource:
     index: str = "metricbeat-*"
     """Of Elasticsearch."""
     username: str = ""
-    """Of Elasticsearch; empty for no authentication."""
-    password: str = ""
+    """For basic authentication; empty for none."""
+    password: Secret = NO_SECRET
     host_field: str = "host.hostname"
     """Field of Elasticsearch's documents that names the node."""

@@ -2,12 +2,19 @@
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
+from enum import Enum
+from io import StringIO
+from itertools import islice
+from numbers import Number
+from pathlib import PurePath
 from typing import Any, Final, Literal, TextIO
 
 import structlog
 
-__all__ = ["Level", "start_logging"]
+from model.secrets import Secret
+
+__all__ = ["Level", "bounded", "start_logging"]
 
 Format = Literal["json", "console"]
 
@@ -17,10 +24,60 @@ _SHARED: Final = (
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
 
+
+_LONGEST_TEXT: Final = 4096
+"""Characters of one field of a line."""
+_MOST_ITEMS: Final = 64
+"""Items of a list or mapping in a field."""
+_MOST_LEVELS: Final = 8
+"""Levels of lists and mappings in a field."""
+_MOST_FRAMES: Final = 16
+"""Frames of a traceback: the outermost and the innermost."""
+
+_LONGEST_TRACEBACK: Final = 16_384
+"""Characters of a traceback on a console."""
+
 _TRACEBACKS: Final = structlog.processors.ExceptionRenderer(
-    structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+    # local variables hold passwords, pods and whole clusters
+    structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=_MOST_FRAMES)
 )
-"""Without local variables: they would hold whole objects, and what is secret in them."""
+
+
+def bounded(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Cut the fields of a line to what a reader can use: texts, lists, mappings and their depth."""
+    for name, value in event.items():
+        if name != "exc_info":
+            event[name] = _cut(value, _MOST_LEVELS)
+    return event
+
+
+def _cut(value: Any, levels: int) -> Any:
+    match value:
+        case str():
+            return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value)} characters)"
+        case None | bool() | int() | float():
+            return value
+        case _ if not levels:
+            return "…"
+        case Mapping():
+            return {str(key): _cut(item, levels - 1) for key, item in islice(value.items(), _MOST_ITEMS)}
+        case list() | tuple() | set() | frozenset():
+            return [_cut(item, levels - 1) for item in islice(value, _MOST_ITEMS)]
+        case BaseException() | PurePath() | Enum() | Number() | Secret():
+            return _cut(str(value), levels)
+        case _:
+            return f"<{type(value).__name__}>"  # its text could be that of a whole cluster
+
+
+def _print_traceback(stream: TextIO, exc_info: Any) -> None:
+    """Print a traceback for people, without local variables, which the library's own choice prints."""
+    text = StringIO()
+    structlog.dev.plain_traceback(text, exc_info)
+    shown = text.getvalue()
+    if len(shown) > _LONGEST_TRACEBACK:
+        half = _LONGEST_TRACEBACK // 2
+        shown = f"{shown[:half]}\n… ({len(shown)} characters)\n{shown[-half:]}"
+    stream.write(shown)
 
 
 class Level:
@@ -56,10 +113,10 @@ def start_logging(form: Format, *, debug: bool = False, stream: TextIO = sys.std
     level = Level(logging.DEBUG if debug else logging.INFO)
     renderer: Any
     if form == "json":
-        renderer = [_TRACEBACKS, structlog.processors.JSONRenderer(sort_keys=False)]
+        renderer = [_TRACEBACKS, bounded, structlog.processors.JSONRenderer(sort_keys=False)]
     else:
-        plain = structlog.dev.plain_traceback
-        renderer = [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)]
+        console = structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=_print_traceback)
+        renderer = [bounded, console]
     structlog.configure(
         processors=[level, *_SHARED, *renderer],
         logger_factory=structlog.PrintLoggerFactory(stream),

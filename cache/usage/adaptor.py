@@ -73,7 +73,7 @@ class Adaptor:
             path = f"/apis/custom.metrics.k8s.io/{version}/nodes/*/{metric}"
             try:
                 return _LIST.decode(await self._client.request("GET", path)).items
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, RecursionError) as error:
                 raise SourceError(f"{metric}: an answer that is no measurement: {error}") from error
             except ApiError as error:
                 if not error.is_not_found or version == _VERSIONS[-1]:

@@ -78,7 +78,7 @@ class Prometheus:
 def _rows(result: msgspec.Raw) -> list[_Row]:
     try:
         return _ROWS.decode(result)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise SourceError(f"an answer that is no measurement: {error}") from error
 
 

@@ -20,6 +20,7 @@ import yaml
 
 from model.errors import ConfigError
 from model.wire.base import EMPTY, Wire
+from model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["ResourceGroup", "read_resource_groups"]
 
@@ -77,10 +78,10 @@ def read_resource_groups(text: str) -> tuple[ResourceGroup, ...]:
     """
     try:
         content = msgspec.convert(yaml.safe_load(text) or {}, _File)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"resource groups: no YAML: {error}") from error
     except msgspec.ValidationError as error:
         raise ConfigError(f"resource groups: {error}") from error
+    except YAML_FAULTS as error:
+        raise ConfigError(f"resource groups: not YAML: {yaml_fault(error)}") from error
     faults: list[str] = []
     groups = tuple(
         _group(group, f"resourceGroups[{number}]", faults) for number, group in enumerate(content.resource_groups)
@@ -113,7 +114,7 @@ def _annotations(texts: tuple[str, ...], path: str, faults: list[str]) -> dict[s
     for number, text in enumerate(texts):
         try:
             pairs = msgspec.convert(yaml.safe_load(text), dict[str, str], strict=False)
-        except (yaml.YAMLError, msgspec.ValidationError):
+        except YAML_FAULTS:
             faults.append(f"{path}[{number}]: got {text!r}, expected '<annotation>: <value>'")
         else:
             found = {**pairs, **found}
@@ -125,6 +126,6 @@ def _affinity(text: str, path: str, faults: list[str]) -> Mapping[str, Any] | No
         return None
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         faults.append(f"{path}: got {text!r}, expected an affinity as JSON: {error}")
         return None

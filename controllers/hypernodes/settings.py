@@ -19,6 +19,7 @@ import yaml
 
 from controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
 from controllers.hypernodes.labelled import name_prefix
+from model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["DiscoverySettings", "SettingsFault", "read_settings"]
 
@@ -83,8 +84,8 @@ def _enabled_sources(text: str, reading: _Reading) -> Iterator[tuple[str, Mappin
     root = "networkTopologyDiscovery"
     try:
         content = yaml.safe_load(text[:_LARGEST_TEXT]) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reading.fault(root, f"the text is not YAML: {' '.join(str(error).split())}")
+    except YAML_FAULTS as error:
+        reading.fault(root, f"the text is not YAML: {yaml_fault(error)}")
         return
     listed = content.get(root) or [] if isinstance(content, dict) else None
     if not isinstance(listed, list):

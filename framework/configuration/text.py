@@ -11,6 +11,7 @@ from typing import Any, Final
 import yaml
 
 from model.errors import ConfigError
+from model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["read_yaml", "read_yaml_documents"]
 
@@ -87,12 +88,8 @@ def read_yaml_documents(text: str) -> list[Any]:
             documents.append(loader.get_data())
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_sentence(error)) from None
-    except yaml.YAMLError as error:
-        raise ConfigError("the configuration: not YAML: " + " ".join(str(error).split())) from None
-    except RecursionError:
-        raise ConfigError("the configuration: not YAML: nested too deeply") from None
-    except (ValueError, OverflowError) as error:  # a number of thousands of digits
-        raise ConfigError(f"the configuration: not YAML: {error}") from None
+    except YAML_FAULTS as error:
+        raise ConfigError(f"the configuration: not YAML: {yaml_fault(error)}") from None
     if loader.duplicates:
         raise ConfigError(*loader.duplicates)
     return documents

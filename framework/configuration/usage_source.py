@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from framework.configuration.notes import Notes, below
 from framework.nearest import did_you_mean
 from model.durations import parse_duration
+from model.secrets import Secret
 from model.usage import UsageSource
 
 __all__ = ["KEYS", "interval_of", "read_source"]
@@ -43,20 +45,39 @@ def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes 
         hint = did_you_mean(kind, TYPES)
         notes.warn(below(path, "type"), f"unknown source {kind!r}, so nothing is measured{hint}")
         return None
-    if kind != ADAPTOR and not address.startswith(("http://", "https://")):
-        got = f"got {address!r}" if address else "missing"
+    if kind != ADAPTOR and not _is_url(address):
+        # what stands before an @ may be a password
+        got = f"got {address.rpartition('@')[2]!r}" if address else "missing"
         notes.warn(below(path, "address"), f"{got}, so nothing is measured; expected a URL, http://prometheus:9090")
         return None
+    address, username, password = _without_credentials(address)
     return UsageSource(
         type=kind,
         address=address.rstrip("/"),
         interval_seconds=interval_seconds,
         is_insecure=metrics.get("tls.insecureSkipVerify") == "true",
         index=metrics.get("elasticsearch.index") or DEFAULT.index,
-        username=metrics.get("elasticsearch.username", ""),
-        password=metrics.get("elasticsearch.password", ""),
+        username=metrics.get("elasticsearch.username") or username,
+        password=Secret(metrics.get("elasticsearch.password") or password),
         host_field=metrics.get("elasticsearch.hostnameFieldName") or DEFAULT.host_field,
     )
+
+
+def _is_url(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _without_credentials(address: str) -> tuple[str, str, str]:
+    """Return an address without `user:password@`, the user, and the password: addresses stand in logs."""
+    if not address:
+        return "", "", ""
+    parts = urlsplit(address)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return bare, unquote(parts.username or ""), unquote(parts.password or "")
 
 
 def interval_of(metrics: Mapping[str, str]) -> float:

@@ -13,6 +13,7 @@ import msgspec
 
 from model.errors import CacheError, ObjectError
 from model.wire.base import ListMeta, ObjectMeta, Wire
+from model.wire.depth import pruned
 
 __all__ = ["Broken", "Decoder", "Page", "Status", "StatusCause", "StatusDetails", "StatusEvent", "WatchEvent"]
 
@@ -119,8 +120,10 @@ class Decoder(Generic[T]):
         """
         try:
             return self._decoder.decode(data)
+        except RecursionError:
+            return self.decode(pruned(data))
         except msgspec.ValidationError:
-            return self.convert(_decode_json(data))
+            return self.convert(_decode_json(pruned(data)))
         except msgspec.DecodeError as error:
             raise CacheError(f"{self.kind}: not JSON: {error}") from error
 
@@ -146,6 +149,8 @@ class Decoder(Generic[T]):
         """
         try:
             page = self._page.decode(data)
+        except RecursionError:
+            return self.page(pruned(data))
         except msgspec.ValidationError:
             return self._page_by_item(data)  # one item at fault must not cost the others
         except msgspec.DecodeError as error:
@@ -165,6 +170,8 @@ class Decoder(Generic[T]):
         """
         try:
             event = self._event.decode(line)
+        except RecursionError:
+            return self.event(pruned(line))
         except msgspec.ValidationError:
             return self._event_in_parts(line)
         except msgspec.DecodeError as error:
@@ -174,6 +181,8 @@ class Decoder(Generic[T]):
     def _page_by_item(self, data: bytes) -> Page[T]:
         try:
             page = _RAW_PAGE.decode(data)
+        except RecursionError:
+            return self._page_by_item(pruned(data))
         except msgspec.DecodeError as error:
             raise CacheError(f"list of {self.kind}: {error}") from error
         items: list[T] = []
@@ -195,6 +204,8 @@ class Decoder(Generic[T]):
             event = _RAW_EVENT.decode(line)
             if event.type == "ERROR":
                 return _STATUS_EVENT.decode(line)
+        except RecursionError:
+            return self._event_in_parts(pruned(line))
         except msgspec.DecodeError as error:
             raise CacheError(f"watch of {self.kind}: {error}") from error
         try:

@@ -117,7 +117,7 @@ class Estimates:
             return self.args.factors
         try:
             own = _FACTORS.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             own = None
         if own is None or any(factor < 0 for factor in own.values()):
             expected = "whole percentages of at least 0 by resource, as JSON"

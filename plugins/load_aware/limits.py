@@ -157,7 +157,7 @@ class _Reader:
             return otherwise
         try:
             return _overridden(otherwise, _OWN.decode(text))
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             self._complain(USAGE_THRESHOLDS, str(error), "the arguments hold")
             return otherwise
 
@@ -169,7 +169,7 @@ class _Reader:
         if text is not None:
             try:
                 amounts |= _read_amounts(text)
-            except (msgspec.DecodeError, ValueError) as error:
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
                 self._complain(RAW_ALLOCATABLE, str(error), "what is allocatable holds")
         return [amounts.get(name, 0) for name in resources]
 

@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from model.errors import PyroclastError
+from model.yaml_faults import YAML_FAULTS, yaml_fault
 from scheduler.unreadable import why
 
 __all__ = ["ReadError", "read_objects", "read_text"]
@@ -109,17 +110,17 @@ def _parsed(path: str, text: str) -> list[Any]:
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return [msgspec.json.decode(text)]
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             pass  # several JSON documents, or YAML in flow style: YAML's reader takes both
     try:
         return list(yaml.load_all(text, Loader=_Loader))
-    except yaml.YAMLError as error:
+    except YAML_FAULTS as error:
         return _json_stream(path, text, error)
 
 
-def _json_stream(path: str, text: str, fault: yaml.YAMLError) -> list[Any]:
+def _json_stream(path: str, text: str, fault: Exception) -> list[Any]:
     """Read JSON documents one after the other, one a line; else the fault found by the YAML reader stands."""
     try:
         return msgspec.json.Decoder().decode_lines(text)
-    except msgspec.DecodeError:
-        raise ReadError(f"{path}: neither YAML nor JSON: {' '.join(str(fault).split())}") from None
+    except (msgspec.DecodeError, RecursionError):
+        raise ReadError(f"{path}: neither YAML nor JSON: {yaml_fault(fault)}") from None

@@ -22,6 +22,7 @@ from kube.client import Client
 from kube.errors import ApiError
 from model import wire
 from model.ids import NodeName
+from model.secrets import Secret
 from model.usage import NodeUsage, UsageSource
 
 NOW = 1_800_000_000.0
@@ -238,7 +239,12 @@ async def test_elasticsearch_is_searched_once_for_all_nodes() -> None:
 
     async with serving(search) as address:
         source = UsageSource(
-            type="elasticsearch", address=address, index="beats-*", username="u", password="p", host_field="node"
+            type="elasticsearch",
+            address=address,
+            index="beats-*",
+            username="u",
+            password=Secret("p"),
+            host_field="node",
         )
         found = await Elasticsearch(source).measure(NODES, NOW)
 
@@ -258,6 +264,40 @@ async def test_a_search_cut_short_is_a_failure(answer: Any) -> None:
     async with serving(search) as address:
         with pytest.raises(SourceError):
             await Elasticsearch(UsageSource(type="elasticsearch", address=address)).measure(NODES, NOW)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(status: int) -> None:
+    """Credentials and queries go to the configured address alone; the message names the other one."""
+    asked: list[str] = []
+
+    async def elsewhere(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.json_response(vector())
+
+    async with serving(elsewhere) as target:
+
+        async def redirect(_: web.Request) -> web.StreamResponse:
+            return web.Response(status=status, headers={"Location": f"{target}/api"})
+
+        async with serving(redirect) as address:
+            source = UsageSource(type="prometheus", address=address, username="u", password=Secret("p"))
+            with pytest.raises(SourceError, match=f"redirected to '{target}/api'"):
+                await Prometheus(source).measure(NODES, NOW)
+
+    assert asked == []
+
+
+@pytest.mark.parametrize("make", [Prometheus, Elasticsearch])
+async def test_an_answer_that_is_nested_too_deeply_is_a_failure(make: Callable[[UsageSource], Any]) -> None:
+    """It is no measurement, and ends nothing else."""
+
+    async def nested(_: web.Request) -> web.StreamResponse:
+        return web.Response(text='{"status": "success", "more": ' + "[" * 100_000 + "]" * 100_000 + "}")
+
+    async with serving(nested) as address:
+        with pytest.raises(SourceError, match="an answer that is no measurement"):
+            await make(UsageSource(type="any", address=address)).measure(NODES, NOW)
 
 
 class Hand:

@@ -4,6 +4,7 @@ import pytest
 
 from framework.configuration import interval_of, read_source
 from framework.configuration.notes import Notes
+from model.secrets import Secret
 from model.usage import UsageSource
 
 ADDRESS = "http://prometheus:9090"
@@ -39,9 +40,31 @@ def test_every_key_of_elasticsearch_is_read() -> None:
         is_insecure=True,
         index="beats-*",
         username="reader",
-        password="secret",
+        password=Secret("secret"),
         host_field="host.name",
     )
+
+
+@pytest.mark.parametrize("kind", ["prometheus", "elasticsearch"])
+def test_credentials_of_an_address_are_kept_apart(kind: str) -> None:
+    """The address stands in logs; the password prints as stars."""
+    source = read_source({"type": kind, "address": "https://reader:s%40cret@metrics:9090/base/"})
+
+    assert source is not None
+    assert (source.address, source.username) == ("https://metrics:9090/base", "reader")
+    assert source.password.reveal() == "s@cret"
+    assert "s@cret" not in repr(source)
+    assert "s%40cret" not in repr(source)
+
+
+def test_a_fault_of_an_address_does_not_repeat_its_credentials() -> None:
+    """Warnings stand in logs, too."""
+    notes = Notes()
+
+    assert read_source({"type": "prometheus", "address": "reader:secret@metrics:9090"}, notes=notes) is None
+    assert notes.warnings == [
+        "metrics.address: got 'metrics:9090', so nothing is measured; expected a URL, http://prometheus:9090"
+    ]
 
 
 def test_the_adaptor_needs_no_address() -> None:

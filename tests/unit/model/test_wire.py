@@ -149,3 +149,29 @@ def test_a_time_without_a_zone_is_refused() -> None:
     """Local times are never guessed."""
     with pytest.raises(ValueError, match="no time zone"):
         unix_seconds("2026-01-01T00:00:00")
+
+
+@pytest.mark.parametrize("levels", [900, 5_000, 100_000])
+@pytest.mark.parametrize("containers", [b"[]", b"5"], ids=["sound", "broken"])
+def test_deep_nesting_costs_no_other_object(levels: int, containers: bytes) -> None:
+    """A field that is not ours may be nested as deep as the API server lets it; what else stands there is read."""
+    deep = b'[{"a":"]\\"}"},' * levels + b"1" + b"]" * levels
+    odd = b'{"metadata":{"name":"odd"},"spec":{"containers":%b,"extra":%b},"status":{"podIP":"10.1.0.2"}}'
+    odd %= (containers, deep)
+    page = pods().page(b'{"metadata":{"resourceVersion":"9"},"items":[%b,%b]}' % (odd, POD))
+    event = pods().event(b'{"type":"ADDED","object":%b}' % odd)
+
+    names = [item.metadata.name for item in page.items] + [broken.metadata.name for broken in page.broken]
+    assert sorted(names) == ["odd", "web"]
+    assert page.resource_version == "9"
+    if containers == b"[]":
+        assert isinstance(event, WatchEvent)
+        assert event.object.status.pod_ip == "10.1.0.2"
+    else:
+        assert isinstance(event, Broken)
+
+
+def test_a_deep_object_that_was_cut_is_no_json() -> None:
+    """As a stream that ends in the middle of a line."""
+    with pytest.raises(CacheError):
+        pods().event(b'{"type":"ADDED","object":{"spec":{"extra":' + b"[" * 5000)
