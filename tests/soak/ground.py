@@ -27,6 +27,7 @@ from model.snapshot import Snapshot
 from model.tasks import TaskStatus
 from scheduler.cluster import make_cache
 from scheduler.counting import Rate
+from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon
 from scheduler.leadership import Alone
 from scheduler.metrics import Metrics
@@ -184,7 +185,7 @@ async def _start_daemon(
         configuration=lambda: configuration,
         decide=deciding,
         metrics=metrics,
-        period=0.0,
+        pause=CyclePause(0.0),
         wall=time,
     )
     stack.push_async_callback(daemon.drain, 5.0)

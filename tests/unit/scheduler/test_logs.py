@@ -140,7 +140,7 @@ def test_an_exception_whose_text_raises_is_logged() -> None:
 
     for form in ("json", "console"):
         stream = io.StringIO()
-        start_logging(form, stream=stream)  # type: ignore[arg-type]  # one of the two
+        start_logging(form, stream=stream)
         structlog.get_logger().error("cycle_failed", exc_info=OddError())
         assert "OddError" in stream.getvalue()
 
