@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA
+from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from model.elastic.quota import ElasticQuota
 
 __all__ = ["Belonging"]
@@ -17,7 +17,7 @@ class Belonging:
     """
 
     def __init__(self, quotas: Iterable[ElasticQuota]) -> None:
-        self._names: set[str] = set()
+        self._names = {SYSTEM_QUOTA}  # which is always there
         self._of_namespace: dict[str, str] = {}
         self._listed: dict[str, str] = {}
         for quota in quotas:

@@ -9,6 +9,7 @@ of the tree, says what that part has, and the default tree has that much less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from model.elastic.fair import Sharer, divided, scaled
 from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
@@ -26,6 +27,7 @@ BUILT_IN = APART | {ROOT_QUOTA}
 
 def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
     """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
+    quotas = with_trees(quotas)
     roots = tree_roots(quotas.values())
     faults: dict[str, str] = {}
     known: dict[str, str | None] = {}
@@ -37,6 +39,22 @@ def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
         if fault is not None:
             faults[name] = fault
     return faults
+
+
+def with_trees(quotas: Mapping[str, ElasticQuota]) -> Mapping[str, ElasticQuota]:
+    """Give quotas that name no tree the tree of the quota above them, as Koordinator's webhook does on creation."""
+    if not any(quota.tree for quota in quotas.values()):
+        return quotas
+    trees: dict[str, str] = {}
+    for name in quotas:
+        line: dict[str, None] = {}
+        quota = quotas.get(name)
+        while quota is not None and not quota.tree and quota.name not in trees and quota.name not in line:
+            line[quota.name] = None
+            quota = None if quota.parent == ROOT_QUOTA else quotas.get(quota.parent)
+        tree = "" if quota is None else trees.get(quota.name, quota.tree)
+        trees.update(dict.fromkeys(line, tree))
+    return {name: replace(quota, tree=trees.get(name, quota.tree)) for name, quota in quotas.items()}
 
 
 def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:

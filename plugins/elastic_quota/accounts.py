@@ -2,15 +2,34 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from framework.ledgers import Change
 from framework.session import Session
+from model.arrays import IntArray
 from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
 from model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of
-from model.elastic.uses import claim_of
+from model.elastic.uses import claim_of, counts
 from model.tasks import Task
 from plugins.elastic_quota.arguments import ElasticQuotaArgs
 
-__all__ = ["Accounts"]
+__all__ = ["Accounts", "uses_on_nodes"]
+
+
+def uses_on_nodes(session: Session) -> QuotaUses:
+    """Return what pods on nodes have, by claim, where the books do not count it since there is no quota.
+
+    What pending pods ask for is left out: it changes nothing for the quotas that are always there.
+    """
+    used: dict[Claim, IntArray] = {}
+    for tasks in session.nodes.table.tasks:
+        for task in tasks.values():
+            if counts(task)[1]:
+                sums = used.setdefault(claim_of(task), np.zeros(len(session.resources), dtype=np.int64))
+                sums += session.nodes.needs(task.template).request
+    claims = tuple(sorted(used))
+    columns = np.array([used[claim] for claim in claims], dtype=np.int64).reshape(len(claims), len(session.resources)).T
+    return QuotaUses(claims=claims, requested=np.zeros_like(columns), used=columns)
 
 
 class Accounts:

@@ -18,7 +18,7 @@ from model.elastic.uses import is_preemptible
 from model.queues import Queue
 from model.refusals import Refusal
 from model.tasks import Task
-from plugins.elastic_quota.accounts import Accounts
+from plugins.elastic_quota.accounts import Accounts, uses_on_nodes
 from plugins.elastic_quota.arguments import ElasticQuotaArgs
 from plugins.elastic_quota.revoking import Revoking
 from plugins.elastic_quota.status import tell
@@ -38,10 +38,12 @@ class ElasticQuota:
     args: ElasticQuotaArgs = field(default_factory=ElasticQuotaArgs)
 
     def on_session_open(self, session: Session) -> None:
-        """Register every extension point this plugin serves; none where the cluster has no quota."""
+        """Register every extension point this plugin serves; none where neither a quota nor an argument limits."""
         uses = session.snapshot.quota_uses
         if uses is None:
-            return
+            if not (self.args.default_maximum or self.args.system_maximum):
+                return
+            uses = uses_on_nodes(session)
         accounts = Accounts(session, uses, self.args)
         holding = Holding(session, accounts)
         session.register(

@@ -44,7 +44,7 @@ class PredicatesArgs:
     volume_binding: bool = argument("predicate.VolumeBindingEnable", True)
     """Claims: judged, taken and prepared for binding."""
     devices: bool = argument("predicate.DynamicResourceAllocationEnable", True)
-    """Claims for devices keep a pod waiting: nobody allocates them yet. Off, the pod waits because no plugin serves claims."""
+    """Claims for devices keep a pod waiting: they are not allocated yet. Off, no plugin serves them."""
     cache: bool = argument("predicate.CacheEnable", False)
     """Has no effect: what depends on facts of nodes alone is always kept, and keeps its reason."""
     bind_timeout_seconds: int = argument("volumebinding.bindTimeoutSeconds", 600, refuse=True)

@@ -205,6 +205,19 @@ def test_the_default_quota_is_limited_where_somebody_says_so() -> None:
     assert why(opened(by_object, defaultQuotaGroupMax={"cpu": "20"})) == over(DEFAULT_QUOTA, "cpu", "its maximum")
 
 
+def test_the_default_quota_is_limited_without_any_quota() -> None:
+    """An argument limits also while the cluster has no ElasticQuota; pods of the system quota count apart."""
+    scenario = (
+        BIG.running("old", on=["n1"], cpu=1)
+        .pod("system", node="n1", cpu=5, scheduler="default-scheduler", labels=uses(SYSTEM_QUOTA))
+        .job("j", tasks=9, cpu=1)
+    )
+
+    assert room(opened(scenario, defaultQuotaGroupMax={"cpu": "4"})) == 3
+    assert why(opened(scenario, defaultQuotaGroupMax={"cpu": "1"})) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    assert why(opened(scenario)) is None
+
+
 def test_what_the_default_quota_has_is_not_there_for_others() -> None:
     """Also of resources that its maximum does not speak of, and of pods that other schedulers placed."""
     scenario = (

@@ -318,7 +318,6 @@ def test_what_is_wrong_with_a_tree_is_told_to_its_quotas() -> None:
         top("pool-2", "gpus", '{"cpu": "50"}'),
         cores("a", 0, 1, parent="pool-2", tree="gpus"),
         cores("lost", 0, 1, tree="tpus"),
-        cores("stray", 0, 1, parent="pool", tree=""),
         cores("plain", 0, 1, is_parent=True),
         cores("below", 0, 1, parent="plain", tree="gpus"),
     ]
@@ -328,9 +327,24 @@ def test_what_is_wrong_with_a_tree_is_told_to_its_quotas() -> None:
         "a": "quota pool-2 above a is broken: tree gpus has a root, pool",
         "pool-2": "tree gpus has a root, pool",
         "lost": "no sound quota marked as root says what tree tpus has",
-        "stray": "quota pool above stray is of tree gpus, not of the default tree",
         "below": "quota plain above below is of the default tree, not of tree gpus",
     }
+
+
+def test_a_quota_without_a_tree_is_of_that_of_the_quota_above_it() -> None:
+    """Through several levels; a circle of such quotas is still a fault."""
+    quotas = [
+        top("pool", "gpus", '{"cpu": "40"}'),
+        cores("team", 0, 1000, parent="pool", is_parent=True),
+        cores("person", 0, 1000, parent="team"),
+        cores("left", 0, 1, parent="right", is_parent=True),
+        cores("right", 0, 1, parent="left", is_parent=True),
+    ]
+    faults = faults_of({each.name: each for each in quotas})
+    tree = settled({"cpu": 100}, quotas[:3], {"person": [1_000_000, 0, 0]})
+
+    assert sorted(faults) == ["left", "right"]
+    assert [tree.books[name].runtime[CPU] for name in ("pool", "team", "person")] == [40_000] * 3
 
 
 @pytest.mark.parametrize(
