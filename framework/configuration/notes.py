@@ -31,6 +31,8 @@ class Notes:
 
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Those of the warnings that name plugins which do not exist."""
 
     def fault(self, path: str, message: str) -> None:
         """Take down what makes the configuration unusable."""
@@ -39,6 +41,11 @@ class Notes:
     def warn(self, path: str, message: str) -> None:
         """Take down what has no effect or is probably not meant."""
         self.warnings.append(f"{path}: {message}")
+
+    def skip(self, path: str, message: str) -> None:
+        """Take down a plugin that does not exist."""
+        self.warn(path, message)
+        self.skipped.append(self.warnings[-1])
 
     def mapping(self, path: str, value: object) -> Mapping[str, Any]:
         """Return a mapping; null is an empty one; anything else is a fault."""

@@ -86,3 +86,5 @@ class Parsed:
     configuration: Configuration
     warnings: tuple[str, ...] = ()
     """Sentences that start with a path."""
+    skipped: tuple[str, ...] = ()
+    """Those of the warnings that name plugins which do not exist."""

@@ -37,7 +37,7 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
         return None
     if plugin not in known.plugins:
         nearest = did_you_mean(plugin, known.plugins)
-        notes.warn(below(path, "name"), f"unknown plugin {plugin!r}, it is skipped{nearest}")
+        notes.skip(below(path, "name"), f"unknown plugin {plugin!r}, it is skipped{nearest}")
         return None
     if kind := known.argument_types.get(plugin):
         check_arguments(kind, option.arguments, below(path, "arguments"), notes)

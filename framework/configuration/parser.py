@@ -73,7 +73,7 @@ def parse(
     profiles = _read_profiles(document, known, notes)
     notes.raise_faults(strict=strict)
     configuration = Configuration(generation=generation, profiles=profiles, source=source)
-    return Parsed(configuration=configuration, warnings=tuple(notes.warnings))
+    return Parsed(configuration=configuration, warnings=tuple(notes.warnings), skipped=tuple(notes.skipped))
 
 
 def _read(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:

@@ -9,13 +9,11 @@ from framework.configuration.notes import UnusableError
 from framework.configuration.text import read_yaml_documents
 from framework.lint.actions import lint_actions
 from framework.lint.arguments import lint_action_arguments, lint_arguments
-from framework.lint.config_maps import lint_config_map
 from framework.lint.finding import Finding, Severity
 from framework.lint.flags import lint_flags
 from framework.lint.laws import lint_laws
-from framework.lint.queues import lint_queue
+from framework.lint.manifests import check_manifests, is_manifest
 from framework.lint.vetoes import lint_vetoes
-from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
 __all__ = ["check", "lint"]
@@ -29,24 +27,27 @@ def lint(parsed: Parsed) -> list[Finding]:
 
 
 def check(
-    text: str, read: Callable[[str | Mapping[str, Any]], Parsed], *, warned: Severity = Severity.WARNING
+    text: str,
+    read: Callable[[str | Mapping[str, Any]], Parsed],
+    *,
+    warned: Severity = Severity.WARNING,
+    skipped: Severity = Severity.WARNING,
 ) -> list[Finding]:
     """Return everything about a file: faults, warnings and notes.
 
     Args:
-        text: A configuration; or manifests, of which each ConfigMap's entries are read as configurations and each
-            Queue is looked over.
+        text: A configuration; or manifests, of which each ConfigMap's entries are read as configurations, and Queues
+            and ElasticQuotas are looked over.
         read: Makes a configuration of a text or of what stands in one; raises ConfigError.
         warned: What its warnings are: faults for a scheduler that is strict.
+        skipped: What the name of a plugin is that does not exist.
     """
     try:
         documents = read_yaml_documents(text)
     except ConfigError as error:
         return [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults]
-    one = partial(_check_configuration, read=read, warned=warned)
-    if not any(map(_is_manifest, documents)):
-        return one(text)
-    return [finding for document in _flattened(documents) for finding in _check_document(document, one)]
+    one = partial(_check_configuration, read=read, warned=warned, skipped=skipped)
+    return check_manifests(documents, one) if any(map(is_manifest, documents)) else one(text)
 
 
 def _lint_profile(profile: Profile) -> Iterator[Finding]:
@@ -60,39 +61,19 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
         yield from lint_arguments(option)
 
 
-def _check_configuration(text: str | Mapping[str, Any], read: Callable[..., Parsed], warned: Severity) -> list[Finding]:
+def _check_configuration(
+    text: str | Mapping[str, Any], read: Callable[..., Parsed], warned: Severity, skipped: Severity
+) -> list[Finding]:
     try:
         parsed = read(text)
     except ConfigError as error:
         warnings = error.warnings if isinstance(error, UnusableError) else ()
         return [*_sentences(Severity.FAULT, error.faults), *_sentences(warned, warnings)]
-    return [*_sentences(warned, parsed.warnings), *lint(parsed)]
-
-
-def _check_document(document: object, check_configuration: Callable[..., list[Finding]]) -> Iterable[Finding]:
-    if not isinstance(document, Mapping) or not _is_manifest(document):
-        return [Finding(Severity.FAULT, "", "a document is no manifest; a configuration stands alone in its file")]
-    kind = document["kind"]
-    if kind == "Queue":
-        return lint_queue(document)
-    if kind == "ConfigMap":
-        return lint_config_map(document, check_configuration)
-    hint = did_you_mean(str(kind), ("ConfigMap", "Queue"))
-    return [Finding(Severity.WARNING, "kind", f"{kind!r} is not looked at{hint}")] if hint else []
+    names = frozenset(parsed.skipped)
+    skipped = warned if warned is Severity.FAULT else skipped
+    told = [Finding.of_sentence(skipped if each in names else warned, each) for each in parsed.warnings]
+    return [*told, *lint(parsed)]
 
 
 def _sentences(severity: Severity, sentences: Iterable[str]) -> list[Finding]:
     return [Finding.of_sentence(severity, sentence) for sentence in sentences]
-
-
-def _is_manifest(document: object) -> bool:
-    return isinstance(document, Mapping) and "kind" in document
-
-
-def _flattened(documents: Iterable[object]) -> Iterator[object]:
-    """Yield documents, and the items of lists among them."""
-    for document in documents:
-        if isinstance(document, Mapping) and str(document.get("kind", "")).endswith("List"):
-            yield from document.get("items") or ()
-        elif document is not None:
-            yield document

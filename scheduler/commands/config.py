@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check a file; status 0 when the scheduler would take it, 1 when it would not."""
+    """Check a file; status 0 when the scheduler would take it as it stands, 1 when it would not."""
     given = _parser().parse_args(arguments)
     try:
         text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text(encoding="utf-8")
@@ -28,7 +28,8 @@ def main(arguments: Sequence[str]) -> int:
         return _tell(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
     # Read as it stands all the same: what a strict scheduler refuses has more to say than why.
     warned = Severity.FAULT if given.strict else Severity.WARNING
-    return _tell(given.file, check(text, partial(read_configuration, registry=registry), warned=warned))
+    read = partial(read_configuration, registry=registry)
+    return _tell(given.file, check(text, read, warned=warned, skipped=Severity.FAULT))
 
 
 def _tell(file: str, findings: Iterable[Finding]) -> int:
@@ -37,11 +38,16 @@ def _tell(file: str, findings: Iterable[Finding]) -> int:
     for finding in told:
         where = f"{finding.path}: " if finding.path else ""
         print(f"{finding.severity}: {where}{finding.message}")  # noqa: T201 - what the command is for
-    is_bad = any(finding.severity is Severity.FAULT for finding in told)
     counts = Counter(finding.severity for finding in told)
     total = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items())
-    print(f"{file}: {'refused' if is_bad else 'good'}{f': {total}' if total else ''}")  # noqa: T201 - as above
-    return int(is_bad)
+    print(f"{file}: {_verdict(counts)}{f': {total}' if total else ''}")  # noqa: T201 - as above
+    return int(counts[Severity.FAULT] > 0)
+
+
+def _verdict(counts: Mapping[Severity, int]) -> str:
+    if counts[Severity.FAULT]:
+        return "refused"
+    return "accepted" if counts[Severity.WARNING] else "good"
 
 
 def _parser() -> argparse.ArgumentParser:

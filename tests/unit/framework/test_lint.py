@@ -228,7 +228,7 @@ def test_a_file_that_is_none_is_a_fault(text: str) -> None:
 
 
 def test_manifests_are_looked_into() -> None:
-    """Configurations in ConfigMaps, and queues, also in lists; other kinds are none of our business."""
+    """Configurations in ConfigMaps, and queues, also in lists; other kinds are named and passed over."""
     text = """
 kind: List
 items:
@@ -245,6 +245,7 @@ data:
 """
     assert [str(finding.path) for finding in check(text, read)] == [
         "Queue q.spec.capability.cpu",
+        "kind",
         "data[bad.conf]: actions[0]",
         "data[bad.conf]: tiers",
         "data[empty.conf]: the configuration",
@@ -273,11 +274,116 @@ def test_empty_documents_beside_a_configuration_say_nothing() -> None:
     assert check(f"---\n{text}---\n", read) == check(text, read)
 
 
-def of_config_map(text: str) -> list[str]:
-    """What is said of a ConfigMap, as `severity path: message`."""
-    return [
-        f"{finding.severity} {finding.path}: {finding.message}" for finding in check(f"kind: ConfigMap\n{text}", read)
+def of_manifests(text: str) -> list[str]:
+    """Return what is said of manifests, as `severity path: message`."""
+    return [f"{finding.severity} {finding.path}: {finding.message}" for finding in check(text, read)]
+
+
+NOTHING = "fault : no configuration: expected actions and tiers, a ConfigMap that holds them, or Queues"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "about"),
+    [
+        ("{kind: Pod}", "note kind: 'Pod' is not looked at"),
+        ("{kind: Anything, spec: {x: 1}}", "note kind: 'Anything' is not looked at"),
+        ("{kind: Queues}", "warning kind: 'Queues' is not looked at (did you mean 'Queue'?)"),
+        (
+            "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: []}",
+            (
+                "warning kind: 'KubeSchedulerConfiguration' is a configuration of kube-scheduler; this scheduler reads "
+                "actions and tiers"
+            ),
+        ),
+        (
+            "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ClusterQueue}",
+            (
+                "warning kind: 'ClusterQueue' is an object of Kueue; queues of this scheduler are of kind Queue in "
+                "scheduling.volcano.sh"
+            ),
+        ),
+        (
+            "{apiVersion: scheduling.run.ai/v2, kind: Queue, spec: {parentQueue: a}}",
+            (
+                "warning kind: 'Queue' is an object of KAI; queues of this scheduler are of kind Queue in "
+                "scheduling.volcano.sh"
+            ),
+        ),
+    ],
+)
+def test_a_file_without_a_configuration_is_refused(manifest: str, about: str) -> None:
+    """Whatever else it holds."""
+    assert of_manifests(manifest) == [about, NOTHING]
+
+
+def test_a_config_map_without_a_configuration_is_refused() -> None:
+    """Its entries are of other programs."""
+    assert of_manifests("kind: ConfigMap\ndata: {other.yaml: 'a: 1'}")[-1] == NOTHING
+
+
+def test_a_configuration_with_a_kind_is_read_as_one() -> None:
+    """As the scheduler reads it; the kind is a key without effect."""
+    told = of_manifests("{kind: Whatever, actions: enque}")
+
+    assert "warning kind: unknown key, it has no effect" in told
+    assert told[0].startswith("fault actions[0]: unknown action 'enque'")
+
+
+def test_names_of_plugins_that_do_not_exist_are_of_a_severity_of_their_own() -> None:
+    """A daemon skips them; a file that is checked should not name them."""
+    text = "actions: allocate\ntiers: [{plugins: [{name: gagn}, {name: gang, foo: 1}, {name: predicates}]}]"
+    found = [(each.path, each.severity) for each in check(text, read, skipped=Severity.FAULT)]
+
+    assert ("tiers[0].plugins[0].name", Severity.FAULT) in found
+    assert ("tiers[0].plugins[1].foo", Severity.WARNING) in found
+
+
+def queues(**parents: str) -> str:
+    """Write manifests of queues by the parents that they name."""
+    return "\n---\n".join(
+        f"{{kind: Queue, metadata: {{name: {name}}}, spec: {{parent: {parent}}}}}" for name, parent in parents.items()
+    )
+
+
+def test_parents_of_queues_are_looked_up_in_the_file() -> None:
+    """The root needs no manifest; a parent that is not there may be in the cluster."""
+    assert of_manifests(queues(a="root", b="a", c="''")) == []
+    assert of_manifests(queues(a="missing")) == [
+        (
+            "warning Queue a.spec.parent: 'missing' is not in this file: where it is not in the cluster either, "
+            "the branch is left out"
+        )
     ]
+
+
+def test_queues_that_are_their_own_ancestors_are_faults() -> None:
+    """Each of the circle is named, with its way; what hangs below it is not told for it."""
+    assert of_manifests(queues(a="b", b="c", c="a", d="a", e="e")) == [
+        "fault Queue a.spec.parent: is its own ancestor: a → b → c → a",
+        "fault Queue b.spec.parent: is its own ancestor: b → c → a → b",
+        "fault Queue c.spec.parent: is its own ancestor: c → a → b → c",
+        "fault Queue e.spec.parent: is its own ancestor: e → e",
+    ]
+    assert of_manifests(queues(root="a", a="root")) == [
+        "fault Queue root.spec.parent: got 'a', but root is the root of all",
+        "fault Queue a.spec.parent: is its own ancestor: a → root → a",
+    ]
+
+
+def test_parents_of_elastic_quotas_are_looked_up_too() -> None:
+    """They stand in a label."""
+    quota = "{{kind: ElasticQuota, metadata: {{name: {}, labels: {{quota.scheduling.koordinator.sh/parent: {}}}}}}}"
+    told = of_manifests("\n---\n".join((quota.format("a", "b"), quota.format("b", "a"), quota.format("c", "gone"))))
+
+    assert [line.partition(": ")[0] for line in told] == [
+        f"{severity} ElasticQuota {name}.metadata.labels[quota.scheduling.koordinator.sh/parent]"
+        for severity, name in (("fault", "a"), ("fault", "b"), ("warning", "c"))
+    ]
+
+
+def of_config_map(text: str) -> list[str]:
+    """Return what is said of a ConfigMap, as `severity path: message`, but for the lack of a configuration in it."""
+    return [line for line in of_manifests(f"kind: ConfigMap\n{text}") if line != NOTHING]
 
 
 def test_keys_of_a_config_map_that_nobody_reads_are_told() -> None:
@@ -312,9 +418,10 @@ def test_entries_of_other_programs_are_passed_over() -> None:
 
 
 def test_a_misspelt_kind_is_told() -> None:
-    """It would be applied by nobody, and read by nobody."""
-    assert [finding.message for finding in check("kind: Configmap", read)] == [
-        "'Configmap' is not looked at (did you mean 'ConfigMap'?)"
+    """Nothing would read it."""
+    assert of_manifests("kind: Configmap") == [
+        "warning kind: 'Configmap' is not looked at (did you mean 'ConfigMap'?)",
+        NOTHING,
     ]
 
 

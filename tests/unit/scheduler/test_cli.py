@@ -97,10 +97,30 @@ def test_every_fault_of_the_daemons_flags_is_printed(capsys: pytest.CaptureFixtu
 def test_good_configuration_is_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`config check` ends with 0 for a file that the scheduler takes."""
     file = tmp_path / "scheduler.yaml"
-    file.write_text("actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: gang\n")
+    file.write_text("actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: gang\n  - name: predicates\n")
 
     assert main(["config", "check", str(file)]) == 0
     assert "good" in capsys.readouterr().out
+
+
+def test_a_configuration_with_warnings_is_not_called_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scheduler takes it, and something in it has no effect."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: enqueue, allocate\nfoo: 1\ntiers: [{plugins: [{name: gang}, {name: predicates}]}]\n")
+
+    assert main(["config", "check", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{file}: accepted: 1 warning"
+
+
+def test_misspelt_plugins_are_faults_of_a_checked_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scheduler would decide without them."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: enqueue, allocate\ntiers: [{plugins: [{name: gagn}, {name: predicate}]}]\n")
+
+    assert main(["config", "check", str(file)]) == 1
+    shown = capsys.readouterr().out
+    assert "fault: tiers[0].plugins[0].name: unknown plugin 'gagn', it is skipped (did you mean 'gang'?)" in shown
+    assert shown.splitlines()[-1].startswith(f"{file}: refused: 2 faults")
 
 
 def test_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
