@@ -14,9 +14,11 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import decode_source
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
@@ -24,7 +26,7 @@ from typing import Any, Final
 from framework.registry import Registry, name_of
 from model.errors import ConfigError
 
-__all__ = ["GROUP", "load_entry_points", "load_folder", "plugin_files"]
+__all__ = ["GROUP", "PluginFile", "load_entry_points", "load_files", "load_folder", "read_plugin_files"]
 
 GROUP: Final = "pyroclast.plugins"
 PACKAGE: Final = "pyroclast_plugins"
@@ -45,9 +47,20 @@ def load_entry_points(registry: Registry, found: Iterable[EntryPoint] | None = N
     return _each((point.name, partial(_load_entry_point, registry, point)) for point in points)
 
 
-def plugin_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that are plugins: each `*.py` that starts with neither `_` nor `.`."""
-    return sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
+@dataclass(frozen=True, slots=True)
+class PluginFile:
+    """One file of a folder of plugins, as it was read."""
+
+    path: Path
+    source: str = ""
+    fault: str = ""
+    """Why it cannot be read."""
+
+
+def read_plugin_files(folder: Path) -> tuple[PluginFile, ...]:
+    """Read the files of a folder that are plugins: each `*.py` that starts with neither `_` nor `.`."""
+    paths = sorted(path for path in folder.glob("*.py") if not path.name.startswith(("_", ".")))
+    return tuple(map(_read, paths))
 
 
 def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:
@@ -58,7 +71,23 @@ def load_folder(registry: Registry, folder: Path) -> tuple[str, ...]:
     """
     if not folder.is_dir():
         raise ConfigError(f"{folder}: the folder of plugins is not there")
-    return _each((path.stem, partial(_load_file, registry, path)) for path in plugin_files(folder))
+    return load_files(registry, read_plugin_files(folder))
+
+
+def load_files(registry: Registry, files: Iterable[PluginFile]) -> tuple[str, ...]:
+    """Register each file as the plugin of its stem, from the source that was read; return the names.
+
+    Raises:
+        ConfigError: As for a folder.
+    """
+    return _each((file.path.stem, partial(_load_file, registry, file)) for file in files)
+
+
+def _read(path: Path) -> PluginFile:
+    try:
+        return PluginFile(path, source=decode_source(path.read_bytes()))
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        return PluginFile(path, fault=str(error))
 
 
 def _each(loads: Iterable[tuple[str, Callable[[], None]]]) -> tuple[str, ...]:
@@ -86,35 +115,43 @@ def _load_entry_point(registry: Registry, point: EntryPoint) -> None:
     _register(registry, point.name, _builder_in(target, source), source)
 
 
-def _load_file(registry: Registry, path: Path) -> None:
-    module = _import_file(path)
-    builder = _builder_in(module, str(path))
+def _load_file(registry: Registry, file: PluginFile) -> None:
+    if file.fault:
+        raise ConfigError(f"{file.path}: {file.fault}")
+    module = _import_file(file)
+    builder = _builder_in(module, str(file.path))
     try:
-        _register(registry, path.stem, builder, str(path))
+        _register(registry, file.path.stem, builder, str(file.path))
     except ConfigError:
         sys.modules.pop(module.__name__, None)
         raise
 
 
-class _AsItStands(SourceFileLoader):
-    """Compiles a file each time it is loaded.
+class _AsRead(SourceFileLoader):
+    """Compiles the source that was read.
 
-    What is kept of the last time is known by whole seconds and size: too coarse for a file that is edited while we run.
+    What Python keeps of the last time is known by whole seconds and size: too coarse for a file that is edited while we
+    run. The source of a record need not be in a file at all.
     """
 
+    def __init__(self, name: str, file: PluginFile) -> None:
+        super().__init__(name, str(file.path.absolute()))
+        self._source = file.source
+
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002  the shape of a loader
-        """Return the code of the file as it is now."""
-        return self.source_to_code(self.get_data(self.path), self.path)
+        """Return the code of the source."""
+        return self.source_to_code(self._source, self.path)
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(file: PluginFile) -> ModuleType:
     """Return the module made from a file, whose stem need not be an identifier."""
+    path = file.path
     name = f"{PACKAGE}.{path.stem}"
     if PACKAGE not in sys.modules:
         package = ModuleType(PACKAGE, "Plugins loaded from files.")
         package.__path__ = []
         sys.modules[PACKAGE] = package
-    spec = importlib.util.spec_from_file_location(name, path, loader=_AsItStands(name, str(path.absolute())))
+    spec = importlib.util.spec_from_file_location(name, path, loader=_AsRead(name, file))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -5,9 +5,10 @@ a module registers beside plugins (`register_binder`, `register_preparer`) is as
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
-from framework.loading import plugin_files
+from framework.loading import PluginFile, read_plugin_files
 from framework.registry import Registry
 from scheduler.registry import load_registry
 
@@ -27,16 +28,21 @@ class PluginFiles:
             ConfigError: With every plugin that cannot be loaded, or whose name is taken.
         """
         self._folder = folder
-        self._loaded = self.digest()
-        self._registry = load_registry(folder)
+        self._files = self._read()
+        self._registry = self._load(self._files)
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The texts of the files that were loaded last, by the files' names."""
+        return {file.path.name: file.source for file in self._files}
 
     def digest(self) -> str:
         """Return what tells the files as they are from what they were, also where they cannot be read."""
         if not self._folder:
             return ""
         digest = hashlib.sha256()
-        for path in plugin_files(Path(self._folder)):
-            digest.update(f"{path.name}\n{_content(path)}\n".encode())
+        for file in self._read():
+            digest.update(f"{file.path.name}\n{len(file.source)}\n{file.source}{file.fault}\n".encode())
         return digest.hexdigest()
 
     def registry(self) -> Registry:
@@ -45,15 +51,15 @@ class PluginFiles:
         Raises:
             ConfigError: As at the start.
         """
-        seen = self.digest()
-        if seen != self._loaded:
-            self._registry = load_registry(self._folder)
-            self._loaded = seen
+        files = self._read()
+        if files != self._files:
+            self._registry = self._load(files)
+            self._files = files
         return self._registry
 
+    def _read(self) -> tuple[PluginFile, ...]:
+        return read_plugin_files(Path(self._folder)) if self._folder else ()
 
-def _content(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        return str(error)
+    def _load(self, files: tuple[PluginFile, ...]) -> Registry:
+        is_there = not self._folder or Path(self._folder).is_dir()
+        return load_registry(files=files) if is_there else load_registry(self._folder)

@@ -3,7 +3,7 @@
     header      flags and surroundings of the daemon
     apply, remove, assume, forget, extend, half-bound, measure, gangs   what the books were told, in order
     snapshot    a snapshot was taken of them
-    configuration   the text in force from here on
+    configuration   the text in force from here on, and those of plugins from files
     cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
 
 Objects are recorded as they came, at the start and whenever they change, never the snapshot itself: what a snapshot
@@ -136,6 +136,8 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True, tag="configuration",
 
     generation: int
     text: str
+    plugins: Mapping[str, str] | None = None
+    """Texts of the plugins from files, by the files' names; None in records that do not hold them."""
 
 
 class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="do"):
@@ -206,12 +208,17 @@ class Decide(Protocol):
         ...
 
 
-class Text(Protocol):
-    """Who knows the text of the configuration in force."""
+class Sources(Protocol):
+    """The texts of the configuration and of the plugins in force."""
 
     @property
     def text(self) -> str:
-        """The text."""
+        """The text of the configuration."""
+        ...
+
+    @property
+    def plugin_sources(self) -> Mapping[str, str]:
+        """The texts of the plugins from files, by the files' names."""
         ...
 
 
@@ -271,7 +278,7 @@ class Recorder:
         with suppress(OSError):  # what was not written for want of room is tried once more, and told already
             self._file.close()
 
-    def watching(self, decide: Decide, settings: Text) -> Decide:
+    def watching(self, decide: Decide, settings: Sources) -> Decide:
         """Return the same cycle, recorded."""
 
         def decide_and_record(
@@ -286,7 +293,9 @@ class Recorder:
             noted = recording(outside or {})
             if configuration.generation != self._configuration:
                 self._configuration = configuration.generation
-                self.write(Configured(generation=configuration.generation, text=settings.text))
+                self.write(
+                    Configured(generation=configuration.generation, text=settings.text, plugins=settings.plugin_sources)
+                )
             report, left = None, None
             try:
                 report, left = decide(snapshot, configuration, now=now, memory=memory, observer=observer, outside=noted)

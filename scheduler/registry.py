@@ -1,9 +1,11 @@
 """Which plugins and actions this process has: built in, registered, installed, and from a folder."""
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from actions.registry import register_built_in as register_actions
-from framework.loading import load_entry_points, load_folder
+from framework.loading import PluginFile, load_entry_points, load_files, load_folder
 from framework.registry import DEFAULT, Registry
 from model.errors import ConfigError
 from plugins.registry import register_built_in as register_plugins
@@ -11,11 +13,12 @@ from plugins.registry import register_built_in as register_plugins
 __all__ = ["load_registry"]
 
 
-def load_registry(plugins_dir: str = "") -> Registry:
+def load_registry(plugins_dir: str = "", *, files: Iterable[PluginFile] | None = None) -> Registry:
     """Collect plugins and actions.
 
     Args:
         plugins_dir: Folder of plugins, one `.py` file each; none where empty.
+        files: What was read of these files, which are not read again then.
 
     Raises:
         ConfigError: With every plugin that cannot be loaded, or whose name is taken.
@@ -24,13 +27,14 @@ def load_registry(plugins_dir: str = "") -> Registry:
     register_actions(registry)
     register_plugins(registry)
     faults: list[str] = []
-    try:
-        load_entry_points(registry)
-    except ConfigError as error:
-        faults += error.faults
-    if plugins_dir:
+    loads: list[Callable[[Registry], object]] = [load_entry_points]
+    if files is not None:
+        loads.append(partial(load_files, files=files))
+    elif plugins_dir:
+        loads.append(partial(load_folder, folder=Path(plugins_dir)))
+    for load in loads:
         try:
-            load_folder(registry, Path(plugins_dir))
+            load(registry)
         except ConfigError as error:
             faults += error.faults
     if faults:

@@ -1,7 +1,8 @@
 """Replay: the cycles of a record, decided again from it alone and compared byte for byte."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -10,10 +11,11 @@ from cache.books import Books
 from cache.objects import decoder_of
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
+from framework.loading import PluginFile
 from framework.memory import Settled
 from framework.outside import CycleCut
 from framework.registry import Registry
-from model.errors import PyroclastError
+from model.errors import ConfigError, PyroclastError
 from model.snapshot import Snapshot
 from scheduler.cluster import books_options
 from scheduler.environment import Environment
@@ -38,7 +40,7 @@ from scheduler.recording import (
     encode,
 )
 from scheduler.registry import load_registry
-from scheduler.settings import profile_for, read_configuration
+from scheduler.settings import read_configuration, with_profile_for
 
 __all__ = ["RecordError", "Replay", "Replayed", "replay"]
 
@@ -103,7 +105,8 @@ class Replay:
             name: tuple(value) if isinstance(value, list) else value for name, value in header.flags.items()
         }
         self._options = Options(**flags, features=features, environment=Environment(**header.environment))
-        self._registry: Registry = load_registry(self._options.plugins_dir)
+        self._registry: Registry | None = None
+        """Made with the first configuration."""
         self._books = Books(books_options(self._options))
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
@@ -132,16 +135,26 @@ class Replay:
             case SnapshotTaken():
                 # Not when a cycle needs it: taking it is itself a step that later ones build on.
                 self._snapshots[books.generation] = books.snapshot()
-            case Configured(generation=generation, text=text):
-                self._configure(text, generation)
+            case Configured():
+                self._configure(entry)
             case Header() | Cycle():
                 raise RecordError("two records in one file")
 
-    def _configure(self, text: str, generation: int) -> None:
+    def _configure(self, entry: Configured) -> None:
         options = self._options
-        parsed = read_configuration(text, self._registry, strict=options.strict, generation=generation)
-        profile = profile_for(parsed.configuration, options.scheduler_name)
-        self._configuration = replace(parsed.configuration, profiles=(profile,))
+        try:
+            self._registry = self._load(entry.plugins)
+            parsed = read_configuration(entry.text, self._registry, strict=options.strict, generation=entry.generation)
+            self._configuration = with_profile_for(parsed.configuration, options.scheduler_name)
+        except ConfigError as error:
+            raise RecordError(f"configuration {entry.generation} of the record cannot be used: {error}") from error
+
+    def _load(self, sources: Mapping[str, str] | None) -> Registry:
+        """Make the plugins of the record; those of the folder where the record does not hold them."""
+        folder = self._options.plugins_dir
+        if sources is None:
+            return load_registry(folder)
+        return load_registry(files=[PluginFile(Path(folder, name), source) for name, source in sources.items()])
 
     def cycle(self, entry: Cycle) -> Replayed:
         """Decide a cycle again.
@@ -150,7 +163,7 @@ class Replay:
             RecordError: Its snapshot or its configuration is not in the record.
         """
         snapshot = self._snapshots.get(entry.snapshot)
-        if snapshot is None or self._configuration is None:
+        if snapshot is None or self._configuration is None or self._registry is None:
             raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
         self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
         report, left = None, None

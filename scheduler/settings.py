@@ -57,12 +57,13 @@ class Settings:
         """
         self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
         self._text, self._registry = "", plugins.registry()
+        self._plugin_sources = plugins.sources
 
         def read(text: str, generation: int) -> Parsed:
             registry = plugins.registry()
             parsed = read_configuration(text, registry, strict=strict, generation=generation)
             self._profile(parsed.configuration)
-            self._text, self._registry = text, registry
+            self._text, self._registry, self._plugin_sources = text, registry, plugins.sources
             return parsed
 
         self._file = ConfigFile(Path(path) if path else default_configuration(), read, beside=plugins.digest)
@@ -82,6 +83,11 @@ class Settings:
     def text(self) -> str:
         """The text of the configuration in force."""
         return self._text
+
+    @property
+    def plugin_sources(self) -> Mapping[str, str]:
+        """The texts of the plugins in force that came from files, by the files' names."""
+        return self._plugin_sources
 
     @property
     def registry(self) -> Registry:

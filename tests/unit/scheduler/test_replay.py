@@ -1,10 +1,11 @@
 """Records: what they hold is decided again; what is no record is refused with its line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from cache.objects import decoded
@@ -17,6 +18,7 @@ from plugins.coscheduling import gang_rules
 from scheduler.cluster import books_options
 from scheduler.commands.replay import main
 from scheduler.options import parse_options
+from scheduler.plugin_files import PluginFiles
 from scheduler.recording import RecordedBooks, Recorder
 from scheduler.registry import load_registry
 from scheduler.replay import RecordError, replay
@@ -36,6 +38,7 @@ class Settings:
     """The text in force."""
 
     text = TEXT
+    plugin_sources: Mapping[str, str] = {}
 
 
 def objects() -> Iterator[dict[str, Any]]:
@@ -132,7 +135,7 @@ def test_a_record_is_decided_again(record: Path) -> None:
 def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
     """A gang of two is placed by the rules in force; without them the record does not hold."""
 
-    class Text:
+    class Text(Settings):
         text = TEXT.replace("[{name: gang}", "[{name: coscheduling}, {name: gang}")
 
     options = parse_options([f"--record={tmp_path / 'record'}"], {}).options
@@ -158,6 +161,68 @@ def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
     assert [len(plan["binds"]) for plan in json.loads(cycle.decided)["plans"]] == [2]
     with pytest.raises(RecordError, match="no snapshot of generation"):
         list(replay([line for line in lines if b'"do":"gangs"' not in line]))
+
+
+PLUGIN = """
+from pyroclast import points
+
+
+class Liking:
+    name = "liking"
+    watches_clock = False
+
+    def on_session_open(self, session):
+        session.register(points.NODE_ORDER, self.name, lambda task, node: 1000.0 * (node.name == "LIKED"))
+"""
+
+
+def recorded_with_plugin(folder: Path) -> Path:
+    """Record a cycle under a plugin from a folder, which is deleted then."""
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    (plugins / "liking.py").write_text(PLUGIN.replace("LIKED", "n2"))
+    files = PluginFiles(str(plugins))
+    options = parse_options([f"--record={folder / 'record'}", f"--plugins-dir={plugins}"], {}).options
+
+    class Sources(Settings):
+        text = "actions: enqueue, allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: liking}]}]\n"
+        plugin_sources = files.sources
+
+    registry = files.registry()
+    configuration = read_configuration(Sources.text, registry).configuration
+    recorder = Recorder(Path(options.record), options)
+    books = RecordedBooks(recorder, books_options(options))
+    for kind, each in decoded(objects()):
+        books.apply(kind, each)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    recorder.watching(decide, Sources())(books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
+    recorder.close()
+    (plugins / "liking.py").unlink()
+    plugins.rmdir()
+    return folder / "record"
+
+
+def test_plugins_from_files_are_part_of_a_record(tmp_path: Path) -> None:
+    """The folder may be gone; a plugin of another text decides in another way."""
+    lines = recorded_with_plugin(tmp_path).read_bytes().splitlines()
+    (same,) = replay(lines)
+    (other,) = replay([line.replace(b'node.name == \\"n2', b'node.name == \\"n1') for line in lines])
+
+    assert json.loads(same.recorded)["plans"][0]["binds"][0]["node"] == "n2"
+    assert same.is_same
+    assert not other.is_same
+
+
+def test_a_record_without_its_plugins_needs_their_folder(tmp_path: Path) -> None:
+    """As records of earlier versions; the message names what cannot be used."""
+    lines = recorded_with_plugin(tmp_path).read_bytes().splitlines()
+    without = [msgspec.json.encode({**json.loads(line), "plugins": None}) for line in lines if b'"do":"conf' in line]
+
+    with pytest.raises(RecordError, match=r"configuration 1 .* cannot be used: .*the folder of plugins"):
+        list(replay([lines[0], *without]))
 
 
 def test_what_nodes_really_use_is_part_of_a_record(record: Path) -> None:
