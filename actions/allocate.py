@@ -1,7 +1,8 @@
 """Allocate: give free resources to pending jobs, evicting nothing.
 
 Queues take turns by their share; a queue that has had enough is left out. Of a queue the first job is worked on: its
-tasks are placed in order until it is ready; where that leads nowhere, once more with those first that make it ready. A
+tasks are placed in order until it is ready; where that leads nowhere, once more with those first that make it ready,
+and then its members are searched for places together (`framework.placement`). A
 ready job's places are committed, and a job with tasks left gets its next turn after the others; a job that only waits
 for room being released keeps its places for this cycle; an attempt that leads to neither is undone before the next job
 is looked at, but for what members of patient gangs keep. A gang that is ready only if its best-effort members count is
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from actions.arguments import PlacingArgs
+from actions.arguments import AllocateArgs
 from framework.jobs import SessionJob
 from framework.keeping import keep_places
 from framework.ordering import WorkOrder
@@ -36,10 +37,11 @@ class Allocate:
     """Place pending tasks on free resources."""
 
     name: ClassVar[str] = "allocate"
-    args: PlacingArgs = field(default_factory=PlacingArgs)
+    args: AllocateArgs = field(default_factory=AllocateArgs)
 
     def execute(self, session: Session) -> None:
         """Offer free resources to each pending job in turn."""
+        session.searches_gangs = self.args.gangSearch
         order = WorkOrder(session, workable_jobs(session))
         worksheets: dict[JobId, list[Worksheet]] = {}
         behind_gates: list[SessionJob] = []

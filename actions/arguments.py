@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["PlacingArgs"]
+__all__ = ["AllocateArgs", "PlacingArgs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,3 +11,11 @@ class PlacingArgs:
 
     predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
     """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocateArgs(PlacingArgs):
+    """Arguments of the action allocate."""
+
+    gangSearch: bool = True  # noqa: N815  # as above
+    """Whether the members of a gang are searched for places together where placing them in order finds none."""

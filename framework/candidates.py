@@ -272,7 +272,7 @@ class Candidates:
         for mask in (domain, self.asked_anew(task)):
             if mask is not None:
                 feasible = feasible & mask
-        return self._best_of(task, self._permit_pairs(task, feasible))
+        return self._best_of(task, self.permit_pairs(task, feasible))
 
     def _best_ranked(self, task: Task, beyond: Beyond | None, domain: BoolArray | None) -> int | None:
         """Find the best node with free room where the standing scores tell it, once others have permitted nodes."""
@@ -325,7 +325,7 @@ class Candidates:
         mask = self.asked_anew(task)
         if mask is not None:
             permitted &= mask
-        return self._permit_pairs(task, permitted)
+        return self.permit_pairs(task, permitted)
 
     @property
     def permitted_by_facts(self) -> BoolArray:
@@ -366,7 +366,13 @@ class Candidates:
         beyond = self._session.beyond(task)
         return None if beyond is None else self._permitted(beyond.verdicts, task, self._session.nodes.columns())
 
-    def _permit_pairs(self, task: Task, feasible: BoolArray) -> BoolArray:
+    @property
+    def refusing_by_pods(self) -> bool:
+        """Whether some plugin may refuse a node for the pods that it has, whatever room they leave."""
+        return bool(self._pod_verdicts)
+
+    def permit_pairs(self, task: Task, feasible: BoolArray) -> BoolArray:
+        """Leave of some nodes, shape (N,), those that functions of one task and one node permit."""
         pairs = self._functions.verdicts[None]
         if not pairs:
             return feasible

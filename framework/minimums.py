@@ -17,7 +17,7 @@ from framework.session import Session
 from model.ids import SubJobId, TaskId
 from model.tasks import Task, TaskStatus
 
-__all__ = ["Step", "in_front", "needed_tasks", "steps_to_minimum"]
+__all__ = ["Step", "in_front", "lacking_by_role", "needed_tasks", "steps_to_minimum"]
 
 Step = tuple[SubJob, list[Task]]
 """Tasks of one sub-job that serve together: what makes it up, or one task."""
@@ -53,7 +53,7 @@ class _Choice:
     def __init__(self, session: Session, job: SessionJob, tasks: Iterable[Task]) -> None:
         self.steps: list[Step] = []
         self._total = job.min_available - job.ready_count - job.waiting_count - job.pending_best_effort
-        self._roles = _lacking_by_role(job)
+        self._roles = lacking_by_role(job)
         self._groups = Counter(job.min_sub_jobs)
         """Sub-groups that are lacking, by group."""
         self._parts = sorted(job.sub_jobs.values(), key=session.sub_job_order_key)
@@ -119,7 +119,7 @@ class _Choice:
         return self._roles[task.role] > 0
 
 
-def _lacking_by_role(job: SessionJob) -> Counter[str]:
+def lacking_by_role(job: SessionJob) -> Counter[str]:
     """Count what the minimum of each role lacks, waiting tasks counted as placed."""
     if not job.checks_roles:
         return Counter()

@@ -223,6 +223,11 @@ class SessionNodes:
             return self._bundle(self._all, state, self.table.allocatable, self.table.reported, is_all=True)
         return self.supposing(index, self.state[:, index])
 
+    @property
+    def releases_room(self) -> bool:
+        """Whether room is being released on some node."""
+        return bool(self.state[self.rows.releasing].any())
+
     def room_on(self, names: Sequence[NodeName]) -> bytes:
         """Return a key of the room that is free now or later on some nodes; empty where one of them is gone."""
         columns = [self.table.column.get(name) for name in names]

@@ -58,6 +58,11 @@ class Worksheet:
         return self._tasks[self._position]
 
     @property
+    def tasks(self) -> Sequence[Task]:
+        """All its tasks, whether they were taken or not."""
+        return self._tasks
+
+    @property
     def has_several(self) -> bool:
         """Whether more than one task is left."""
         return self._position + 1 < len(self._tasks)

@@ -1,7 +1,11 @@
 """Placing jobs: the tasks of a whole job find places by its topology and its sub-groups, or by neither."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from framework.jobs import SessionJob
 from framework.minimums import in_front, needed_tasks
+from framework.placement.gang_search import GangSearch, Place, may_be_missed
 from framework.placing import Worksheet, place_tasks
 from framework.placing_in_domains import DomainSearch, goes_by_domains
 from framework.placing_parts import place_part, place_parts
@@ -71,7 +75,8 @@ def place_job(
     """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is.
 
     A job with minimums of roles or sub-groups gets a second trial where the first one, in task order, leads nowhere:
-    those that make it ready go first then, so that members it could do without do not take their room.
+    those that make it ready go first then, so that members it could do without do not take their room. Where that leads
+    nowhere either, or members differ, places are searched for all that make the job ready together.
 
     Args:
         session: The session.
@@ -80,6 +85,15 @@ def place_job(
         sheets: The tasks, by sub-job; after a second trial that led somewhere, what that left.
         root: Number of the domain in which to look, where it goes by domains; all of them where None.
     """
+    attempt = _Attempt(len(statement.operations), told_so_far(job), root)
+    if _place_in_order(session, statement, job, sheets, root):
+        return True
+    return bool(sheets) and _place_by_search(session, statement, job, sheets, attempt)
+
+
+def _place_in_order(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
+) -> bool:
     before, refusals = len(statement.operations), list(job.refusals)
     _place(session, statement, job, sheets, root)
     if session.job_ready(job) or session.job_pipelined(job) or not (job.checks_roles or job.has_sub_group_policy):
@@ -96,6 +110,63 @@ def place_job(
         statement.undo_to(before)
         tell_again(job, told)
     return session.job_ready(job)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What was before a job was placed in order."""
+
+    operations: int
+    """Length of the statement."""
+    told: Told
+    root: int | None
+
+
+def _place_by_search(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], attempt: _Attempt
+) -> bool:
+    """Search for places for all that make a job ready, where placing in order did not make it ready.
+
+    Places that wait for room that is being released are taken again where none is free. Where nothing is found the
+    tasks are refused with what is true of the cluster as it stands.
+    """
+    if not session.searches_gangs or not may_be_missed(
+        session, job, [task for sheet in sheets for task in sheet.tasks], is_uniform=_is_uniform(sheets)
+    ):
+        return False
+    waits, told = session.job_pipelined(job), told_so_far(job)
+    done = statement.operations[attempt.operations :]
+    statement.undo_to(attempt.operations)
+    tell_again(job, attempt.told)
+    waiting = _waiting(session, job)
+    root = session.domains.topology.root if attempt.root is None else attempt.root
+    search = GangSearch(session, job, waiting, root=root)
+    found = search.run(on_idle=True)
+    if not (found or waits) and session.nodes.releases_room:
+        found = search.run(on_idle=False)
+    tell_again(job, attempt.told if found else told)
+    if found and _take(statement, job, found):
+        sheets[:] = worksheets_of(session, job)
+        return session.job_ready(job)
+    if not waits:
+        search.refuse(waiting)
+    statement.redo(done)
+    return False
+
+
+def _take(statement: Statement, job: SessionJob, places: Sequence[Place]) -> bool:
+    """Place tasks where a search found places for them, in its order; undo it where one is refused by now."""
+    before = len(statement.operations)
+    for place in places:
+        put = statement.allocate if place.is_idle else statement.pipeline
+        if put(job, [place.task], [place.column]) is not None:
+            statement.undo_to(before)
+            return False
+    return True
+
+
+def _is_uniform(sheets: list[Worksheet]) -> bool:
+    return all(sheet.is_uniform for sheet in sheets) and len({sheet.tasks[0].template.number for sheet in sheets}) <= 1
 
 
 def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:

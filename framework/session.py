@@ -86,6 +86,10 @@ class Session(JobQuestions):
         """How elastic quotas stand."""
         self.differences: dict[QueueName, dict[str, int]] = {}
         """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
+        self.searches_gangs = True
+        """Whether members of a gang are searched for places together where placing them in order finds none."""
+        self.search_steps = 0
+        """Steps that searches for assignments of gangs took in this cycle."""
         self._committed = committed
         self._deferred: dict[JobId, Statement] = {}
 

@@ -50,9 +50,10 @@ def test_equal_tasks_without_room_hear_the_same() -> None:
 
 def test_a_run_does_not_carry_along_a_role_that_has_failed() -> None:
     """A worker found no node, so no other worker is placed, though it is the equal of the server before it."""
-    scenario = Scenario().node("n", cpu=4).job("mixed", tasks=0, min_available=2)
+    scenario = Scenario().node("n", cpu=4).job("mixed", tasks=0, min_available=3)
     scenario = scenario.pod("mixed-w-0", job="mixed", role="worker", spec={"nodeSelector": {"zone": "a"}})
     scenario = scenario.pod("mixed-w-1", job="mixed", role="server").pod("mixed-w-2", job="mixed", role="worker")
+    scenario = scenario.pod("mixed-w-3", job="mixed", role="worker", spec={"nodeSelector": {"zone": "a"}})
     outcome = scenario.run("allocate", plugins=("gang", "predicates"))
 
     assert outcome.bindings == {}

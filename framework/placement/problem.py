@@ -1,0 +1,70 @@
+"""The problem of an assignment: tasks of several kinds, nodes with room, and which kinds each node permits.
+
+Plain arrays, without a session. Tasks of one kind are equal in everything that counts here. K kinds, N nodes, R
+resources.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from model.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = ["Assignment", "AssignmentProblem", "Trial"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentProblem:
+    """Tasks that need a node: all of them, but for those that may be spared."""
+
+    requests: IntArray
+    """What a task of each kind takes, base units, shape (K, R)."""
+    thresholds: IntArray
+    """The least room that a node must have for it, base units, shape (K, R): the request, or far below 0 where the
+    resource does not count for this kind."""
+    counts: Sequence[int]
+    """How many tasks there are of each kind, shape (K,)."""
+    room: IntArray
+    """Room on each node, base units, shape (R, N)."""
+    allowed: BoolArray
+    """Which nodes permit each kind, room apart, shape (K, N)."""
+    scores: FloatArray
+    """How good each node is for each kind, shape (K, N); higher is better."""
+    alike: IntArray
+    """Number of the group of each node, shape (N,): nodes of one group differ in nothing but their room."""
+    roles: Sequence[int] = ()
+    """Number of the role of each kind, shape (K,); 0 for all where empty."""
+    spare: Sequence[int] = (0,)
+    """How many tasks of each role may stay without a node."""
+    spare_in_all: int = 0
+    """How many tasks may stay without a node in all."""
+    opens: Sequence[bool] = ()
+    """Whether nodes that do not permit a kind now may permit it once others are placed, shape (K,); no where empty."""
+
+
+class Trial(Protocol):
+    """What depends on tasks that are already placed, asked while the search goes on."""
+
+    def permitted(self, kind: int) -> BoolArray | None:
+        """Return which nodes permit the next task of a kind as things stand, shape (N,); all where None."""
+        ...
+
+    def place(self, kind: int, column: int) -> bool:
+        """Place the next task of a kind; False where that is refused, and nothing has changed."""
+        ...
+
+    def undo(self) -> None:
+        """Take back the last placement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """The outcome of a search."""
+
+    places: Sequence[tuple[int, int]] | None
+    """Kind and column of each task that has a node, in the order of placing; None where no assignment was found."""
+    steps: int
+    """How many placements were tried."""
+    is_exhaustive: bool
+    """Whether all possibilities were looked at, so that without places there is no assignment."""
