@@ -335,7 +335,7 @@ def test_resource_groups_are_mounted_where_they_are_read() -> None:
     ((name, content),) = by_kind(objects, "ConfigMap", source)["data"].items()
 
     assert parse_controllers(container["args"][1:]).options.admission_conf == f"{folder}/{name}"
-    assert content == f"{text}\n"
+    assert content == text
     assert "--admission-conf=" not in json.dumps(rendered())
 
 

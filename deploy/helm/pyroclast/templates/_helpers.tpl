@@ -21,14 +21,14 @@
 {{ toYaml . }}
 {{- end }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | quote }}
 {{- end -}}
 
 {{- define "pyroclast.selector" -}}
-app.kubernetes.io/name: {{ include "pyroclast.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ .component }}
+app.kubernetes.io/name: {{ include "pyroclast.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+app.kubernetes.io/component: {{ .component | quote }}
 {{- end -}}
 
 {{- define "pyroclast.image" -}}
@@ -85,11 +85,11 @@ capabilities:
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-serviceAccountName: {{ include "pyroclast.fullname" .root }}-{{ .component }}
+serviceAccountName: {{ printf "%s-%s" (include "pyroclast.fullname" .root) .component | quote }}
 {{- if .root.Values.priorityClassName }}
-priorityClassName: {{ .root.Values.priorityClassName }}
+priorityClassName: {{ .root.Values.priorityClassName | quote }}
 {{- else if .root.Values.priorityClass.create }}
-priorityClassName: {{ include "pyroclast.fullname" .root }}
+priorityClassName: {{ include "pyroclast.fullname" .root | quote }}
 {{- end }}
 securityContext:
   {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
@@ -148,11 +148,11 @@ livenessProbe:
 {{- define "pyroclast.leaseFlags" -}}
 {{- $lease := (index .root.Values .component).lease -}}
 - --leader-elect
-- --leader-elect-resource-namespace={{ .root.Release.Namespace }}
-- --leader-elect-resource-name={{ $lease.name }}
-- --leader-elect-lease-duration={{ $lease.duration }}
-- --leader-elect-renew-deadline={{ $lease.renewDeadline }}
-- --leader-elect-retry-period={{ $lease.retryPeriod }}
+- {{ printf "--leader-elect-resource-namespace=%s" .root.Release.Namespace | quote }}
+- {{ printf "--leader-elect-resource-name=%s" $lease.name | quote }}
+- {{ printf "--leader-elect-lease-duration=%s" $lease.duration | quote }}
+- {{ printf "--leader-elect-renew-deadline=%s" $lease.renewDeadline | quote }}
+- {{ printf "--leader-elect-retry-period=%s" $lease.retryPeriod | quote }}
 {{- end -}}
 
 {{/* How metrics are served, as flags; and the certificate, as a mount and a volume. */}}
@@ -174,7 +174,11 @@ livenessProbe:
 {{- define "pyroclast.gatesFlag" -}}
 {{- $gates := .Values.scheduler.featureGates -}}
 {{- if $gates -}}
-- --feature-gates={{ range $index, $gate := keys $gates | sortAlpha }}{{ if $index }},{{ end }}{{ $gate }}={{ index $gates $gate }}{{ end }}
+{{- $pairs := list -}}
+{{- range $gate := keys $gates | sortAlpha -}}
+{{- $pairs = append $pairs (printf "%s=%v" $gate (index $gates $gate)) -}}
+{{- end -}}
+- {{ printf "--feature-gates=%s" (join "," $pairs) | quote }}
 {{- end -}}
 {{- end -}}
 
@@ -188,7 +192,7 @@ livenessProbe:
 {{- with .Values.metrics.secretName }}
 - name: metrics-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
     defaultMode: 0440
 {{- end }}
 {{- end -}}
