@@ -4,7 +4,6 @@ A plan whose victims cannot all leave is dropped before anything of it is done. 
 binds could be made, nothing is evicted for it: victims must not leave for a beneficiary that does not come.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,8 +11,8 @@ import structlog
 
 from cache.books import Books
 from cache.hands import Hands
-from cache.rehearsing import objections
-from kube.binding import BindOutcome
+from cache.rehearsing import asked_of_all, objections
+from kube.binding import BindOutcome, PlanOutcome, refused
 from kube.events import regarding
 from kube.evictor import BUDGET, EvictionOutcome
 from kube.resources import POD_GROUPS, PODS
@@ -40,7 +39,7 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
         return
     for placed in plan.binds:
         hands.statuses.forget_pod(placed.task, placed.namespace)
-    outcome = await hands.binder.bind(plan) if plan.binds else None
+    outcome = await _bind(plan, hands) if plan.binds else None
     for bind in outcome.binds if outcome is not None else ():
         _settle_bind(bind, books, hands)
     if outcome is not None and not any(bind.is_bound for bind in outcome.binds):
@@ -51,9 +50,18 @@ async def carry_out(plan: Plan, books: Books, hands: Hands) -> None:
         pod = _pod(books, nomination.task)
         if pod is not None:
             hands.statuses.pod(pod, nominated_node=nomination.node)
-    evictions = await asyncio.gather(*(hands.evictor.evict(eviction) for eviction in plan.evictions))
-    for eviction_outcome in evictions:
+    for eviction_outcome in await asked_of_all(hands.evictor.evict, plan.evictions):
         _settle_eviction(eviction_outcome, plan, books, hands)
+
+
+async def _bind(plan: Plan, hands: Hands) -> PlanOutcome:
+    """Bind; a binder from outside that raises has bound nothing, as far as anyone knows."""
+    try:
+        return await hands.binder.bind(plan)
+    except Exception as error:  # noqa: BLE001  see above; without an outcome the books would hold the plan's assumptions
+        _log.exception("binder_broke", job=plan.job)
+        message = f"{type(error).__name__}: {error}"
+        return PlanOutcome(plan=plan, binds=tuple(refused(bind, "Failed", message) for bind in plan.binds))
 
 
 def _drop(plan: Plan, kept: Sequence[EvictionOutcome], books: Books, hands: Hands) -> None:

@@ -7,15 +7,15 @@ the server is asked about each pod by a dry run. See docs/decisions/0022-evictio
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from cache.books import Books
 from kube.evictor import BUDGET, EvictionOutcome, Evictor
 from model import wire
 from model.matching.selectors import Selector
-from model.plan import Plan
+from model.plan import Eviction, Plan
 
-__all__ = ["objections"]
+__all__ = ["asked_of_all", "objections"]
 
 
 async def objections(plan: Plan, books: Books, evictor: Evictor) -> list[EvictionOutcome]:
@@ -28,8 +28,23 @@ async def objections(plan: Plan, books: Books, evictor: Evictor) -> list[Evictio
     kept = list(_beyond_budgets(plan, books)) if evictor.heeds_budgets else []
     if kept:
         return kept
-    outcomes = await asyncio.gather(*(evictor.rehearse(eviction) for eviction in plan.evictions))
+    outcomes = await asked_of_all(evictor.rehearse, plan.evictions)
     return [outcome for outcome in outcomes if not outcome.is_leaving]
+
+
+async def asked_of_all(
+    ask: Callable[[Eviction], Awaitable[EvictionOutcome]], evictions: Sequence[Eviction]
+) -> list[EvictionOutcome]:
+    """Evict, or rehearse, side by side; one that raises is an outcome like a refusal, and the others count."""
+    outcomes = await asyncio.gather(*map(ask, evictions), return_exceptions=True)
+    return [
+        EvictionOutcome(
+            eviction=eviction, is_leaving=False, reason="Failed", message=f"{type(outcome).__name__}: {outcome}"
+        )
+        if isinstance(outcome, BaseException)
+        else outcome
+        for eviction, outcome in zip(evictions, outcomes, strict=True)
+    ]
 
 
 def _beyond_budgets(plan: Plan, books: Books) -> Iterator[EvictionOutcome]:

@@ -142,6 +142,9 @@ class ApiBinder:
             return refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
         except PyroclastError as error:
             return refused(bind, "Unreadable", str(error))
+        except Exception as error:  # noqa: BLE001  delegates come from outside; the outcomes of the other binds count
+            _log.exception("bind_broke", pod=f"{bind.namespace}/{bind.name}")
+            return refused(bind, "Failed", f"{type(error).__name__}: {error}")
 
     async def _bind_once(self, bind: Bind) -> BindOutcome:
         if not self._is_leader():

@@ -254,6 +254,10 @@ class EventRecorder:
         except ApiError as error:
             EVENTS_DROPPED.labels("refused").inc()
             _log.debug("event_refused", object=key[0].name, reason=key[2], error=str(error))
+        except Exception:  # noqa: BLE001  see below
+            # One event must not end the workers: what the others send at this moment would be lost.
+            EVENTS_DROPPED.labels("refused").inc()
+            _log.exception("event_broke", object=key[0].name, reason=key[2])
 
     async def _send(self, key: _Key, waiting: _Waiting) -> None:
         about, *_ = key

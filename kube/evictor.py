@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
+import structlog
 
 from kube.backoff import Backoff
 from kube.client import Client, MediaType
@@ -25,6 +26,8 @@ from model.plan import Eviction
 from model.wire import time_text
 
 __all__ = ["BUDGET", "EvictionOutcome", "Evictor"]
+
+_log = structlog.get_logger(__name__)
 
 _BAD_REQUEST: Final = 400
 _CONFLICT: Final = 409
@@ -92,11 +95,11 @@ class Evictor:
         return self._way == "api"
 
     async def evict(self, eviction: Eviction) -> EvictionOutcome:
-        """Make a pod leave; never raises for what the server refuses."""
+        """Make a pod leave; never raises: a failure is an outcome."""
         return await self._tell(eviction, self._evict)
 
     async def rehearse(self, eviction: Eviction) -> EvictionOutcome:
-        """Ask whether a pod could be made to leave, changing nothing; never raises for what the server refuses.
+        """Ask whether a pod could be made to leave, changing nothing; never raises: a failure is an outcome.
 
         Each pod is judged by itself: a budget that lets one of two go, lets each of them.
         """
@@ -112,6 +115,9 @@ class Evictor:
                 return await attempt(eviction)
             except ApiError as error:
                 return _judge(eviction, error)
+            except Exception as error:  # noqa: BLE001  one eviction of a plan fails; the outcomes of the others count
+                _log.exception("eviction_broke", pod=f"{eviction.namespace}/{eviction.name}")
+                return _stays(eviction, "Failed", f"{type(error).__name__}: {error}")
 
     async def _rehearse(self, eviction: Eviction) -> EvictionOutcome:
         ask = self._ask_to_leave if await self._goes_by_api() else self._delete

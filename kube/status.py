@@ -332,6 +332,12 @@ class StatusWriter:
                 _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
             self._queue.done(write)
             return None
+        except Exception:  # noqa: BLE001  see below
+            # One write must not end the workers: what the others write at this moment would wait for ever.
+            STATUS_WRITES.labels(plural, "dropped").inc()
+            _log.exception("status_write_broke", resource=plural, object=write.metadata.key)
+            self._queue.done(write)
+            return None
         self._server.worked()
         STATUS_WRITES.labels(plural, "written").inc()
         self._remember(write)

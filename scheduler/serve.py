@@ -235,11 +235,20 @@ class _Process:
 
     async def _take_over(self) -> None:
         """Begin to lead; the first queues are made however long the server lacks their definition, beside cycles."""
-        await self._make_queues(self._cache.take_over)
+        make = self._cache.take_over
+        while True:
+            try:
+                await self._make_queues(make)
+            except Exception:  # noqa: BLE001  cycles go on, and the queues are looked for again
+                _log.exception("first_queues_broke")
+            make = self._cache.make_first_queues
+            await self._first_queues_lack()
+
+    async def _first_queues_lack(self) -> None:
         while True:
             await asyncio.sleep(_QUEUES_SECONDS)
             if self._cache.lacks_first_queues():
-                await self._make_queues(self._cache.make_first_queues)
+                return
 
     async def _make_queues(self, make: Callable[[], Awaitable[bool]]) -> None:
         while not await make():

@@ -43,6 +43,7 @@ from controllers.operating.writing import NamespaceEndingError, Writer, controll
 from kube.clock import Clock
 from kube.errors import ApiConflictError, ApiError
 from kube.events import Regarding, regarding
+from kube.gathering import gathered
 from kube.resources import PERSISTENT_VOLUME_CLAIMS
 from model.api import names
 from model.api.batch import Job, JobPhase, JobStatus, TaskSpec
@@ -157,7 +158,7 @@ class JobReconciler:
                     return False
             return controlled_by(pod, seen.job.metadata.uid)
 
-        return not any(await asyncio.gather(*map(is_there, missed)))
+        return not any(await gathered(map(is_there, missed)))
 
     async def _clean_up(self, key: Key) -> None:
         """Drop what a Job left that is gone: Commands for it, and its series of metrics."""
@@ -326,7 +327,7 @@ class JobReconciler:
 
         for item in items[:1]:
             await one(item)
-        await asyncio.gather(*map(one, items[1:]))
+        await gathered(map(one, items[1:]))
         if errors and not isinstance(errors[0], NamespaceEndingError):
             message = f"{len(errors)} of {len(items)} pods: {errors[0]}"
             self._tell(job, Told(reason=reason, message=message, is_warning=True))

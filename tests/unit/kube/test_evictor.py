@@ -255,3 +255,17 @@ async def test_discovery_knows_subresources(world: World) -> None:
 
     assert await discovery.has(PODS, "eviction")
     assert not await discovery.has(PODS, "nonsense")
+
+
+async def test_an_eviction_that_breaks_is_an_outcome(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever went wrong; those beside it have their own outcomes."""
+    uid = await running_pod(world)
+    made = evictor(world)
+
+    async def broken(*_: Any, **__: Any) -> bytes:
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr(world.client, "request", broken)
+    outcome = await made.evict(eviction("a", uid))
+
+    assert (outcome.is_leaving, outcome.reason, outcome.message) == (False, "Failed", "RuntimeError: no such thing")

@@ -403,3 +403,31 @@ async def test_repeated_failures_of_one_object_are_logged(world: World, writer: 
     lines = [line for line in logs if line["event"] == "status_not_written"]
     assert [(line["object"], line["failures"]) for line in lines] == [("default/a", 4), ("default/a", 8)]
     assert all("failed calling webhook" in line["error"] for line in lines)
+
+
+async def test_a_write_that_breaks_ends_no_other(
+    world: World, writer: StatusWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is dropped and logged; the workers go on, and the same object may be written again."""
+    await world.pod("a")
+    await world.pod("b")
+    request, calls = world.client.request, 0
+
+    async def broken_once(*arguments: Any, **options: Any) -> bytes:
+        nonlocal calls
+        if arguments[0] == "PATCH":
+            calls += 1
+            if calls == 1:
+                raise RuntimeError("no such thing")
+        return await request(*arguments, **options)
+
+    monkeypatch.setattr(world.client, "request", broken_once)
+    for name in ("a", "b"):
+        writer.pod(await seen_pod(world, name), condition=unschedulable())
+    await drained(writer)
+    writer.begin_cycle()
+    for name in ("a", "b"):
+        writer.pod(await seen_pod(world, name), condition=unschedulable("again"))
+    await drained(writer)
+
+    assert [(await seen_pod(world, name)).status.conditions[0].message for name in ("a", "b")] == ["again", "again"]
