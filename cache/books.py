@@ -29,6 +29,7 @@ from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
 from cache.quotas import QuotaKeeper, UsesByClaim
 from cache.readings import Readings
+from cache.resource_names import ResourceNames
 from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
@@ -48,6 +49,7 @@ from model.numa import read_numa
 from model.plan import Plan
 from model.queues import Queue
 from model.refusals import Refusal
+from model.requests import is_counted
 from model.resources import Amounts, ResourceSpace
 from model.snapshot import Outsider, Snapshot
 from model.tasks import Task, TaskStatus, by_name
@@ -75,7 +77,10 @@ class Books:
         self.fault_counts: Counter[str] = Counter()
         """Broken fields seen, by kind of object."""
         self._tracking = Tracking(self.options)
-        self.translator = Translator(default_queue=self.options.default_queue, report=self._fault)
+        self._names = ResourceNames()
+        self.translator = Translator(
+            default_queue=self.options.default_queue, report=self._fault, fold=self._names.fold
+        )
         self._report = report
         self._space = ResourceSpace()
         self._effects = Effects(self._space)
@@ -155,6 +160,7 @@ class Books:
             case "Node":
                 if self._stored["Node"].pop(old.metadata.name, None) is not None:
                     self._nodes.set_node(NodeName(old.metadata.name), None)
+                    self._names.withdraw()
                     self._generation += 1
             case "PodGroup":
                 self._remove_group(old)
@@ -174,6 +180,8 @@ class Books:
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
         self._settle_gangs()
+        if self._names.is_stale:
+            self._settle_names()
         self._forget_templates()
         self._forget_resources()
         numbers = {name: number for number, name in enumerate(self._queue_names)}
@@ -521,10 +529,11 @@ class Books:
             if self._nodes.node(name) is None:
                 return
             self._nodes.set_node(name, None)
+            self._names.withdraw()
         else:
             limits = attach_limits(self._lookups.of("CSINode").get(name))
             new = self.translator.node(node, limits, self._lookups.of("Device").get(name))
-            self._cover([new.allocatable, new.oversubscribed])
+            self._offer(new.allocatable, new.oversubscribed)
             self._nodes.set_node(name, new)
         self._generation += 1
 
@@ -537,6 +546,11 @@ class Books:
         if known is not None and _is_same_version(known, group):
             return
         self._stored["PodGroup"][group.metadata.key] = group
+        self._translate_group(group)
+        self._note_group(JobId(group.metadata.key), is_new=known is None or known.metadata.uid != group.metadata.uid)
+        self._generation += 1
+
+    def _translate_group(self, group: wire.PodGroup) -> None:
         job = JobId(group.metadata.key)
         try:
             facts = self.translator.group(group)
@@ -547,8 +561,6 @@ class Books:
             if facts.min_resources is not None:
                 self._cover([facts.min_resources])
             self._jobs.set_group(job, facts)
-        self._note_group(job, is_new=known is None or known.metadata.uid != group.metadata.uid)
-        self._generation += 1
 
     def _remove_group(self, group: wire.PodGroup) -> None:
         known = self._stored["PodGroup"].get(group.metadata.key)
@@ -591,12 +603,13 @@ class Books:
         else:
             self._queues[name] = new
             self._queue_faults.pop(name, None)
-            self._cover([new.capability, new.guarantee, new.deserved])
+            self._offer(new.capability, new.guarantee, new.deserved)
         self._number_queues()
 
     def _remove_queue(self, name: QueueName) -> None:
         if self._stored["Queue"].pop(name, None) is None:
             return
+        self._names.withdraw()
         self._queues.pop(name, None)
         self._queue_faults.pop(name, None)
         self._number_queues()
@@ -641,7 +654,7 @@ class Books:
             case "NodeShard":
                 self._shard_mask = None
             case "ElasticQuota":
-                self._cover(self._quotas.follow(changed.metadata.key, new))
+                self._cover(map(self._names.fold, self._quotas.follow(changed.metadata.key, new)))
             case "GangPodGroup":
                 self._gangs.note_pod_group(changed.metadata.key)
             case _:
@@ -667,6 +680,40 @@ class Books:
         if space is not self._space:
             self._respace(space)
 
+    def _offer(self, *offers: Amounts) -> None:
+        """Give the resources that a node or a queue offers their rows."""
+        self._names.withdraw()  # it may have offered others before
+        for amounts in offers:
+            self._names.offer(amounts)
+        self._cover(offers)
+
+    def _settle_names(self) -> None:
+        """Choose anew which resources have rows, and translate what asks for those of which that changed."""
+        templates, groups = self.translator.templates, self._stored["PodGroup"]
+        in_use = {task.template.number: task.template for task in self._tasks.values()}
+        asked = {name for template in in_use.values() for name in templates.names(template)}
+        asked.update(name for amounts in self._quotas.amounts() for name in amounts)
+        minimums = {key: set(filter(is_counted, group.spec.min_resources or ())) for key, group in groups.items()}
+        asked.update(*minimums.values())
+        changed = self._names.settle((name for amounts in self._offers() for name in amounts), asked) & asked
+        if not changed:
+            return
+        self._cover(map(self._names.fold, self._quotas.amounts()))
+        affected = {number for number, each in in_use.items() if not changed.isdisjoint(templates.names(each))}
+        templates.forget_names(changed)
+        for task_id in [task.id for task in self._tasks.values() if task.template.number in affected]:
+            self._translate_pod(self._stored["Pod"][task_id])
+        for key, names in minimums.items():
+            if not changed.isdisjoint(names):
+                self._translate_group(groups[key])
+
+    def _offers(self) -> Iterator[Amounts]:
+        """Return what nodes and queues offer."""
+        for node in self._nodes.nodes():
+            yield from (node.allocatable, node.oversubscribed)
+        for queue in self._queues.values():
+            yield from (queue.capability, queue.guarantee, queue.deserved)
+
     def _respace(self, space: ResourceSpace) -> None:
         self._space = space
         self._effects = Effects(space)
@@ -691,10 +738,7 @@ class Books:
         """Return all amounts that the books hold."""
         templates = {task.template.number: task.template for task in self._tasks.values()}
         yield from (template.request for template in templates.values())
-        for node in self._nodes.nodes():
-            yield from (node.allocatable, node.oversubscribed)
-        for queue in self._queues.values():
-            yield from (queue.capability, queue.guarantee, queue.deserved)
+        yield from self._offers()
         yield from self._jobs.min_resources()
         yield from self._quotas.amounts()
 

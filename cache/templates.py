@@ -1,6 +1,7 @@
 """Templates: one object for all pods that ask the same of a node."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
 from itertools import count
 from types import MappingProxyType
 from typing import Final
@@ -43,8 +44,11 @@ _Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Told]
 class TemplateStore:
     """Interns templates by the canonical encoding of what matters to placement."""
 
-    def __init__(self) -> None:
-        """Start without templates."""
+    def __init__(self, fold: Callable[[Amounts], Amounts] = lambda amounts: amounts) -> None:
+        """Start without templates; `fold` puts names of resources without a row under a shared one."""
+        self._fold = fold
+        self._folded: dict[int, frozenset[str]] = {}
+        """Names of the resources that templates ask for, by number, where some were folded."""
         self._templates: dict[_Key, TaskTemplate] = {}
         self._fenced: dict[tuple[bytes, _Told], TaskTemplate] = {}
 
@@ -62,9 +66,12 @@ class TemplateStore:
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)
+            folded, number = self._fold(request.amounts), next(_NUMBERS)
+            if folded is not request.amounts:
+                self._folded[number] = frozenset(request.amounts)
             known = self._templates[key] = TaskTemplate(
-                number=next(_NUMBERS),
-                request=MappingProxyType(request.amounts),
+                number=number,
+                request=MappingProxyType(folded),
                 scored_cpu_millis=request.scored_cpu_millis,
                 scored_memory_bytes=request.scored_memory_bytes,
                 best_effort=is_best_effort(request.amounts),
@@ -87,11 +94,20 @@ class TemplateStore:
             )
         return known
 
+    def names(self, template: TaskTemplate) -> Collection[str]:
+        """Return the names of the resources that a template asks for, as its pods spell them."""
+        return self._folded.get(template.number) or template.request.keys()
+
+    def forget_names(self, names: AbstractSet[str]) -> None:
+        """Forget the templates that ask for any of these resources: they are to be made anew."""
+        self._templates = {key: each for key, each in self._templates.items() if names.isdisjoint(self.names(each))}
+
     def keep(self, used: Iterable[TaskTemplate]) -> None:
         """Forget all templates but those in use."""
         numbers = {template.number for template in used}
         self._templates = {key: each for key, each in self._templates.items() if each.number in numbers}
         self._fenced = {key: each for key, each in self._fenced.items() if each.number in numbers}
+        self._folded = {number: names for number, names in self._folded.items() if number in numbers}
 
 
 def _told(pod: wire.Pod) -> _Told:

@@ -123,9 +123,16 @@ def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
 class Translator:
     """Makes nouns; keeps the templates that tasks share."""
 
-    def __init__(self, *, default_queue: QueueName = DEFAULT_QUEUE, report: Report) -> None:
-        """Tell `report` of each broken field."""
-        self.templates = TemplateStore()
+    def __init__(
+        self,
+        *,
+        default_queue: QueueName = DEFAULT_QUEUE,
+        report: Report,
+        fold: Callable[[Amounts], Amounts] = lambda amounts: amounts,
+    ) -> None:
+        """Tell `report` of each broken field; `fold` puts names of resources without a row under a shared one."""
+        self.templates = TemplateStore(fold)
+        self._fold = fold
         self._default_queue = default_queue
         self._report = report
 
@@ -176,7 +183,7 @@ class Translator:
         spec, metadata = group.spec, group.metadata
         minimum_amounts = None
         if spec.min_resources is not None:
-            minimum_amounts = _amounts("PodGroup", metadata, "spec.minResources", spec.min_resources)
+            minimum_amounts = self._fold(_amounts("PodGroup", metadata, "spec.minResources", spec.min_resources))
         return GroupFacts(
             group=group,
             queue=QueueName(spec.queue) if spec.queue else self._default_queue,

@@ -1,5 +1,6 @@
 """Resources that nothing speaks of any more leave the books; those that anything speaks of stay, to the number."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from cache.audit import differences
@@ -17,23 +18,40 @@ def amount(name: str, text: str) -> dict[str, Any]:
     return {name: text}
 
 
+def offering(numbers: Iterable[int]) -> list[Any]:
+    """Return nodes that offer a resource each, with a pod that uses it."""
+    return [
+        each
+        for number in numbers
+        for each in (
+            node(f"m{number}", pods="500", **amount(odd(number), "2")),
+            pod(f"p{number}", group="g", node=f"m{number}", **amount(odd(number), "2")),
+        )
+    ]
+
+
+def remove(books: Books, numbers: Iterable[int]) -> None:
+    """Take them away."""
+    for number in numbers:
+        books.remove("Pod", pod(f"p{number}"))
+        books.remove("Node", node(f"m{number}"))
+
+
 def test_rows_of_resources_that_are_gone_go() -> None:
-    """Pods with ever new names of resources must not fill the memory, and what is left counts as before."""
+    """Nodes with ever new names of resources must not fill the memory, and what is left counts as before."""
     books = filled(
         Books(),
         queue("q", capability={"cpu": "8", "q.example.com/x": "3"}),
         group("g", min_resources={"g.example.com/x": "1500m"}),
         node("n1", cpu="4", pods="500", **amount("n.example.com/x", "2500m")),
         pod("stays", group="g", node="n1", phase="Running", cpu="1", **amount("p.example.com/x", "500m")),
-        *(pod(f"p{number}", group="g", node="n1", **amount(odd(number), "2")) for number in range(300)),
+        *offering(range(300)),
     )
     assert len(books.snapshot().resources) > 300
-    for number in range(300):
-        books.remove("Pod", pod(f"p{number}"))
+    remove(books, range(300))
     assert len(books.snapshot().resources) > 300, "not at each turn: it costs a look at everything"
-    filled(books, *(pod(f"q{number}", group="g", **amount(odd(1000 + number), "2")) for number in range(400)))
-    for number in range(400):
-        books.remove("Pod", pod(f"q{number}"))
+    filled(books, *offering(range(1000, 1400)))
+    remove(books, range(1000, 1400))
 
     snapshot = books.snapshot()
 
@@ -41,7 +59,7 @@ def test_rows_of_resources_that_are_gone_go() -> None:
         "cpu", "memory", "pods", "q.example.com/x", "g.example.com/x", "n.example.com/x", "p.example.com/x",
     }  # fmt: skip
     assert differences(snapshot, books.rebuild().snapshot()) == []
-    used = snapshot.resources.amounts(snapshot.nodes.state[snapshot.nodes.rows.used, 0])
+    used = snapshot.resources.amounts(snapshot.nodes.state[snapshot.nodes.rows.used, snapshot.nodes.column["n1"]])
     assert used == {"cpu": 1000, "pods": 1000, "p.example.com/x": 500}
 
 
