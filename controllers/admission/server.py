@@ -8,6 +8,7 @@ beside, for who has no other port open.
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from time import perf_counter
 from typing import Final
@@ -16,6 +17,7 @@ import structlog
 from aiohttp import web
 
 from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
+from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, listen
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
 from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
@@ -27,12 +29,8 @@ from model.errors import ConfigError
 
 __all__ = ["LARGEST_BODY_BYTES", "Server"]
 
-LARGEST_BODY_BYTES: Final = 8 * 2**20
-"""The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
 _BODY_SECONDS: Final = 5.0
 """Longest wait for the rest of a question; the API server sends it at once."""
-_LARGE_BYTES: Final = 128 * 2**10
-"""Questions above this are answered one at a time, in a thread: judging them may take seconds."""
 _STOP_SECONDS: Final = 5.0
 """Time that questions under way have to be answered at the end."""
 
@@ -63,7 +61,9 @@ class Server:
         self.policy = policy
         self._cluster, self._body_seconds = cluster, body_seconds
         self._turn = asyncio.Lock()
-        """Held by the large question that is being judged."""
+        """Held by the large question that is being judged, in a thread: that may take seconds."""
+        self._bodies = Bodies()
+        self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
         )
@@ -71,7 +71,8 @@ class Server:
     @property
     def port(self) -> int:
         """Port in use; tells which was taken for port 0."""
-        port: int = self._runner.addresses[0][1]
+        assert self._listener is not None, "a server that has started"
+        port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
@@ -81,14 +82,17 @@ class Server:
             ConfigError: The address cannot be used.
         """
         await self._runner.setup()
+        assert self._runner.server is not None, "made by the line above"
         try:
-            await web.TCPSite(self._runner, host or None, port, ssl_context=tls).start()
+            self._listener = await listen(self._runner.server, host or None, port, tls)
         except OSError as error:
             await self._runner.cleanup()
             raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
 
     async def stop(self) -> None:
         """Answer what was asked, then close."""
+        if self._listener is not None:
+            self._listener.close()
         await self._runner.cleanup()
 
     def _application(self, paths: Iterable[str]) -> web.Application:
@@ -109,19 +113,20 @@ class Server:
 
     def _handler(self, service: Service) -> Handler:
         async def handle(request: web.Request) -> web.Response:
-            outcome, response = await self._answered(service, request)
+            async with AsyncExitStack() as held:
+                outcome, response = await self._answered(service, request, held)
             REVIEWS.labels(service.path, outcome).inc()
             return response
 
         return handle
 
-    async def _answered(self, service: Service, request: web.Request) -> tuple[str, web.Response]:
+    async def _answered(self, service: Service, request: web.Request, held: AsyncExitStack) -> tuple[str, web.Response]:
         """Answer one request; the first of the pair is how, for the metric."""
         if request.content_type != "application/json":
             return "malformed", _text(415, f"got {request.content_type}, expected application/json")
         try:
             async with asyncio.timeout(self._body_seconds):
-                body = await request.read()
+                body = await self._bodies.read(request, held)
             review = read_review(body)
         except web.HTTPRequestEntityTooLarge:
             return "malformed", _text(413, f"the body is larger than {LARGEST_BODY_BYTES} bytes")
@@ -131,7 +136,7 @@ class Server:
             return "malformed", _text(400, str(error))
         began = perf_counter()
         try:
-            verdict = await self._verdict(service, review, is_large=len(body) > _LARGE_BYTES)
+            verdict = await self._verdict(service, review, is_large=len(body) > SMALL_BODY_BYTES)
         except Exception:  # noqa: BLE001  the edge: a fault of one answer must not end the server; it is logged whole
             _log.exception("admission_failed", path=service.path, name=review.name, namespace=review.namespace)
             return "failed", _text(500, "admission failed; its log says why")

@@ -5,15 +5,17 @@ import base64
 import json
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from controllers.admission.judging import Policy
+from controllers.admission.limits import SMALL_BODY_BYTES, Bodies, listen
 from controllers.admission.lookups import Lookups, QueuesByName
 from controllers.admission.options import AdmissionOptions
 from controllers.admission.server import LARGEST_BODY_BYTES, Server
@@ -282,3 +284,70 @@ async def test_pods_of_a_tree_of_quotas_get_its_nodes(
     if is_narrowed:
         (patch,) = json.loads(base64.b64decode(answer["patch"]))
         assert (patch["path"], "pool" in json.dumps(patch["value"])) == ("/spec/affinity", True)
+
+
+class Body:
+    """A body that comes in pieces of 64 KiB; `read` counts what was taken of it."""
+
+    def __init__(self, pieces: int) -> None:
+        self.read, self._pieces, self.content = 0, pieces, self
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        """Give the pieces."""
+        for _ in range(self._pieces):
+            self.read += 2**16
+            yield b" " * 2**16
+            await asyncio.sleep(0)
+        await asyncio.Event().wait()  # the end never comes
+
+
+async def turns(count: int) -> None:
+    """Let others on the loop have their turns."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_of_large_questions_a_few_are_held_at_a_time() -> None:
+    """Sixty callers that send large bodies and do not end them hold a few in memory; the rest waits unread."""
+    bodies, asked = Bodies(), [Body(100) for _ in range(60)]
+
+    async def ask(body: Body) -> None:
+        async with AsyncExitStack() as held:
+            await bodies.read(cast("web.Request", body), held)
+
+    tasks = [asyncio.create_task(ask(body)) for body in asked]
+    await turns(500)
+    assert sum(body.read for body in asked) <= 4 * 100 * 2**16 + 56 * (SMALL_BODY_BYTES + 2**16)
+
+    for task in tasks[:4]:
+        task.cancel()
+    await turns(500)
+    assert sum(body.read == 100 * 2**16 for body in asked) == 8, [body.read for body in asked]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_idle_connections_give_way_to_new_ones() -> None:
+    """A caller that opens connections without end keeps nobody out."""
+
+    async def answer(_: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text="here")
+
+    server = web.Server(answer)
+    listener = await listen(server, "127.0.0.1", 0, None, most=8)
+    port = listener.sockets[0].getsockname()[1]
+    idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+    await asyncio.sleep(0.05)
+    async with (
+        aiohttp.ClientSession() as session,
+        asyncio.timeout(5),
+        session.get(f"http://127.0.0.1:{port}/") as reply,
+    ):
+        assert await reply.text() == "here"
+    assert len(server.connections) <= 8
+
+    for _, writer in idle:
+        writer.close()
+    listener.close()
+    await server.shutdown()

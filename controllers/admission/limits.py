@@ -1,0 +1,69 @@
+"""Limits: how many connections the server holds, and how much of questions, whoever sends them.
+
+Anybody on the network may open connections, unless a NetworkPolicy or a client certificate forbids it. Small questions,
+which nearly all are, need no permit; of large ones a few are read and answered at a time, the others wait unread. When
+there are as many connections as may be, the one that has been idle for longest is closed for the next.
+"""
+
+import asyncio
+import ssl
+from contextlib import AsyncExitStack
+from typing import Final
+
+from aiohttp import web
+
+__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Bodies", "listen"]
+
+LARGEST_BODY_BYTES: Final = 8 * 2**20
+"""The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
+SMALL_BODY_BYTES: Final = 128 * 2**10
+"""Questions up to this size need no permit."""
+_LARGE_AT_A_TIME: Final = 4
+"""Larger questions that are held in memory at a time: 32 MiB, and what is decoded of them."""
+_CONNECTIONS: Final = 256
+"""Connections at a time; with a small question each they hold 32 MiB."""
+
+
+class Bodies:
+    """Reads questions within the limits."""
+
+    def __init__(self) -> None:
+        """Begin with all permits."""
+        self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
+
+    async def read(self, request: web.Request, held: AsyncExitStack) -> bytes:
+        """Return the body of a request; its permit, where it needs one, is given back when `held` ends.
+
+        Raises:
+            HTTPRequestEntityTooLarge: It is larger than `LARGEST_BODY_BYTES`.
+        """
+        body = bytearray()
+        is_large = False
+        async for piece in request.content.iter_any():
+            body += piece
+            if len(body) > LARGEST_BODY_BYTES:
+                raise web.HTTPRequestEntityTooLarge(max_size=LARGEST_BODY_BYTES, actual_size=len(body))
+            if len(body) > SMALL_BODY_BYTES and not is_large:
+                is_large = True
+                await held.enter_async_context(self._large)
+        return bytes(body)
+
+
+async def listen(
+    server: web.Server, host: str | None, port: int, tls: ssl.SSLContext | None, *, most: int = _CONNECTIONS
+) -> asyncio.Server:
+    """Accept connections, at most `most` at a time.
+
+    Raises:
+        OSError: The address cannot be used.
+    """
+
+    def accept() -> asyncio.Protocol:
+        connections = server.connections
+        if len(connections) >= most:
+            # the first that waits for a request has waited for longest
+            idle = next((each for each in connections if each._current_request is None), connections[0])  # noqa: SLF001  the library has no public way to tell
+            idle.force_close()
+        return server()
+
+    return await asyncio.get_running_loop().create_server(accept, host, port, ssl=tls)
