@@ -34,7 +34,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("quotas", _quota_uses(running), _quota_uses(fresh)),
         *_between("gang groups", _gang_groups(running), _gang_groups(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
-        *_between("departed", dict(running.departed), dict(fresh.departed)),
+        *_between("departed", _departed(running), _departed(fresh)),
     ]
 
 
@@ -161,3 +161,7 @@ def _lookups(snapshot: Snapshot) -> dict[Hashable, object]:
         for name in objects.__dataclass_fields__
         for key, each in getattr(objects, name).items()
     }
+
+
+def _departed(snapshot: Snapshot) -> dict[Hashable, object]:
+    return {job: departed for job, departed in snapshot.departed.items()}  # noqa: C416  keys of another type

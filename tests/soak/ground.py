@@ -168,6 +168,10 @@ async def standing(folder: Path, configuration: Configuration) -> AsyncIterator[
         )
 
 
+async def _adopt_nothing(_: Configuration) -> None:
+    """Prepare for no other configuration: it stays the same."""
+
+
 async def _start_daemon(
     stack: AsyncExitStack, client: Client, time: Time, configuration: Configuration
 ) -> tuple[Noting, "Deciding", Daemon]:
@@ -183,6 +187,7 @@ async def _start_daemon(
         cluster=noting,
         leadership=Alone(),
         configuration=lambda: configuration,
+        adopt=_adopt_nothing,
         decide=deciding,
         metrics=metrics,
         pause=CyclePause(0.0),

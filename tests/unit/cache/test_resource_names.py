@@ -16,6 +16,11 @@ def odd(number: int) -> str:
     return f"example.com/r{number:05}"
 
 
+def amount(name: str, text: str) -> dict[str, Any]:
+    """Return an amount, for the builders."""
+    return {name: text}
+
+
 def invented(begin: int, count: int) -> dict[str, Any]:
     """Return so many invented names with an amount, for the builders."""
     return {odd(number): "1" for number in range(begin, begin + count)}
@@ -26,7 +31,7 @@ def test_pod_groups_with_thousands_of_invented_names_have_few_rows() -> None:
     books = filled(
         Books(),
         queue("q"),
-        node("n1", cpu="4", pods="10", **{"nvidia.com/gpu": "8"}),
+        node("n1", cpu="4", pods="10", **amount("nvidia.com/gpu", "8")),
         *(group(f"g{number}", min_resources=invented(3000 * number, 3000)) for number in range(5)),
         pod("p", **invented(20_000, 3000)),
     )
@@ -49,7 +54,7 @@ def test_a_pod_that_asks_for_a_name_without_a_row_fits_nowhere() -> None:
         queue("q"),
         group("g", min_resources=invented(0, 500)),
         node("n1", cpu="4", pods="10"),
-        pod("p", **{odd(900): "1"}),
+        pod("p", **amount(odd(900), "1")),
     )
     books.snapshot()
 
@@ -59,11 +64,11 @@ def test_a_pod_that_asks_for_a_name_without_a_row_fits_nowhere() -> None:
 @pytest.mark.parametrize("offers_first", [False, True])
 def test_a_name_that_a_node_begins_to_offer_has_a_row(offers_first: bool) -> None:
     """Pods that waited under the shared row fit, as after a restart."""
-    offering = node("n2", cpu="4", pods="10", **{odd(900): "2"})
+    offering = node("n2", cpu="4", pods="10", **amount(odd(900), "2"))
     asking = [
         group("crowd", min_resources=invented(0, 500)),
         group("g", min_resources={odd(900): "1"}),
-        pod("p", group="g", **{odd(900): "1"}),
+        pod("p", group="g", **amount(odd(900), "1")),
     ]
     books = filled(Books(), queue("q"), node("n1", cpu="4", pods="10"), *(offering,) * offers_first, *asking)
     books.snapshot()
@@ -80,9 +85,9 @@ def test_a_name_that_no_node_offers_any_more_may_lose_its_row() -> None:
     books = filled(
         Books(),
         queue("q"),
-        node("n1", cpu="4", pods="10", **{odd(900): "2"}),
+        node("n1", cpu="4", pods="10", **amount(odd(900), "2")),
         group("crowd", min_resources=invented(0, 500)),
-        pod("p", **{odd(900): "1"}),
+        pod("p", **amount(odd(900), "1")),
     )
     books.snapshot()
     books.remove("Node", node("n1"))
@@ -94,7 +99,9 @@ def test_a_name_that_no_node_offers_any_more_may_lose_its_row() -> None:
 
 def test_names_that_are_gone_make_room_for_others() -> None:
     """When the crowd has left, refusals name the resource again."""
-    books = filled(Books(), queue("q"), group("crowd", min_resources=invented(0, 500)), pod("p", **{odd(900): "1"}))
+    books = filled(
+        Books(), queue("q"), group("crowd", min_resources=invented(0, 500)), pod("p", **amount(odd(900), "1"))
+    )
     books.snapshot()
     assert UNOFFERED in task(books, "p").template.request
     books.remove("PodGroup", group("crowd"))

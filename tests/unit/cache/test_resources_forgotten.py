@@ -5,6 +5,7 @@ from typing import Any
 
 from cache.audit import differences
 from cache.books import Books
+from model.ids import NodeName
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
 
@@ -59,7 +60,9 @@ def test_rows_of_resources_that_are_gone_go() -> None:
         "cpu", "memory", "pods", "q.example.com/x", "g.example.com/x", "n.example.com/x", "p.example.com/x",
     }  # fmt: skip
     assert differences(snapshot, books.rebuild().snapshot()) == []
-    used = snapshot.resources.amounts(snapshot.nodes.state[snapshot.nodes.rows.used, snapshot.nodes.column["n1"]])
+    used = snapshot.resources.amounts(
+        snapshot.nodes.state[snapshot.nodes.rows.used, snapshot.nodes.names.index(NodeName("n1"))]
+    )
     assert used == {"cpu": 1000, "pods": 1000, "p.example.com/x": 500}
 
 

@@ -1,7 +1,8 @@
 """What extenders answered is part of a record, and a replay decides by it alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -40,6 +41,7 @@ class Settings:
     """The text in force."""
 
     text = TEXT
+    plugin_sources: Mapping[str, str] = MappingProxyType({})
 
 
 def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) -> list[int]:
