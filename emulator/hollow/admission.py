@@ -1,8 +1,8 @@
 """Admission: what a node refuses although it was chosen, as the kubelet does.
 
 A pod is refused when its node selector or required node affinity does not match, when a `NoExecute` taint is not
-tolerated, when a host port is taken, or when the sum of requests would exceed what the node offers. The reasons are
-the kubelet's.
+tolerated, when a host port is taken, or when the sum of requests would exceed what the node offers. Extended resources
+that the node does not publish are not looked at: agents beside the kubelet serve them. The reasons are the kubelet's.
 """
 
 from collections.abc import Iterable, Mapping
@@ -73,6 +73,8 @@ class Room:
 
     def _refuse_amounts(self, requests: Amounts) -> Refusal | None:
         for name, value in requests.items():
+            if _is_extended(name) and name not in self.node.status.allocatable:
+                continue  # as kubelets do: others than the node serve it, Koordinator's agents its devices
             offered = _value(self.node.status.allocatable.get(name, 0))
             used = self.used.get(name, 0)
             if value and used + value > offered:
@@ -108,6 +110,11 @@ def pod_requests(pod: wire.Pod) -> Amounts:
         total.update(_requests(pod.spec.resources.requests))
     _add(total, _requests(pod.spec.overhead))
     return total
+
+
+def _is_extended(resource: str) -> bool:
+    """Return whether a resource is none of Kubernetes' own."""
+    return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
 
 
 def _requests(resources: wire.ResourceList) -> Amounts:

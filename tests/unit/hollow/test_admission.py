@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
+import pytest
+
 from emulator.hollow.admission import Room, pod_requests
 from kube.resources import NODES, PODS
 
@@ -15,14 +17,14 @@ def pod(uid: str = "u", *, requests: dict[str, Any] | None = None, **spec: Any) 
     )
 
 
-def room(taints: list[dict[str, str]] | None = None, **labels: str) -> Room:
+def room(taints: list[dict[str, str]] | None = None, *, resources: dict[str, str] | None = None, **labels: str) -> Room:
     """A node of 2 CPUs and 2 pods."""
     return Room(
         node=NODES.decoder.convert(
             {
                 "metadata": {"name": "n1", "labels": labels},
                 "spec": {"taints": taints or []},
-                "status": {"allocatable": {"cpu": "2", "memory": "1Gi", "pods": "2"}},
+                "status": {"allocatable": {"cpu": "2", "memory": "1Gi", "pods": "2", **(resources or {})}},
             }
         )
     )
@@ -42,7 +44,31 @@ def test_the_sum_of_requests_may_fill_a_node_but_no_more() -> None:
     assert reason(node, pod("b", requests={"cpu": "500m"})) == ""
     assert reason(node, pod("b", requests={"cpu": "501m"})) == "OutOfcpu"
     assert reason(node, pod("b", requests={"memory": "2Gi"})) == "OutOfmemory"
+    assert reason(node, pod("b", requests={"ephemeral-storage": 1})) == "OutOfephemeral-storage"
+
+
+def test_extended_resources_that_a_node_publishes_are_counted() -> None:
+    """Also where it publishes none of one."""
+    node = room(resources={"nvidia.com/gpu": "1", "koordinator.sh/gpu-core": "0"})
+    node.take(pod("a", requests={"nvidia.com/gpu": 1}))
+
     assert reason(node, pod("b", requests={"nvidia.com/gpu": 1})) == "OutOfnvidia.com/gpu"
+    assert reason(node, pod("b", requests={"koordinator.sh/gpu-core": 50})) == "OutOfkoordinator.sh/gpu-core"
+
+
+@pytest.mark.parametrize(
+    "resource",
+    ["koordinator.sh/gpu", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/rdma", "koordinator.sh/fpga", "a.b/c"],
+)
+def test_extended_resources_that_a_node_does_not_publish_are_served_by_others(resource: str) -> None:
+    """Kubelets leave them out of their sum: Koordinator's agents serve its devices."""
+    assert reason(room(), pod("b", requests={resource: 100})) == ""
+
+
+def test_resources_of_kubernetes_are_counted_although_a_node_does_not_publish_them() -> None:
+    """Huge pages and names of `kubernetes.io` are no extended resources."""
+    assert reason(room(), pod("b", requests={"hugepages-2Mi": "2Mi"})) == "OutOfhugepages-2Mi"
+    assert reason(room(), pod("b", requests={"kubernetes.io/x": 1})) == "OutOfkubernetes.io/x"
 
 
 def test_pods_are_counted() -> None:
