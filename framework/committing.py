@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from framework.ledgers import Verb
 from framework.statement import Operation
+from model.api.names import LENT
 from model.plan import Bind, Eviction, Nomination, Plan
 from model.tasks import TaskStatus
 
@@ -45,6 +46,7 @@ def begin_binding(operations: Sequence[Operation]) -> None:
 def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind]:
     changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
     together = session.annotations_for_plan([task for change in changes for task in change.tasks])
+    lent = {LENT: "true"} if session.lends else {}
     for change in changes:
         for task, column in zip(change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
@@ -54,7 +56,7 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=session.annotations_for(task, column) | together.get(task.id, {}),
+                annotations=session.annotations_for(task, column) | together.get(task.id, {}) | lent,
                 preparations=session.preparations_for(task, column),
                 delegate=session.delegate_for(task, column) or UNSET,
             )

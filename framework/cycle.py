@@ -15,6 +15,7 @@ from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
 from framework.holding import hold_promised_room
 from framework.jobs import SessionJob
+from framework.lending import lend_idle_room
 from framework.memory import Memory, Settled
 from framework.outside import Outside
 from framework.promises import kept, made_by_plans
@@ -177,6 +178,8 @@ def _run_actions(session: Session, profile: Profile, registry: Registry, observe
         action = registry.build_action(name, profile.action_arguments.get(name, {}))
         with _marked(observer, f"action/{name}"):
             action.execute(session)
+    with _marked(observer, "lend"):
+        lend_idle_room(session)
     session.action = ""
 
 

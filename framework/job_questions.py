@@ -1,6 +1,7 @@
 """Questions about jobs and queues: which there are, in which order they go, and what plugins say of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -48,6 +49,10 @@ class JobQuestions(NodeQuestions):
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
         """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
+        self.lends = False
+        """Whether idle room is being lent, so that shares do not count; see `framework.lending`."""
+        self.passed_by_share: list[tuple[Task, Sequence[Job]]] = []
+        """Of the jobs passed over, those that only their queue's share keeps, with one of their equal tasks."""
         self.promises = Promises()
         """What was promised in earlier cycles, as far as it stands."""
         self._settled = settled
@@ -143,6 +148,8 @@ class JobQuestions(NodeQuestions):
                 mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
                 if reason is not None:
                     self.told_again[jobs[0].queue, number, kind] = reason
+                if task is not None and reason is not None and reason.lendable:
+                    self.passed_by_share.append((task, jobs))
         return mask
 
     def _by_kind(self, jobs: Sequence[Job], number: int) -> Iterator[tuple[tuple[Any, ...], list[Job], Task | None]]:
@@ -161,6 +168,20 @@ class JobQuestions(NodeQuestions):
     def _refused_by_queue(self, name: QueueName, task: Task) -> Refusal | None:
         queue = self.queue(name)
         return self.allocatable(queue, task) if self.overused(queue) is None else None
+
+    @contextmanager
+    def lending(self) -> Iterator[None]:
+        """Let refusals not count that are lendable."""
+        self.lends = True
+        try:
+            yield
+        finally:
+            self.lends = False
+
+    def take_up(self, job: SessionJob) -> None:
+        """Look at a job again that was passed over, if it was."""
+        if self.is_passed_over(job):
+            self.passed_over = [each for each in self.passed_over if each.id != job.id]
 
     def is_passed_over(self, job: SessionJob) -> bool:
         """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
@@ -279,16 +300,21 @@ class JobQuestions(NodeQuestions):
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Tell whether a queue has had enough: the refusal that says so, or None."""
-        return first_refusal(self.functions(points.OVERUSED), queue, permitted=False, failed=self.note_failure)
+        return first_refusal(
+            self.functions(points.OVERUSED), queue, permitted=False, failed=self.note_failure, lends=self.lends
+        )
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Tell whether a queue may take one more task: None, or why not."""
-        return first_refusal(self.functions(points.ALLOCATABLE), queue, task, failed=self.note_failure)
+        return first_refusal(
+            self.functions(points.ALLOCATABLE), queue, task, failed=self.note_failure, lends=self.lends
+        )
 
     def headroom(self, queue: Queue, task: Task, most: int) -> int:
         """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
         for each in self.functions(points.ALLOCATABLE):
-            most = 1 if each.headroom is None else min(most, self.ask_or(each, 1, queue, task, asking=each.headroom))
+            headroom = each.lent_headroom if self.lends and each.lent_headroom else each.headroom
+            most = 1 if headroom is None else min(most, self.ask_or(each, 1, queue, task, asking=headroom))
         return most
 
     def kind(self, task: Task) -> tuple[Any, ...]:

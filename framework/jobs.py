@@ -44,6 +44,7 @@ class SessionJob:
         "eviction_refusals",
         "id",
         "job",
+        "kept_by_share",
         "last_places",
         "min_available",
         "misfit",
@@ -109,6 +110,8 @@ class SessionJob:
         """Why it lacks its minimum, summed up as the session closes."""
         self.remedy: Remedy | None = None
         """Whose end would let it run, as the session found at its end."""
+        self.kept_by_share = False
+        """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
@@ -372,6 +375,7 @@ class SessionJob:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
             self.refusals.append(refusal)
+        self.kept_by_share = self.kept_by_share or refusal.lendable
         is_news = self.standing is None or refusal not in self.standing.refusals
         self.touched = self.touched or is_news
         return is_news
@@ -407,6 +411,7 @@ class SessionJob:
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
         """Note why a task was not placed."""
         self.task_refusals[task.id] = refusal
+        self.kept_by_share = self.kept_by_share or refusal.lendable
         if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
             self.touched = True
 

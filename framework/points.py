@@ -159,6 +159,8 @@ class Registered(Generic[F]):
     """Of locality `GLOBAL`: whether a task is any concern of this function; None where every task is."""
     headroom: Callable[[Queue, Task], int] | None = None
     """Of `ALLOCATABLE`: how many tasks like this one the queue may still take."""
+    lent_headroom: Callable[[Queue, Task], int] | None = None
+    """Of `ALLOCATABLE`: the same where idle room is lent beyond the share."""
     grouped: Callable[[Task], Any] | None = None
     """Of scores of locality `GLOBAL`: the same scores by group of nodes (`framework.grouped.GroupedScores`)."""
     kind: Callable[[Task], Any] | None = None

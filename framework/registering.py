@@ -81,6 +81,7 @@ class Registering:
         normalise: Callable[[FloatArray], FloatArray] | None = None,
         cares: Callable[[Task], bool] | None = None,
         headroom: Callable[[Queue, Task], int] | None = None,
+        lent_headroom: Callable[[Queue, Task], int] | None = None,
         kind: Callable[[Task], Any] | None = None,
         missing: Callable[[Any], int] | None = None,
         alike: bool = False,
@@ -107,6 +108,8 @@ class Registering:
             cares: For locality `GLOBAL`: whether a task is any concern of the function.
             headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
                 tasks need not ask one by one.
+            lent_headroom: For `ALLOCATABLE` that gives refusals which are `lendable`: how many the queue may take where
+                these do not count.
             kind: For `ALLOCATABLE`: what of a task, beside its template, the answer and the headroom depend on, where
                 something does: tasks of one kind are judged alike.
             missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
@@ -143,6 +146,7 @@ class Registering:
             normalise,
             cares,
             headroom,
+            lent_headroom,
             grouped,
             kind,
             missing,

@@ -29,7 +29,7 @@ def failure_of(plugin: str, error: Exception) -> Refusal:
 
 
 def first_refusal(
-    functions: Iterable[Registered[Any]], *about: Any, failed: Failed, permitted: bool = True
+    functions: Iterable[Registered[Any]], *about: Any, failed: Failed, permitted: bool = True, lends: bool = False
 ) -> Refusal | None:
     """Ask plugins for permission until one refuses; None where all permit.
 
@@ -38,6 +38,7 @@ def first_refusal(
         about: What they are asked about.
         failed: Notes an exception.
         permitted: The boolean that permits: False for questions such as "is the queue overused".
+        lends: Whether refusals that are `lendable` do not count.
     """
     for each in functions:
         try:
@@ -46,9 +47,10 @@ def first_refusal(
             return failed(each.plugin, error)
         if answer is None or answer is permitted:
             continue
-        if isinstance(answer, Refusal):
+        if not isinstance(answer, Refusal):
+            return Refusal(plugin=each.plugin, reason="Refused", message=f"refused by {each.plugin}")
+        if not (lends and answer.lendable):
             return answer
-        return Refusal(plugin=each.plugin, reason="Refused", message=f"refused by {each.plugin}")
     return None
 
 

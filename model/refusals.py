@@ -48,5 +48,7 @@ class Refusal:
     """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
     task asks for and the most that a node that lacks it has left, and what reasons tell. The same words with other
     amounts are no news."""
+    lendable: bool = False
+    """Whether only a share refuses, so that idle room may be lent beyond it (`framework.lending`)."""
     fits_when: tuple[JobId, ...] = ()
     """Jobs on nodes whose end, together, would give it its places; empty where none are known."""

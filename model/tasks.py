@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from model import wire
-from model.api.names import QUEUE_ALLOCATION_GATE
+from model.api.names import LENT, QUEUE_ALLOCATION_GATE
 from model.ids import JobId, NodeName, TaskId
 from model.plain_members import with_plain_members
 from model.resources import Amounts
@@ -124,6 +124,11 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
     def lets_queue_decide(self) -> bool:
         """Whether it asks that its queue take that gate off, or take it that it has."""
         return self.pod.metadata.annotations.get(QUEUE_ALLOCATION_GATE) == "true"
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether it was bound on room that its queue was lent."""
+        return self.pod.metadata.annotations.get(LENT) == "true"
 
     def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
         """Return this task in another state."""

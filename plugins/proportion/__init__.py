@@ -1,8 +1,9 @@
 """Proportion: divide the cluster among queues by weight, up to what each asks for.
 
-`water` has the arithmetic, `books` what is counted per queue, `plugin` the extension points.
+`water` has the arithmetic, `books` what is counted per queue, `lending` how far queues may go
+beyond that, `plugin` the extension points.
 """
 
-from plugins.proportion.plugin import Proportion
+from plugins.proportion.plugin import Proportion, ProportionArgs
 
-__all__ = ["Proportion"]
+__all__ = ["Proportion", "ProportionArgs"]

@@ -1,11 +1,12 @@
 """Proportion: divide the cluster among queues by weight, up to what each asks for.
 
 Points: queue order, overused, allocatable, preemptive, reclaimable, queue surplus, job enqueueable, job
-enqueued; a ledger.  No arguments.  Formula and example: docs/plugins/proportion.md.
+enqueued; a ledger.  Arguments: `ProportionArgs`.  Formula and example: docs/plugins/proportion.md.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -13,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from framework import points
+from framework.arguments import argument
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.points import Vote
@@ -28,25 +30,42 @@ from model.refusals import Refusal
 from model.resources import PODS
 from model.tasks import Task
 from plugins.proportion.books import QueueBook
+from plugins.proportion.lending import LentRoom
 from plugins.proportion.water import deserved
 
-__all__ = ["Proportion"]
+__all__ = ["Proportion", "ProportionArgs"]
 
 MOST = 1 << 30
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProportionArgs:
+    """Arguments of proportion, spelled as in the configuration file."""
+
+    lends_idle: bool = argument("lendIdle", True)
+    """Whether idle room that no queue can use within its share is lent to queues beyond theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proportion:
     """Share the cluster by weight."""
 
     name: ClassVar[str] = "proportion"
     watches_clock: ClassVar[bool] = False
+    args: ProportionArgs = ProportionArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        division = Division(session)
+        division = Division(session, lends_idle=self.args.lends_idle)
         session.register(points.QUEUE_ORDER, self.name, division.rank)
         session.register(points.OVERUSED, self.name, division.overused)
-        session.register(points.ALLOCATABLE, self.name, division.allocatable, headroom=division.headroom)
+        session.register(
+            points.ALLOCATABLE,
+            self.name,
+            division.allocatable,
+            headroom=division.headroom,
+            lent_headroom=division.lent_headroom,
+        )
         session.register(points.PREEMPTIVE, self.name, division.preemptive)
         session.register(
             points.RECLAIMABLE, self.name, division.reclaimable, alike=True, queues=division.queues_to_reclaim
@@ -62,8 +81,9 @@ class Proportion:
 class Division:
     """How the cluster is divided in one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, lends_idle: bool) -> None:
         self._session = session
+        self._lends_idle = lends_idle
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
         self.books: dict[QueueName, QueueBook] = make_books(session)
@@ -72,6 +92,7 @@ class Division:
         self._admission = QueueAdmission(session, self._rows, self._accounts_of)
         self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
         """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
+        self._lent = LentRoom(session, self.books, self._rows)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -87,7 +108,7 @@ class Division:
         message = (
             f"queue {queue.name} has all that it deserves: {in_words(self._session.resources, book.floor) or 'nothing'}"
         )
-        return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message)
+        return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message, lendable=self._lends_idle)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue would have more than it deserves, or whose queue is not open."""
@@ -96,6 +117,12 @@ class Division:
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into what the queue deserves."""
         return self._book(queue).headroom(self._request(task), self._rows, MOST) if queue.is_open else 0
+
+    def lent_headroom(self, queue: Queue, task: Task) -> int:
+        """Count how many tasks like this one the queue may have where idle room is lent."""
+        if not self._lends_idle:
+            return self.headroom(queue, task)
+        return self._lent.headroom(queue, self._book(queue), self._request(task), MOST) if queue.is_open else 0
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Refuse to take room for tasks with which the queue would have more than it deserves."""
@@ -113,26 +140,40 @@ class Division:
         would = [used + amount for used, amount in zip(book.allocated, request, strict=True)]
         over = amounts_beyond(self._session.resources, short, would, book.floor)
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
-        return Refusal(plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over)
+        lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request)
+        return Refusal(
+            plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over, lendable=lendable
+        )
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""
         return self.beyond_deserved(reclaimer, candidates), Vote.PERMIT
 
     def beyond_deserved(self, _: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return the candidates whose queues have more than they deserve when their turn comes."""
-        running: dict[QueueName, list[int]] = {}
+        """Return the candidates whose queues have more than they deserve when their turn comes.
+
+        What a queue was lent goes first: its other tasks only where it has too much without that.
+        """
+        allocated: dict[QueueName, Sequence[int]] = {}
+        unlent: dict[QueueName, list[int]] = {}
         victims = []
         for task in candidates:
             job = self._session.job_of(task)
             book = None if job is None else self.books.get(job.queue)
             if job is None or book is None:
                 continue
-            allocated = running.setdefault(job.queue, list(book.allocated))
-            if any(used > most for used, most in zip(allocated, book.floor, strict=True)):
-                request = self._request(task)
-                running[job.queue] = [used - amount for used, amount in zip(allocated, request, strict=True)]
-                victims.append(task)
+            name, request = job.queue, self._request(task)
+            held = allocated.setdefault(name, book.allocated)
+            if not _exceeds(held, book.floor):
+                continue
+            if not task.is_lent:
+                if name not in unlent:
+                    unlent[name] = _less(book.allocated, self._lent.of(name))
+                if not _exceeds(unlent[name], book.floor):
+                    continue
+                unlent[name] = _less(unlent[name], request)
+            allocated[name] = _less(held, request)
+            victims.append(task)
         return victims
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
@@ -225,10 +266,12 @@ class Division:
     def apply(self, change: Change) -> None:
         """Count a change."""
         self.books[change.job.queue].add(change.totals, change.sign)
+        self._lent.count(change, change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
         self.books[change.job.queue].add(change.totals, -change.sign)
+        self._lent.count(change, -change.sign)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 
@@ -247,6 +290,14 @@ class Division:
             self._session.sample("queue_weight", queue.weight, queue_name=name)
             overused = name in self.books and book.is_overused
             self._session.sample("queue_overused", float(overused), queue_name=name)
+
+
+def _exceeds(used: Sequence[int], most: Sequence[int]) -> bool:
+    return any(amount > limit for amount, limit in zip(used, most, strict=True))
+
+
+def _less(amounts: Sequence[int], fewer: Sequence[int]) -> list[int]:
+    return [amount - other for amount, other in zip(amounts, fewer, strict=True)]
 
 
 def make_books(session: Session) -> dict[QueueName, QueueBook]:

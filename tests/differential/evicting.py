@@ -65,6 +65,7 @@ class Evicting(Vetoes):
         for number, action in enumerate(actions):
             self.following = actions[number:]
             getattr(self, action)(actions)
+        self.lend(actions)
 
     # Putting back
 

@@ -47,6 +47,8 @@ class Plain:
         self.filters = Filters(self.cluster)
         self.shares = Shares(self.cluster)
         self.plans: list[list[tuple[str, str]]] = []
+        self.kept_by_share: set[str] = set()
+        """Jobs that their queue refused something in allocate."""
         self.waiting: dict[str, list[Pod]] = {}
         """Places kept until best-effort pods of their group have some too, by group."""
 
@@ -58,6 +60,7 @@ class Plain:
         """Run actions in order."""
         for action in actions:
             getattr(self, action)(actions)
+        self.lend(actions)
 
     # Orders
 
@@ -262,7 +265,7 @@ class Plain:
         while work:
             name = min(work, key=self.queue_key)
             if not work[name] or (self.has("proportion") and self.shares.overused(name)):
-                del work[name]
+                self.kept_by_share |= {group.key for _, group in work.pop(name)}
                 continue
             _, group = work[name].pop(0)
             parts = sheets[group.key]
@@ -347,6 +350,7 @@ class Plain:
         while part.left:
             pod = part.left.pop(0)
             if not self.allocatable(part.group, pod):
+                self.kept_by_share.add(part.group.key)
                 continue
             if self.role_has_failed(part, pod):
                 part.failed.add(pod.key)
@@ -505,6 +509,45 @@ class Plain:
     def where_it_may_lie(self, _pod: Pod, nodes: Sequence[Node]) -> Sequence[Node]:
         """Where a pod that asks for nothing may lie by its topology; where domains count, they differ."""
         return nodes
+
+    # Lending
+
+    def lend(self, actions: Sequence[str]) -> None:
+        """Offer idle room to jobs whatever the shares of their queues, queues in turn."""
+        lends = self.arguments.get("proportion", {}).get("lendIdle", True)
+        if "allocate" not in actions or not self.has("proportion") or not lends:
+            return
+        self.shares.lends = True
+        kept = [self.cluster.groups[key] for key in self.kept_by_share]
+        work = self.by_queue(group for group in kept if group.count("Pending"))
+        while work:
+            name = min(work, key=self.queue_key)
+            if not work[name]:
+                del work[name]
+                continue
+            _, group = work[name].pop(0)
+            parts = self.worksheet(group)
+            if parts and self.lend_to(group, parts):
+                work[name] = sorted([*work[name], (self.job_key(group), group)], key=lambda each: each[0])
+        self.shares.lends = False
+
+    def lend_to(self, group: Group, parts: list[Part]) -> bool:
+        """Bind pods of a job on idle room alone, or none of them; True where more of it is left."""
+        placed: list[Pod] = []
+        self.attempt(group, parts, placed)
+        if not (self.ready(group) or self.pipelined(group)):
+            self.undo(placed, 0)
+            parts[:] = self.by_need(group)
+            self.attempt(group, parts, placed)
+        if not (self.ready(group) and placed and all(pod.status == "Allocated" for pod in placed)):
+            self.undo(placed, 0)
+            return False
+        if self.relies_on_light(group):
+            self.waiting[group.key] = [*self.waiting.get(group.key, []), *placed]
+            self.complete(group)
+        else:
+            self.commit(placed)
+        return any(part.left for part in parts)
 
     # Outcome
 

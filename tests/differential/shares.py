@@ -12,6 +12,8 @@ class Shares:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.lends = False
+        """Whether idle room is being lent: a limit counts then, a share does not."""
         self.names = sorted({"cpu", "memory", "pods"} | set(cluster.total) | _asked_for(cluster))
         self.queues = {group.queue for group in cluster.groups.values()}
         self.asked = {
@@ -116,13 +118,22 @@ class Shares:
         return all(number <= mine[name] for name, number in self.deserved[queue].items())
 
     def takes(self, queue: str, request: Amounts) -> bool:
-        """Whether a request fits what a queue deserves."""
-        mine = self.allocated(queue)
+        """Whether a request fits what a queue deserves, or where idle room is lent what it may have at all."""
+        mine, most = self.allocated(queue), self.lendable(queue) if self.lends else self.deserved[queue]
         return self.cluster.queues[queue].state == "Open" and all(
-            mine[name] + number <= self.deserved[queue][name]
-            for name, number in request.items()
-            if number and name != "pods"
+            mine[name] + number <= most[name] for name, number in request.items() if number and name != "pods"
         )
+
+    def lendable(self, queue: str) -> dict[str, float]:
+        """The most that a queue may have with lent room, which leaves others what is guaranteed to them."""
+        mine = self.allocated(queue)
+        others = [each for each in self.cluster.queues.values() if each.name != queue and each.guarantee]
+        most = dict(self.limits[queue])
+        for name in self.names if others else ():
+            taken = sum(pod.request.get(name, 0) for pod in self.cluster.placed if pod.status != "Releasing")
+            kept = sum(max(0, each.guarantee.get(name, 0) - self.allocated(each.name)[name]) for each in others)
+            most[name] = min(most[name], mine[name] + self.cluster.total.get(name, 0) - taken - kept)
+        return most
 
     def queue_takes(self, group: Group) -> int:
         """Vote of proportion at the gate, and of capacity."""

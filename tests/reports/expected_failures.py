@@ -2,7 +2,6 @@
 
 EXPECTED_FAILURES = frozenset(
     {
-        "c09-halfshare-deadlock",
         "c13-as-many-as-minimum",
         "c79-priority-by-tier-reclaim",
         "c85-preempt-gang-two-sizes",
@@ -16,9 +15,6 @@ EXPECTED_FAILURES = frozenset(
         "h07-reclaim-fewest",
         "h08-reclaim-lowest",
         "h09-gangpreempt-leaf",
-        "i03-three-queues-one-odd",
-        "i07-lending-stops-at-capability",
-        "i12-pinned-owner",
         "m02-quota-really-full",
         "n04-no-such-label",
         "n07-holder-is-named",

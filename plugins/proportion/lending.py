@@ -1,0 +1,89 @@
+"""Lending: how far queues may go beyond what they deserve, and what they have that way.
+
+A queue is never lent more than its limit, nor what the guarantees of other queues keep free.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from framework.ledgers import Change, Verb
+from framework.session import Session
+from model.ids import QueueName
+from model.queues import Queue
+from model.tasks import ALLOCATED_STATUSES, Task
+from plugins.proportion.books import QueueBook
+
+__all__ = ["LentRoom"]
+
+
+class LentRoom:
+    """Room beyond shares in one session."""
+
+    def __init__(self, session: Session, books: Mapping[QueueName, QueueBook], rows: Sequence[int]) -> None:
+        self._session = session
+        self._books = books
+        self._rows = rows
+        """Rows that a request is held to."""
+        vectors = {name: session.resources.vector(queue.guarantee).tolist() for name, queue in session.queues.items()}
+        self._guarantees: dict[QueueName, list[int]] = {name: each for name, each in vectors.items() if any(each)}
+        self._lent: dict[QueueName, list[int]] = {}
+        """Requests of tasks on lent room, by queue asked about."""
+
+    # Lending ----------------------------------------------------------------------------------------------------------
+
+    def may_be_lent(self, queue: Queue, book: QueueBook, request: Sequence[int]) -> bool:
+        """Return whether the queue may have `request` more if shares do not count."""
+        spare = self._spare(queue, book)
+        return all(request[row] <= spare[row] for row in self._rows if request[row] > 0)
+
+    def headroom(self, queue: Queue, book: QueueBook, request: Sequence[int], most: int) -> int:
+        """Count how many times `request` the queue may have more if shares do not count, at most `most`."""
+        spare = self._spare(queue, book)
+        for row in self._rows:
+            if request[row] > 0:
+                most = min(most, spare[row] // request[row])
+        return max(most, 0)
+
+    def _spare(self, queue: Queue, book: QueueBook) -> list[int]:
+        """Return what is left to its limit, and beside the unused guarantees of others, by row."""
+        spare = [most - used for most, used in zip(book.limit, book.allocated, strict=True)]
+        others = [self._unused(name) for name in self._guarantees if name != queue.name]
+        if not others:
+            return spare
+        free = self._session.nodes.columns().future_idle.sum(axis=1).tolist()
+        return [min(own, there - sum(kept)) for own, there, *kept in zip(spare, free, *others, strict=True)]
+
+    def _unused(self, name: QueueName) -> list[int]:
+        guarantee, book = self._guarantees[name], self._books.get(name)
+        used = [0] * len(guarantee) if book is None else book.allocated
+        return [max(least - have, 0) for least, have in zip(guarantee, used, strict=True)]
+
+    # What is lent -----------------------------------------------------------------------------------------------------
+
+    def of(self, name: QueueName) -> list[int]:
+        """Return what tasks of a queue have that were bound on lent room, base units by row."""
+        known = self._lent.get(name)
+        if known is None:
+            known = self._lent[name] = [0] * len(self._session.resources)
+            for task in self._lent_tasks(name):
+                _add(known, self._session.nodes.needs(task.template).amounts, 1)
+        return known
+
+    def count(self, change: Change, sign: int) -> None:
+        """Count an eviction, or its undoing; what this session lends is no victim in it."""
+        known = self._lent.get(change.job.queue)
+        if known is not None and change.verb is Verb.EVICT:
+            for task in change.tasks:
+                if task.is_lent:
+                    _add(known, change.needs.amounts, sign)
+
+    def _lent_tasks(self, name: QueueName) -> Iterator[Task]:
+        session = self._session
+        table, known = session.snapshot.job_table, session.known_jobs()
+        for job in table.select(table.queue == session.snapshot.queue_names.index(name)):
+            tasks = known[job.id].tasks if job.id in known else job.tasks
+            yield from (task for task in tasks.values() if task.is_lent and task.status in ALLOCATED_STATUSES)
+
+
+def _add(amounts: list[int], more: Sequence[int], sign: int) -> None:
+    for row, amount in enumerate(more):
+        amounts[row] += sign * amount
