@@ -82,7 +82,8 @@ class Emulator:
     @property
     def url(self) -> str:
         """Where it is reached."""
-        return f"{'https' if self.certificate else 'http'}://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     def kubeconfig(self, path: Path | str) -> Path:
         """Write a kubeconfig for this server."""

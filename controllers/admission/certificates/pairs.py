@@ -40,6 +40,10 @@ class Pair:
         """When it ends."""
         return self.parsed.not_valid_after_utc
 
+    def is_premature(self, now: datetime) -> bool:
+        """Return whether clients would refuse it because it does not hold yet: it was made while a clock was ahead."""
+        return now < self.parsed.not_valid_before_utc
+
     def is_due(self, now: datetime) -> bool:
         """Tell whether it should be renewed: two thirds of its life are over."""
         return now >= self.made_at + (self.expires_at - self.made_at) * 2 / 3

@@ -7,6 +7,7 @@ An authority takes over without a moment in which the API server trusts the wron
                          └── next signs, the old one is trusted until it ends ──┘
 
 The serving certificate is renewed after two thirds of its life, when names are missing, and when its authority changes.
+What was made while a clock was ahead, so that clients refuse it now, is made anew.
 """
 
 from collections.abc import Sequence
@@ -52,14 +53,16 @@ def renewed(material: Material, names: Sequence[str], now: datetime, lives: Live
         lives: How long things hold.
     """
     authority, following = material.authority, material.next_authority
-    if authority is None or now >= authority.expires_at:
+    if following is not None and following.is_premature(now):
+        following = None
+    if authority is None or now >= authority.expires_at or authority.is_premature(now):
         authority, following = make_authority(now, lives.authority), None
     elif following is not None and now >= following.made_at + lives.notice:
         authority, following = following, None
     elif following is None and authority.is_due(now):
         following = make_authority(now, lives.authority)
     serving = material.serving
-    if serving is None or serving.is_due(now) or not serving.is_signed_by(authority):
+    if serving is None or serving.is_due(now) or serving.is_premature(now) or not serving.is_signed_by(authority):
         serving = issue(authority, names, now, lives.serving)
     elif not serving.names().issuperset(names):
         # Replicas before and after an upgrade may go by different names: one must not take those of the other.

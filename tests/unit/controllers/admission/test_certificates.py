@@ -121,6 +121,30 @@ def test_an_authority_takes_over_without_a_gap() -> None:
     assert len(certificates_of(later.trusted)) == 1
 
 
+def test_certificates_made_while_a_clock_was_ahead_are_made_anew() -> None:
+    """Clients refuse them until the time that they begin at; a skew of some minutes is allowed for."""
+    first = renewed(Material(), NAMES, NOW + timedelta(hours=1), LIVES)
+    second = renewed(first, NAMES, NOW, LIVES)
+
+    assert second.authority != first.authority
+    assert second.serving is not None
+    assert second.authority is not None
+    assert second.serving.is_signed_by(second.authority)
+    assert not second.serving.is_premature(NOW)
+    assert not second.authority.is_premature(NOW)
+    assert renewed(second, NAMES, NOW - timedelta(minutes=4), LIVES) == second
+
+
+def test_a_next_authority_made_while_a_clock_was_ahead_is_made_anew() -> None:
+    """It would sign certificates that clients refuse."""
+    first = renewed(Material(), NAMES, NOW, LIVES)
+    announced = renewed(first, NAMES, NOW + timedelta(days=200, hours=1), LIVES)
+    second = renewed(announced, NAMES, NOW + timedelta(days=200), LIVES)
+
+    assert second.authority == first.authority
+    assert second.next_authority not in (None, announced.next_authority)
+
+
 def test_a_certificate_does_not_outlive_its_authority() -> None:
     """It would be refused from then on."""
     material = renewed(Material(), NAMES, NOW, Lives(authority=timedelta(days=30), serving=timedelta(days=90)))
