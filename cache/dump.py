@@ -5,6 +5,7 @@ usage, and the moment.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -41,6 +42,20 @@ class Dump:
         """Return the List as JSON, an object a line."""
         moment = _ENCODER.encode(self._now)
         return b'{"apiVersion":"v1","kind":"List","now":%b,"items":[\n%b\n]}\n' % (moment, b",\n".join(self._lines()))
+
+    def write(self, file: Path) -> None:
+        """Write the List into a file, whole or not at all.
+
+        Raises:
+            OSError: It cannot be written; no part of it is left.
+        """
+        partial = file.with_name(f".{file.name}.partial")
+        try:
+            partial.write_bytes(self.encode())
+            partial.replace(file)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
 
     def _lines(self) -> Iterator[bytes]:
         for kind, each in self._objects:

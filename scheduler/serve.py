@@ -415,7 +415,7 @@ class _Process:
         dump = self._cache.dump()
         try:
             # In a thread: many pods and a slow disk take seconds, and the lease must not wait for them.
-            await asyncio.to_thread(lambda: file.write_bytes(dump.encode()))
+            await asyncio.to_thread(dump.write, file)
         except OSError as error:
             _log.error("snapshot_not_written", file=str(file), error=str(error))
         else:

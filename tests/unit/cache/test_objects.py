@@ -1,7 +1,11 @@
 """Clusters from files, and dumps back into files."""
 
 import json
+import resource
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from cache.audit import differences
 from cache.books import Books
@@ -156,3 +160,21 @@ def test_measurements_are_written_by_hand_too() -> None:
     for broken in ({**measured, "measured": "today"}, measured):
         assert books_from_objects([broken], report=faults.append).usage == {}
     assert [(fault.kind, fault.name) for fault in faults] == [("NodeUsage", "n1")] * 2
+
+
+def test_a_dump_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
+    """An empty file, or half a List, would pass for the cluster."""
+    dump = take_dump(books_from_objects([]), 1e9)
+    whole = tmp_path / "whole.json"
+    dump.write(whole)
+    assert whole.read_bytes() == dump.encode()
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # as a disk that is full
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            dump.write(tmp_path / "cut.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list(tmp_path.iterdir()) == [whole]
