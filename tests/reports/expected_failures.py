@@ -16,7 +16,6 @@ EXPECTED_FAILURES = frozenset(
         "h08-reclaim-lowest",
         "h09-gangpreempt-leaf",
         "m02-quota-really-full",
-        "n04-no-such-label",
         "n07-holder-is-named",
         "r01-label-before-room",
         "r02-no-gpu-anywhere",
