@@ -67,7 +67,7 @@ def step_for(seen: Observed, due: Iterable[Answer]) -> Step | None:
         effect = _transition(seen, answer.action)
         if effect is None or (effect.is_whole and first is not None):
             continue
-        cause, place = str(answer.occurrence), answer.occurrence.place
+        cause, place = answer.occurrence.after(answer.delay), answer.occurrence.place
         if effect.is_whole:
             return Step(action=answer.action, transition=effect, targets=(), cause=cause)
         target = target_of(seen, answer.action, place) if place is not None else None
@@ -102,12 +102,13 @@ def take(seen: Observed, memory: Memory, step: Step) -> Decision:
     if effect.is_whole:
         victims = alive(seen) if effect.keeps_ended else tuple(p for p in seen.pods.values() if not is_leaving(p))
         restarts = (UNFINISHED if effect.keeps_ended else ALL,) if effect.phase == JobPhase.RESTARTING else ()
-        memory = replace(memory, known=frozenset(), evicted={}, restarting=restarts)
+        done = frozenset[Place]() if ALL in restarts else memory.done
+        memory = replace(memory, known=frozenset(), done=done, evicted={}, restarting=restarts)
     else:
         targets = tuple(sorted({*memory.restarting, *step.targets}))
         victims = tuple(covered(seen, step.targets).values())
         memory = replace(_without(seen, memory, step.targets), restarting=targets)
-    counts = count(seen, victims)
+    counts = count(seen, victims, memory.done)
     new = entered(
         seen,
         with_counts(seen, counts),
@@ -127,11 +128,16 @@ def take(seen: Observed, memory: Memory, step: Step) -> Decision:
 
 def _without(seen: Observed, memory: Memory, targets: Iterable[Target]) -> Memory:
     """Forget pods that are going to be restarted: that they go means nothing."""
-    known = frozenset(place for place in memory.known if not any(covers(seen, target, place) for target in targets))
-    evicted = {
-        place: at for place, at in memory.evicted.items() if not any(covers(seen, target, place) for target in targets)
-    }
-    return replace(memory, known=known, evicted=evicted)
+
+    def stays(place: Place) -> bool:
+        return not any(covers(seen, target, place) for target in targets)
+
+    return replace(
+        memory,
+        known=frozenset(filter(stays, memory.known)),
+        done=frozenset(filter(stays, memory.done)),
+        evicted={place: at for place, at in memory.evicted.items() if stays(place)},
+    )
 
 
 def covered(seen: Observed, targets: Iterable[Target]) -> dict[Place, Pod]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from controllers.jobs.observed import Observed, is_leaving
+from controllers.jobs.observed import Observed, Place, is_leaving
 from controllers.operating.pods import Pod
 from model.api import names
 from model.api.batch import TaskState
@@ -37,12 +37,13 @@ class Counts:
         return None if state is None else state.phase.get("Succeeded", 0)
 
 
-def count(seen: Observed, killed: Iterable[Pod] = ()) -> Counts:
+def count(seen: Observed, killed: Iterable[Pod] = (), done: Iterable[Place] = ()) -> Counts:
     """Count the pods of a Job.
 
     Args:
         seen: The Job.
         killed: Pods that are being deleted, although they do not show it yet.
+        done: Places whose pods have succeeded; they count also when the pods are gone.
     """
     going = {pod.metadata.uid for pod in killed}
     totals: Counter[str] = Counter()
@@ -54,6 +55,11 @@ def count(seen: Observed, killed: Iterable[Pod] = ()) -> Counts:
         phase = pod.status.phase if pod.status.phase in _PHASES else "Unknown"
         totals[phase] += 1
         tasks.setdefault(pod.metadata.annotations[names.TASK_SPEC], Counter())[phase] += 1
+    for place in done:
+        name = seen.name_of(place)
+        if name is not None and name not in seen.pods:
+            totals["Succeeded"] += 1
+            tasks.setdefault(place.task, Counter())["Succeeded"] += 1
     return Counts(
         pending=totals["Pending"],
         running=totals["Running"],

@@ -6,10 +6,12 @@ just begun are given the same next one.
 """
 
 from dataclasses import replace
+from typing import Final
 
 from controllers.jobs.acting import alive, covered, obey, phase_of, step_for, take
 from controllers.jobs.counting import count
 from controllers.jobs.decision import Decision, Told
+from controllers.jobs.finished import done_places, is_missed_when_gone
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
 from controllers.jobs.policies import Answer, answers
@@ -23,12 +25,16 @@ from model.api.batch import JobPhase
 from model.api.bus import Event
 from model.wire.times import time_text
 
-__all__ = ["decide"]
+__all__ = ["decide", "take_leave"]
+
+_COLLECTORS: Final = frozenset({"foregroundDeletion", "orphan"})
+"""Finalizers of the garbage collector."""
 
 
 def decide(seen: Observed) -> Decision:
     """Return the next step of a Job that is not being deleted."""
     memory = Memory.read(seen.job.status.controlled_resources)
+    memory = replace(memory, done=done_places(seen, memory))
     spent = next((command for command in seen.commands if command.metadata.uid == memory.command), None)
     if spent is not None:
         # It must be gone before another is carried out, since one alone is remembered.
@@ -43,6 +49,21 @@ def decide(seen: Observed) -> Decision:
         told = Told(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
         return replace(take(seen, memory, step), events=(told,))
     return _go_on(seen, memory, [answer for answer in called_for if answer.due > seen.now])
+
+
+def take_leave(seen: Observed) -> Decision:
+    """Return what is done for a Job that is being deleted and that a finalizer of others holds.
+
+    Nothing is made for it. Its counts stay true, and when its last pod has ended its pod group goes, which would keep
+    its place in the queue.
+    """
+    if set(seen.job.metadata.finalizers) <= _COLLECTORS:
+        return Decision()  # the garbage collector takes all of it away
+    memory = Memory.read(seen.job.status.controlled_resources)
+    memory = replace(memory, done=done_places(seen, memory))
+    counts = count(seen, done=memory.done)
+    new = entered(seen, with_counts(seen, counts), JobPhase(phase_of(seen)), memory)
+    return Decision(status=changed(seen, new), group_delete=None if counts.alive else seen.pod_group)
 
 
 def _is_to_be_forwarded(seen: Observed) -> bool:
@@ -79,7 +100,7 @@ def _refuse(seen: Observed, memory: Memory) -> Decision:
 def _rest(seen: Observed, memory: Memory, phase: str) -> Decision:
     """Stop what still runs, and keep it stopped."""
     victims = alive(seen)
-    counts = count(seen, victims)
+    counts = count(seen, victims, memory.done)
     others = {key: value for key, value in memory.others.items() if not key.startswith(PLUGIN_RECORD)}
     has_objects = len(others) < len(memory.others)
     memory = replace(memory, known=frozenset(), evicted={}, restarting=(), others=others)
@@ -104,7 +125,7 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
     ]
     victims = [pod for pod in victims if not (is_leaving(pod) and (is_given_up(pod) or whole))]
     group = seen.pod_group if whole else None
-    counts = count(seen, victims)
+    counts = count(seen, victims, memory.done)
     status = with_counts(seen, counts)
     if victims or group is not None:
         new = entered(seen, status, JobPhase.RESTARTING, memory)
@@ -126,7 +147,7 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
 
 
 def _remember(seen: Observed, memory: Memory, waiting: list[Answer]) -> Memory:
-    """Keep which pods are there, and since when those are missed whose policy waits."""
+    """Keep which pods have not ended, and since when those are missed whose policy waits."""
     evicted = {
         answer.occurrence.place: memory.evicted.get(answer.occurrence.place, seen.now)
         for answer in waiting
@@ -137,6 +158,7 @@ def _remember(seen: Observed, memory: Memory, waiting: list[Answer]) -> Memory:
         for place, pod in seen.members.items()
         if member_version(pod) == seen.job.status.version
         and not is_given_up(pod)
+        and is_missed_when_gone(seen, pod, was_known=place in memory.known)
         and not any(covers(seen, target, place) for target in memory.restarting)
     )
     return replace(memory, known=known, evicted=evicted)

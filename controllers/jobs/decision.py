@@ -1,6 +1,7 @@
 """Decision: what is to be done about a Job, as a value.
 
-The order of the fields is the order in which they are carried out, but that objects of plugins go first. The status
+The order of the fields is the order in which they are carried out, but that objects of plugins go first where they
+are removed, or where pods have no place any more. The status
 says what is going to happen before it happens, so that whoever is killed in between is followed by one who sees what
 was begun. All else may be done twice.
 """

@@ -5,7 +5,8 @@ instant as phase, version and retry count: an action is either counted and remem
 
 | key | value | meaning |
 |---|---|---|
-| `pods-<task>` | `0-2,5` | pods of this version that were seen; one that is gone and was not given up was evicted |
+| `pods-<task>` | `0-2,5` | pods of this version that have not ended; one that is gone, not given up, was evicted |
+| `done-<task>` | `0,3` | places whose pods have succeeded: they are not run again, also when the pods are deleted |
 | `evicted-<task>` | `3@1767225600` | evictions whose policy waits, and since when |
 | `restarting` | `all`, `unfinished`, `task/worker`, `pod/worker/3`, `partition/worker/1` | what Restarting kills |
 | `command` | a UID | the Command that was carried out last; it is deleted after that was written |
@@ -23,6 +24,7 @@ from controllers.jobs.targets import Target, targets_in
 __all__ = ["Memory"]
 
 _PODS: Final = "pods-"
+_DONE: Final = "done-"
 _EVICTED: Final = "evicted-"
 _RESTARTING: Final = "restarting"
 _COMMAND: Final = "command"
@@ -36,7 +38,9 @@ class Memory:
     """What a status remembers, read."""
 
     known: frozenset[Place] = frozenset()
-    """Pods of the current version that were seen and not given up."""
+    """Pods of the current version that were seen, have not ended and were not given up."""
+    done: frozenset[Place] = frozenset()
+    """Places whose pods have succeeded, whatever became of the pods."""
     evicted: Mapping[Place, float] = field(default_factory=dict)
     """When pods were missed first, of those whose policy waits."""
     restarting: tuple[Target, ...] = ()
@@ -48,17 +52,21 @@ class Memory:
     def read(cls, resources: Mapping[str, str]) -> "Memory":
         """Read `status.controlledResources`; what cannot be read was not written by us and is dropped."""
         known: set[Place] = set()
+        done: set[Place] = set()
         evicted: dict[Place, float] = {}
         others: dict[str, str] = {}
         for key, value in resources.items():
             if key.startswith(_PODS):
                 known.update(Place(key.removeprefix(_PODS), index) for index in _indexes(value))
+            elif key.startswith(_DONE):
+                done.update(Place(key.removeprefix(_DONE), index) for index in _indexes(value))
             elif key.startswith(_EVICTED):
                 evicted.update((Place(key.removeprefix(_EVICTED), index), at) for index, at in _moments(value))
             elif key not in {_RESTARTING, _COMMAND}:
                 others[key] = value
         return cls(
             known=frozenset(known),
+            done=frozenset(done),
             evicted=evicted,
             restarting=tuple(targets_in(resources.get(_RESTARTING, ""))),
             command=resources.get(_COMMAND, ""),
@@ -68,10 +76,8 @@ class Memory:
     def write(self) -> dict[str, str]:
         """Return it as `status.controlledResources`."""
         written = dict(self.others)
-        by_task: dict[str, list[int]] = {}
-        for place in sorted(self.known):
-            by_task.setdefault(place.task, []).append(place.index)
-        written.update((_PODS + task, _ranges(indexes)) for task, indexes in by_task.items())
+        for prefix, places in ((_PODS, self.known), (_DONE, self.done)):
+            written.update((prefix + task, _ranges(indexes)) for task, indexes in _by_task(places).items())
         moments: dict[str, list[str]] = {}
         for place, at in sorted(self.evicted.items()):
             moments.setdefault(place.task, []).append(f"{place.index}@{int(at)}")
@@ -81,6 +87,14 @@ class Memory:
         if self.command:
             written[_COMMAND] = self.command
         return dict(sorted(written.items()))
+
+
+def _by_task(places: Iterable[Place]) -> dict[str, list[int]]:
+    """Group places, with ascending indexes."""
+    by_task: dict[str, list[int]] = {}
+    for place in sorted(places):
+        by_task.setdefault(place.task, []).append(place.index)
+    return by_task
 
 
 def _ranges(indexes: Iterable[int]) -> str:

@@ -44,6 +44,10 @@ class Observed:
     """How long ago something happened that is said to have happened at a time; None: as `now` has it."""
     pods: Mapping[str, Pod] = field(default_factory=dict)
     """Pods of this Job by name, whatever their version."""
+    vanished: frozenset[str] = frozenset()
+    """Names of pods that succeeded and were deleted since the last decision."""
+    reruns_succeeded: bool = False
+    """Whether a pod that succeeded and is deleted is made again, and counts as evicted, as in Volcano."""
     pod_group: PodGroup | None = None
     queue: Queue | None = None
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)

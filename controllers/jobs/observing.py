@@ -54,9 +54,17 @@ class _Objections(TypedDict):
 class Observer:
     """Puts together what there is of a Job; what follows from its spec alone is kept while the spec is the same."""
 
-    def __init__(self, stores: Stores, *, clock: Clock, scheduler_name: str) -> None:
-        """Read from `stores` and `clock`; `scheduler_name` is that of Jobs that name nobody."""
+    def __init__(self, stores: Stores, *, clock: Clock, scheduler_name: str, reruns_succeeded: bool = False) -> None:
+        """Read from `stores` and `clock`.
+
+        Args:
+            stores: What there is.
+            clock: The time.
+            scheduler_name: Of Jobs that name none.
+            reruns_succeeded: Whether pods are made again that succeeded and are deleted.
+        """
         self._stores, self._clock, self._scheduler_name = stores, clock, scheduler_name
+        self._reruns_succeeded = reruns_succeeded
         self._read: dict[Key, _Read] = {}
         self._ages: dict[Key, Ages[Hashable]] = {}
         """Of what happened to each Job."""
@@ -66,8 +74,13 @@ class Observer:
         self._read.pop(key, None)
         self._ages.pop(key, None)
 
-    def observe(self, job: Job) -> Observed:
-        """Return what is seen of a Job now."""
+    def observe(self, job: Job, vanished: frozenset[str] = frozenset()) -> Observed:
+        """Return what is seen of a Job now.
+
+        Args:
+            job: The Job.
+            vanished: Names of its pods that succeeded and were deleted since the last decision.
+        """
         read, now = self._known(job), self._clock.wall()
         whole = msgspec.structs.replace(job, spec=read.spec)
         namespace, stores = job.metadata.namespace, self._stores
@@ -78,6 +91,8 @@ class Observer:
             now=now,
             age=self._ages.setdefault(key_of(job), Ages(self._clock)).age,
             pods=members_of(job, stores.pods.by(POD_OWNER, job.metadata.uid)),
+            vanished=vanished,
+            reruns_succeeded=self._reruns_succeeded,
             pod_group=self._group(job),
             queue=stores.queues.get("", read.spec.queue),
             namespace_annotations=of_namespace.metadata.annotations if of_namespace is not None else EMPTY,

@@ -4,7 +4,7 @@
 |---|---|---|
 | PodFailed | a pod of this version is Failed, and nobody deletes it | it was killed, or the version grew |
 | PodPending | a pod of this version is Pending | it is anything else |
-| PodEvicted | a pod that the status knows is gone, or its policy waits | answered, or the next pod of the place runs |
+| PodEvicted | a pod that had not ended is gone, or its policy waits | answered, or the next pod of the place runs |
 | TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
 | TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
 | Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
@@ -19,6 +19,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from controllers.jobs.causes import exit_codes, why_failed, why_pending
+from controllers.jobs.durations import duration_text
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
 from controllers.jobs.targets import covers, is_whole
@@ -44,12 +46,20 @@ class Occurrence:
     place: Place | None = None
     """To which pod; None when it concerns the Job as a whole."""
     pod: str = ""
-    exit_code: int = 0
+    exit_codes: tuple[int, ...] = ()
+    """Of the containers that failed: regular ones first, then init containers, each in its order."""
+    detail: str = ""
+    """What the pod's status says about it."""
 
     def __str__(self) -> str:
         """Say it to people."""
-        code = f" with exit code {self.exit_code}" if self.exit_code else ""
+        code = f" with exit code {self.exit_codes[0]}" if self.exit_codes else ""
         return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
+
+    def after(self, seconds: float) -> str:
+        """Say it with how long it lasted and why, as far as that is known."""
+        lasted = f" for {duration_text(seconds)}" if seconds else ""
+        return f"{self}{lasted}{f': {self.detail}' if self.detail else ''}"
 
 
 def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[Occurrence, ...]:
@@ -80,7 +90,7 @@ def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
 def _evictions(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
     for place in {*memory.known, *memory.evicted}:
         name = seen.name_of(place)
-        if name is None:
+        if name is None or place in memory.done:
             continue
         if place in memory.known and name not in seen.pods:
             yield Occurrence(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
@@ -93,14 +103,13 @@ def _evictions(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
 def _failures(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Failed":
-            first = next(iter(pod.status.container_statuses), None)
-            ended = first.state.terminated if first else None
             yield Occurrence(
                 event=Event.POD_FAILED,
                 at=_ended_at(pod),
                 place=place,
                 pod=pod.metadata.name,
-                exit_code=ended.exit_code if ended else 0,
+                exit_codes=exit_codes(pod),
+                detail=why_failed(pod),
             )
 
 
@@ -112,6 +121,7 @@ def _waits(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
                 at=_moment(pod.metadata.creation_timestamp, otherwise=seen.now),
                 place=place,
                 pod=pod.metadata.name,
+                detail=why_pending(pod),
             )
 
 
@@ -120,6 +130,8 @@ def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
     succeeded: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
         succeeded[place.task] = succeeded.get(place.task, 0) + (pod.status.phase == "Succeeded")
+    for place in memory.done - seen.members.keys():
+        succeeded[place.task] = succeeded.get(place.task, 0) + 1
     last: dict[str, tuple[float, Place, Pod]] = {}
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Succeeded":

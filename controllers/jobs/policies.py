@@ -34,6 +34,8 @@ class Answer:
     action: Action
     due: float
     """When, seconds since 1970."""
+    delay: float = 0.0
+    """How long it lasts by then: the policy's timeout, in seconds."""
 
 
 def answers(seen: Observed, memory: Memory) -> tuple[Answer, ...]:
@@ -71,7 +73,7 @@ def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
         return None  # no task, pod or partition is meant: by an Unknown pod group, or in a task without partitions
     delay = (seconds_of(policy.timeout) or 0.0) if policy.timeout else 0.0
     since = seen.since((occurrence.event, occurrence.place), occurrence.at)
-    return Answer(occurrence=occurrence, action=action, due=since + delay)
+    return Answer(occurrence=occurrence, action=action, due=since + delay, delay=delay)
 
 
 def _first(policies: Iterable[LifecyclePolicy], occurrence: Occurrence) -> LifecyclePolicy | None:
@@ -83,4 +85,4 @@ def _matches(policy: LifecyclePolicy, occurrence: Occurrence) -> bool:
     if occurrence.event in events or Event.ANY in events:
         # Every pod is pending for a moment: only to be so for too long is an event.
         return occurrence.event is not Event.POD_PENDING or seconds_of(policy.timeout) is not None
-    return bool(policy.exit_code) and policy.exit_code == occurrence.exit_code
+    return bool(policy.exit_code) and policy.exit_code in occurrence.exit_codes

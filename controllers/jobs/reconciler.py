@@ -10,7 +10,7 @@ import structlog
 
 from controllers.jobs import metrics
 from controllers.jobs.claims import ClaimPlan
-from controllers.jobs.decide import decide
+from controllers.jobs.decide import decide, take_leave
 from controllers.jobs.decision import Decision, Told
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
@@ -34,6 +34,7 @@ from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from controllers.jobs.watches import watches_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
 from controllers.operating.expectations import Expectations
+from controllers.operating.keys import keys_of_controller
 from controllers.operating.operator import Operator
 from controllers.operating.options import ControllerOptions
 from controllers.operating.pods import PODS, Pod
@@ -87,6 +88,7 @@ class JobReconciler:
         expectations: Expectations,
         clock: Clock,
         scheduler_name: str = names.DEFAULT_SCHEDULER,
+        reruns_succeeded: bool = False,
     ) -> None:
         """Take what it reads from and writes through.
 
@@ -97,12 +99,15 @@ class JobReconciler:
             expectations: Own writes that the stores do not show yet.
             clock: For times in statuses, for what is due and for pauses.
             scheduler_name: Who schedules Jobs that name nobody.
+            reruns_succeeded: Make pods again that succeeded and are deleted.
         """
         self._stores, self._writer, self._events = stores, writer, events
         self._expectations, self._clock = expectations, clock
-        self._observer = Observer(stores, clock=clock, scheduler_name=scheduler_name)
+        self._observer = Observer(stores, clock=clock, scheduler_name=scheduler_name, reruns_succeeded=reruns_succeeded)
         self._objects = PluginObjects(writer)
         self._paused_until: dict[Key, float] = {}
+        self._vanished: dict[Key, set[str]] = {}
+        """Pods that succeeded and were deleted since their Job was decided about."""
         self._told: OrderedDict[tuple[str, Told], None] = OrderedDict()
 
     def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
@@ -113,6 +118,13 @@ class JobReconciler:
                 self._tell(new, Told(reason=INVALID, message=refusal, is_warning=True))
         return ()
 
+    def note_vanished(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
+        """Note that a pod which had succeeded was deleted, where its Job has not been looked at in between."""
+        if new is None and old is not None and old.status.phase == "Succeeded" and not is_leaving(old):
+            for key in keys_of_controller(JOBS)(old, new):
+                self._vanished.setdefault(key, set()).add(old.metadata.name)
+        return ()
+
     async def reconcile(self, key: Key) -> float | None:
         """Take the next step of a Job."""
         job = self._stores.jobs.get(*key)
@@ -121,11 +133,13 @@ class JobReconciler:
             return None
         if job.metadata.deletion_timestamp:
             self._objects.forget(key)
-            return None
         wait = self._expectations.wait(key) or self._rest_of_pause(key)
         if wait is not None:
             return wait
-        seen = self._observer.observe(job)
+        seen = self._observer.observe(job, vanished=frozenset(self._vanished.get(key, ())))
+        if job.metadata.deletion_timestamp:
+            await self._carry_out(key, seen, take_leave(seen))
+            return None
         if seen.grace:
             return seen.grace
         self._paused_until[key] = self._clock.monotonic() + (len(seen.pods) // _MANY * _MANY) / _PODS_A_SECOND
@@ -133,6 +147,7 @@ class JobReconciler:
             return 1.0
         decision = decide(seen)
         await self._carry_out(key, seen, decision)
+        self._vanished.pop(key, None)
         if job.status.state.phase in FINISHED:
             self._observer.forget(key)  # Jobs that are over are many, and looked at seldom
         return decision.again_in
@@ -166,6 +181,7 @@ class JobReconciler:
         self._observer.forget(key)
         self._objects.forget(key)
         self._paused_until.pop(key, None)
+        self._vanished.pop(key, None)
         commands = self._stores.commands.by(COMMAND_JOB, place_of(*key))
         if commands:
             try:
@@ -191,6 +207,10 @@ class JobReconciler:
             # Before the status, which forgets them; those that stay are remembered, and hold nothing else up.
             left = await self._remove_objects(job)
             status = status if left is None else remembering_plugins(job, status)
+        makes_room = bool(decision.deletes)
+        if makes_room and decision.objects == "there":
+            # Those that stay learn at once that they are fewer; deleting many pods takes its time.
+            await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=False))
         if status is not None:
             job = await self._write_status(key, job, status)
         for told in decision.events:
@@ -203,7 +223,7 @@ class JobReconciler:
             await self._guarded(job, PVC_ERROR, self._make_claim(key, job, claim))
         if decision.group_create is not None or decision.group_change is not None:
             await self._guarded(job, POD_GROUP_ERROR, self._write_group(key, seen, decision))
-        if decision.objects == "there":
+        if decision.objects == "there" and not makes_room:
             await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=bool(decision.creates)))
         if decision.creates:
             await self._create_pods(key, seen, decision.creates)
@@ -273,9 +293,11 @@ class JobReconciler:
     async def _create_pods(self, key: Key, seen: Observed, places: Sequence[Place]) -> None:
         # Built from the Job as it was seen: its version is that of the status which was just written.
         tasks = seen.tasks
+        # Before Volcano 1.5 groups had the names of their Jobs: pods join the group that is there.
+        group = seen.pod_group.metadata.name if seen.pod_group is not None else ""
 
         async def create(place: Place) -> None:
-            pod = _complete_pod(seen.job, tasks[place.task], place.index)
+            pod = _complete_pod(seen.job, tasks[place.task], place.index, group)
             made = await self._writer.create(PODS, pod)
             check_owner(seen.job, made.object)
             self._expectations.wrote(key, self._stores.pods, made.object)
@@ -369,13 +391,18 @@ def build(operator: Operator, options: ControllerOptions) -> None:
         expectations=operator.expectations(),
         clock=operator.clock,
         scheduler_name=options.scheduler_names[0],
+        reruns_succeeded=options.rerun_succeeded_pods,
     )
-    watches = (*watches_of(stores), Watch(resource=JOBS, keys=reconciler.judge_change))
+    watches = (
+        *watches_of(stores),
+        Watch(resource=JOBS, keys=reconciler.judge_change),
+        Watch(resource=PODS, keys=reconciler.note_vanished),
+    )
     operator.reconciler(reconciler, watches=watches, workers=options.workers_of(reconciler.name))
 
 
-def _complete_pod(job: Job, task: TaskSpec, index: int) -> dict[str, Any]:
-    pod = build_pod(job, task, index)
+def _complete_pod(job: Job, task: TaskSpec, index: int, group: str) -> dict[str, Any]:
+    pod = build_pod(job, task, index, group)
     for plugin in plugins_of(job):
         plugin.on_pod(job, task, index, pod)
     return pod

@@ -30,6 +30,7 @@ __all__ = [
     "after_ending",
     "after_restart",
     "least_of_tasks",
+    "tasks_that_fell_short",
     "transition",
     "while_pending",
     "while_running",
@@ -79,6 +80,9 @@ def transition(phase: str, action: Action, *, retry_count: int, max_retry: int) 
         # The last attempt's pods stay, for whoever looks into why it failed.
         is_last = retry_count >= max_retry - 1
         return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)
+    if action in TARGETED and is_retry and retry_count >= max_retry - 1:
+        # The Job fails by this: what has ended stays, as after a restart of the whole Job.
+        return Transition(phase=JobPhase.RESTARTING, is_retry=True)
     if action in TARGETED:
         return Transition(phase=JobPhase.RESTARTING, is_whole=False, is_retry=is_retry)
     return None
@@ -119,15 +123,24 @@ def least_of_tasks(tasks: Sequence[TaskSpec]) -> int:
     return sum(task.replicas if task.min_available is None else task.min_available for task in tasks)
 
 
+def tasks_that_fell_short(spec: JobSpec, counts: Counts) -> list[tuple[str, int, int]]:
+    """Return the tasks of which fewer pods succeeded than they need: name, successes, minimum.
+
+    A task without pods is not judged, and none is where the Job needs fewer pods than its tasks do together.
+    """
+    if spec.min_available < least_of_tasks(spec.tasks):
+        return []
+    judged = ((task, counts.succeeded_of(task.name)) for task in spec.tasks)
+    return [
+        (task.name, succeeded, task.min_available)
+        for task, succeeded in judged
+        if task.min_available is not None and succeeded is not None and succeeded < task.min_available
+    ]
+
+
 def _when_all_ended(spec: JobSpec, counts: Counts) -> JobPhase:
-    if spec.min_available >= least_of_tasks(spec.tasks) and any(_fell_short(task, counts) for task in spec.tasks):
+    if tasks_that_fell_short(spec, counts):
         return JobPhase.FAILED
     if spec.min_success is not None:
         return JobPhase.FAILED  # enough successes would have completed it already
     return JobPhase.COMPLETED if counts.succeeded >= spec.min_available else JobPhase.FAILED
-
-
-def _fell_short(task: TaskSpec, counts: Counts) -> bool:
-    """Tell whether fewer pods of a task succeeded than it needs; a task without pods is not judged."""
-    succeeded = counts.succeeded_of(task.name)
-    return task.min_available is not None and succeeded is not None and succeeded < task.min_available

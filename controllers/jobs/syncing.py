@@ -1,6 +1,6 @@
 """Syncing: what a Job asks for while it waits or runs: claims, pod group, plugins' objects, pods."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from controllers.jobs.claims import RECORD, ClaimPlan, claims_of
@@ -10,6 +10,7 @@ from controllers.jobs.dependencies import has_what_it_waits_for
 from controllers.jobs.groups import group_change, group_manifest
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from controllers.jobs.outcomes import outcome
 from controllers.jobs.plugins.registry import plugins_of
 from controllers.jobs.pods import pod_name
 from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
@@ -28,14 +29,14 @@ def sync(seen: Observed, memory: Memory) -> Decision:
     """Bring a Job that is Pending or Running to what its spec says."""
     strays = tuple(_strays(seen))
     surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
-    counts = count(seen, (*strays, *surplus))
+    counts = count(seen, (*strays, *surplus), memory.done)
     status = with_counts(seen, counts)
-    wanted = _wanted(seen)
+    wanted = _wanted(seen, memory.done)
     phase = _next_phase(seen, counts)
     if wanted.objects == "there":
         memory = replace(memory, others={**memory.others, **_records(seen)})
-    cause = "" if _starts_afresh(seen, phase) else None
-    new = entered(seen, status, phase, memory, reason=cause, message=cause)
+    reason, message = outcome(seen, counts, phase) if _starts_afresh(seen, phase) else (None, None)
+    new = entered(seen, status, phase, memory, reason=reason, message=message)
     if phase not in {JobPhase.PENDING, JobPhase.RUNNING}:
         return Decision(status=new)  # it is over: nothing more is made
     return replace(wanted, status=changed(seen, new), kills=strays, deletes=surplus)
@@ -64,7 +65,7 @@ def _strays(seen: Observed) -> Iterator[Pod]:
 # --- what is to be there ---------------------------------------------------------------------------------------------
 
 
-def _wanted(seen: Observed) -> Decision:
+def _wanted(seen: Observed, done: Collection[Place]) -> Decision:
     """Return what is to be made; nothing while something stands in the way."""
     trouble = _trouble(seen)
     if trouble is not None:
@@ -82,7 +83,7 @@ def _wanted(seen: Observed) -> Decision:
         group_create=create,
         group_change=change,
         objects="there",
-        creates=tuple(_missing(seen)) if group and _is_admitted(group) else (),
+        creates=tuple(_missing(seen, done)) if group and _is_admitted(group) else (),
         events=(*_cautions(seen), *(_group_events(group) if group else ())),
     )
 
@@ -121,12 +122,13 @@ def _is_admitted(group: PodGroup) -> bool:
     return group.status.phase not in {"", PodGroupPhase.PENDING}
 
 
-def _missing(seen: Observed) -> Iterator[Place]:
+def _missing(seen: Observed, done: Collection[Place]) -> Iterator[Place]:
     for key, task in seen.tasks.items():
-        if has_what_it_waits_for(seen, task):
+        if has_what_it_waits_for(seen, task, done):
             for index in range(task.replicas):
-                if pod_name(seen.job.metadata.name, task.name, index) not in seen.pods:
-                    yield Place(key, index)
+                place = Place(key, index)
+                if pod_name(seen.job.metadata.name, task.name, index) not in seen.pods and place not in done:
+                    yield place
 
 
 def _cautions(seen: Observed) -> Iterator[Told]:

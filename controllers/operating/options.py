@@ -30,6 +30,8 @@ class ControllerOptions:
     """The amounts of the root queue may not be changed."""
     discovery_config_map: tuple[str, str] = (SYSTEM_NAMESPACE, "volcano-controller-configmap")
     """Namespace and name of the settings by which HyperNodes are discovered."""
+    rerun_succeeded_pods: bool = False
+    """Pods of Jobs that succeeded and are deleted are made again, and their deletion is an eviction."""
     workers: Mapping[str, int] = field(default_factory=dict)
     """Keys at work at a time, by name of the reconciler."""
 

@@ -8,7 +8,7 @@ from model.api.meta import ObjectMeta
 from model.quota_usage import PodNeeds
 from model.wire.base import Condition, Wire
 
-__all__ = ["PODS", "ContainerState", "ContainerStatus", "Pod", "PodSpec", "PodStatus", "Terminated"]
+__all__ = ["PODS", "ContainerState", "ContainerStatus", "Pod", "PodSpec", "PodStatus", "Terminated", "Waiting"]
 
 
 class PodSpec(PodNeeds, frozen=True, kw_only=True):
@@ -33,9 +33,17 @@ class Terminated(Wire, frozen=True, kw_only=True):
     finished_at: str = ""
 
 
-class ContainerState(Wire, frozen=True, kw_only=True):
-    """What a container does; of its possible states the one that ends it."""
+class Waiting(Wire, frozen=True, kw_only=True):
+    """Why a container does not run yet."""
 
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(Wire, frozen=True, kw_only=True):
+    """What a container does; that it runs is not read."""
+
+    waiting: Waiting | None = None
     terminated: Terminated | None = None
 
 

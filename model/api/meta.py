@@ -46,6 +46,7 @@ class ObjectMeta(base.ObjectMeta, frozen=True, kw_only=True):
 
     generate_name: str = ""
     owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
 
 
 class ObjectReference(Wire, frozen=True, kw_only=True):

@@ -50,6 +50,11 @@ class Options(ProcessOptions):
         "volcano-system/volcano-controller-configmap",
         "ConfigMap, as namespace/name, that says how HyperNodes are discovered.",
     )
+    rerun_succeeded_pods: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="Pods of Jobs that have ended and are deleted are made again and count as evicted, as in Volcano.",
+    )
     worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs worked on at a time.")
     worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs worked on at a time.")
     worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods given groups at a time.")
@@ -110,6 +115,7 @@ class Options(ProcessOptions):
             max_queue_depth=self.max_queue_depth,
             protects_root_queue=self.enable_root_queue_protection,
             discovery_config_map=(namespace, name),
+            rerun_succeeded_pods=self.rerun_succeeded_pods,
             workers={
                 "job": self.worker_threads,
                 "cronjob": self.worker_threads_for_cronjob,

@@ -205,7 +205,7 @@ def test_two_failures_at_once_are_one_retry() -> None:
 
 
 def test_a_pod_of_an_older_version_means_nothing() -> None:
-    """Pods that were kept over a resume are past: their loss is no eviction, their failure no failure."""
+    """Pods that were kept over a resume are past: their loss is no eviction, their failure no failure, done is done."""
     world = running(policy("TerminateJob", "PodFailed", "PodEvicted"), tasks=(task(replicas=3),))
     world.set_pod("job-worker-2", "Succeeded")
     world.run()
@@ -216,7 +216,8 @@ def test_a_pod_of_an_older_version_means_nothing() -> None:
     world.evict("job-worker-2")
     world.run()
     assert world.phase() != "Terminated"
-    assert "job-worker-2" in world.pods()
+    assert "job-worker-2" not in world.pods()
+    assert world.status()["succeeded"] == 1
 
 
 def test_task_completed() -> None:

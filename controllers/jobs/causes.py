@@ -1,0 +1,66 @@
+"""Causes: why a pod is pending, and why it failed, in the words of its status."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from controllers.operating.pods import ContainerStatus, Pod, Terminated
+
+__all__ = ["exit_codes", "failed_pod", "why_failed", "why_pending"]
+
+_LONGEST: Final = 300
+"""Characters of a message that stands in the status of a Job."""
+
+
+def exit_codes(pod: Pod) -> tuple[int, ...]:
+    """Return the exit codes of the containers that failed: regular ones first, then init containers."""
+    return tuple(dict.fromkeys(ended.exit_code for _, ended in _failures(pod)))
+
+
+def why_failed(pod: Pod) -> str:
+    """Say why a pod failed, beside its exit code: in the words of its status, and by which of several containers."""
+    if pod.status.reason or pod.status.message:
+        return _clipped(_joined(pod.status.reason, pod.status.message))
+    name, ended = next(_failures(pod), ("", None))
+    told = _joined(ended.reason, ended.message.strip()) if ended is not None else ""
+    is_only = sum(1 for _ in _statuses(pod)) == 1
+    return _clipped(_joined(f"container {name}" if name and not (is_only and not told) else "", told))
+
+
+def why_pending(pod: Pod) -> str:
+    """Say why a pod does not run: it has no node, or a container cannot start; empty where nothing is known."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return _clipped(condition.message or condition.reason)
+    for status in _statuses(pod):
+        waiting = status.state.waiting
+        if waiting is not None and waiting.reason:
+            return _clipped(_joined(f"container {status.name} waits", waiting.reason, waiting.message))
+    return ""
+
+
+def failed_pod(pod: Pod) -> str:
+    """Say that a pod failed, and why."""
+    codes = exit_codes(pod)
+    code = f" with exit code {codes[0]}" if codes else ""
+    return _joined(f"pod {pod.metadata.name} failed{code}", why_failed(pod))
+
+
+def _failures(pod: Pod) -> Iterator[tuple[str, Terminated]]:
+    """Give the containers that ended with an exit code other than 0."""
+    for status in _statuses(pod):
+        ended = status.state.terminated
+        if ended is not None and ended.exit_code:
+            yield status.name, ended
+
+
+def _statuses(pod: Pod) -> Iterator[ContainerStatus]:
+    return chain(pod.status.container_statuses, pod.status.init_container_statuses)
+
+
+def _joined(*parts: str) -> str:
+    return ": ".join(filter(None, parts))
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

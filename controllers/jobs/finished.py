@@ -1,0 +1,70 @@
+"""Finished work: what pods that have ended mean, also when they are deleted.
+
+A pod that has succeeded is done: it is not made again because somebody cleans it away, and it counts as succeeded. A
+pod that has failed and is deleted is made again, as users do by hand. Neither deletion is an eviction. Only a pod that
+its node or the cluster ended, and not its containers, was evicted, and is missed when it is deleted.
+"""
+
+from typing import Final
+
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving
+from controllers.jobs.targets import ALL, covers
+from controllers.operating.pods import Pod
+from model.api.batch import JobPhase
+
+__all__ = ["done_places", "is_missed_when_gone"]
+
+_OWN_REASONS: Final = frozenset({"", "DeadlineExceeded"})
+"""Reasons of pods that ended by themselves; others are those of nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
+_DISRUPTED: Final = "DisruptionTarget"
+
+
+def done_places(seen: Observed, memory: Memory) -> frozenset[Place]:
+    """Return the places whose pods have succeeded, as they are there or were before."""
+    if seen.reruns_succeeded or _is_whole_rerun(seen, memory):
+        return frozenset()
+    vanished = {place for place in memory.known if seen.name_of(place) in seen.vanished}
+    there = {place for place, pod in seen.members.items() if _has_succeeded(pod)}
+    before = {place for place in memory.done | vanished if _is_still_done(seen, place)}
+    return frozenset(
+        place for place in there | before if not any(covers(seen, target, place) for target in memory.restarting)
+    )
+
+
+def is_missed_when_gone(seen: Observed, pod: Pod, *, was_known: bool) -> bool:
+    """Return whether a pod counts as evicted when it is there no more.
+
+    Args:
+        seen: Its Job.
+        pod: As it is now.
+        was_known: Whether it counted as one at the last look.
+    """
+    if seen.reruns_succeeded or pod.status.phase not in ENDED:
+        return True
+    if is_leaving(pod):
+        return was_known  # it ends because it is deleted, unless it had ended before
+    return pod.status.phase == "Failed" and _is_disrupted(pod)
+
+
+def _is_whole_rerun(seen: Observed, memory: Memory) -> bool:
+    """Return whether all pods are being restarted, those that have ended too."""
+    is_restarting = seen.job.status.state.phase == JobPhase.RESTARTING
+    return is_restarting and ALL in (memory.restarting or (ALL,))
+
+
+def _has_succeeded(pod: Pod) -> bool:
+    return pod.status.phase == "Succeeded" and not is_leaving(pod) and not is_given_up(pod)
+
+
+def _is_still_done(seen: Observed, place: Place) -> bool:
+    name = seen.name_of(place)
+    if name is None:
+        return False  # the Job was made smaller
+    pod = seen.pods.get(name)
+    return pod is None or pod.status.phase == "Succeeded"
+
+
+def _is_disrupted(pod: Pod) -> bool:
+    is_target = any(each.type == _DISRUPTED and each.status == "True" for each in pod.status.conditions)
+    return is_target or pod.status.reason not in _OWN_REASONS
