@@ -96,11 +96,15 @@ class Admission:
 
     async def _first_certificate(self) -> None:
         """Have a certificate to show; what is wrong with the API server may pass, what is wrong with files is told."""
+        told = ""
         while not self._keeper.is_showing:
             try:
                 await self._keeper.look()
             except ApiError as error:
-                _log.warning("no_certificate", error=str(error))
+                # What stays wrong, a missing namespace for example, is told once.
+                log = _log.debug if str(error) == told else _log.warning
+                log("no_certificate", error=str(error))
+                told = str(error)
                 if not self._keeper.is_showing:
                     await self._clock.sleep(_RETRY_SECONDS)
 

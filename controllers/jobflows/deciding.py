@@ -63,6 +63,9 @@ def decide(
             warnings.append(f"job template {flow.name} of the flow is not found")
         else:
             manifests.append(_manifest(job_flow, template))
+    if warnings and not jobs:
+        # Nothing has begun, so there is nothing to say that the warnings do not: the flow stays as its user made it.
+        status = job_flow.status
     return Decision(status=status, makes=tuple(manifests), warnings=tuple(warnings))
 
 

@@ -27,7 +27,16 @@ from model.quantity import QuantityError, parse
 from model.quota_usage import add_usages, quota_usage, usage_text
 from model.wire.base import EMPTY, ResourceList
 
-__all__ = ["build_group", "changed_metadata", "differs", "generated_name", "is_alive", "needs_group", "owner_uid"]
+__all__ = [
+    "build_group",
+    "changed_metadata",
+    "differs",
+    "generated_name",
+    "is_alive",
+    "min_member",
+    "needs_group",
+    "owner_uid",
+]
 
 PREFIX: Final = "podgroup-"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})

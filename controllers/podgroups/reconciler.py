@@ -28,6 +28,7 @@ from controllers.podgroups.building import (
     changed_metadata,
     differs,
     generated_name,
+    min_member,
     needs_group,
 )
 from controllers.podgroups.judging import GroupJudge
@@ -93,7 +94,8 @@ class GroupMaker:
         if pod is None or not needs_group(pod, self._options.scheduler_names):
             self._complaints.forget(key)
             return None
-        self._complaints.tell(pod, told(tuple(budget_faults(pod.metadata.annotations))))
+        complaints = (told(tuple(budget_faults(pod.metadata.annotations))), self._lack_of_replicas(pod))
+        self._complaints.tell(pod, "; ".join(filter(None, complaints)))
         is_grouped = bool(_group_of(pod))
         there = self._groups.get(pod.metadata.namespace, generated_name(pod))
         # Groups and pods come by two watches: a group that is gone may be the first we see of its pods' end.
@@ -162,11 +164,30 @@ class GroupMaker:
 
     def _is_at_rest(self, pod: Pod) -> bool:
         """Tell whether a pod's workload wants no pods, so that its group is meant to be away."""
+        workload = self._workload_of(pod)
+        return workload is not None and wants_no_pods(workload)
+
+    def _workload_of(self, pod: Pod) -> Workload | None:
+        """Return the replica set or stateful set of a pod, where they are followed."""
         controller = pod.metadata.controller
         if controller is None or controller.kind not in self._workloads:
-            return False
-        workload = self._workloads[controller.kind].get(pod.metadata.namespace, controller.name)
-        return workload is not None and workload.metadata.uid == controller.uid and wants_no_pods(workload)
+            return None
+        workload: Workload | None = self._workloads[controller.kind].get(pod.metadata.namespace, controller.name)
+        return workload if workload is not None and workload.metadata.uid == controller.uid else None
+
+    def _lack_of_replicas(self, pod: Pod) -> str:
+        """Say that a pod's workload asks for fewer pods than its gang needs, as in a rollout of a Deployment."""
+        workload = self._workload_of(pod)
+        if workload is None or not self._inherits:
+            return ""
+        replicas, minimum = workload.spec.replicas, min_member(workload.metadata.annotations)
+        if replicas is None or not 0 < replicas < minimum:
+            return ""
+        kind = pod.metadata.controller.kind if pod.metadata.controller is not None else ""
+        return (
+            f"{kind} {workload.metadata.name} asks for {replicas} of the {minimum} pods that its gang needs: they wait "
+            f"until it asks for {minimum}; a Deployment does in its rollout when maxSurge is at least {minimum}"
+        )
 
     def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
         if new is None and old is not None:

@@ -81,12 +81,17 @@ class Keeper:
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
+        told = ""
         while True:
             await self._clock.sleep(_LOOK_SECONDS)
             try:
                 await self.look()
             except (ApiError, ConfigError) as error:
-                _log.warning("certificates_not_renewed", error=str(error))
+                log = _log.debug if str(error) == told else _log.warning
+                log("certificates_not_renewed", error=str(error))
+                told = str(error)
+            else:
+                told = ""
 
     def _show(self, material: Material) -> None:
         pair = material.serving

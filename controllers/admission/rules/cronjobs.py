@@ -1,19 +1,24 @@
 """Cron jobs: a schedule that can be read, a zone that there is, a name that leaves room for those of its Jobs."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from controllers.admission.faults import Fault, the_first
 from controllers.admission.lookups import Lookups
+from controllers.admission.rules.jobs import made_name_faults
 from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
 from controllers.admission.rules.shape import read
 from controllers.cronjobs.schedule import ScheduleError, parse, zone_named
-from model.api.batch import CronJob, CronJobSpec
+from model.api.batch import CronJob, CronJobSpec, Job
+from model.api.meta import ObjectMeta
 
 __all__ = ["faults_of"]
 
 _LONGEST_NAME: Final = 52
 """Names of its Jobs add 11 characters, and 63 is the longest label."""
+_MINUTES: Final = "00000000"
+"""Stands for the minutes since 1970 behind the name of each Job; they have eight digits until the year 2160."""
 _LONGEST_SCHEDULE: Final = 1000
 """Longer than all that five fields can say."""
 _SCHEDULES: Final = "five fields (minute, hour, day of month, month, day of week), or @hourly and the like"
@@ -47,6 +52,7 @@ def _faults(value: Mapping[str, Any] | CronJob, old: Mapping[str, Any] | CronJob
     yield from _schedule_faults(cron_job.spec)
     yield from _zone_faults(cron_job.spec.time_zone)
     yield from _name_faults(cron_job.metadata.name)
+    yield from _template_faults(cron_job)
 
 
 def _schedule_faults(spec: CronJobSpec) -> Iterator[Fault]:
@@ -99,6 +105,17 @@ def _zone_faults(zone: str | None) -> Iterator[Fault]:
             zone_named(zone)
         except ScheduleError:
             yield Fault(field=field, value=zone, expected=_ZONES, rule="unknown timeZone: invalid timeZone")
+
+
+def _template_faults(cron_job: CronJob) -> Iterator[Fault]:
+    """Find names that the Jobs' pods, and the objects of their plugins, could not have."""
+    name = cron_job.metadata.name
+    if not name or len(name) > _LONGEST_NAME:
+        return
+    job = Job(metadata=ObjectMeta(name=f"{name}-{_MINUTES}"), spec=cron_job.spec.job_template.spec)
+    for fault in made_name_faults(job):
+        field = "metadata.name" if fault.field == "metadata.name" else f"spec.jobTemplate.{fault.field}"
+        yield replace(fault, field=field, value=name if field == "metadata.name" else fault.value)
 
 
 def _name_faults(name: str) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""What may change of a Job that runs: its size, its gang and its priority."""
+"""What may change of a Job that runs: its size, its gang, its priority, and how long it stays when it is over."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -50,7 +50,8 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
         yield Fault(
             field=changed[0],
             value=f"changes of {', '.join(changed[:_MOST_NAMED])}{', …' if len(changed) > _MOST_NAMED else ''}",
-            expected="minAvailable, priorityClassName, tasks[*].replicas and tasks[*].minAvailable to change alone",
+            expected="minAvailable, priorityClassName, ttlSecondsAfterFinished, tasks[*].replicas and "
+            "tasks[*].minAvailable to change alone",
             rule="job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` "
             "and `PriorityClassName`",
         )
@@ -113,7 +114,7 @@ def _fixed(spec: JobSpec) -> dict[str, Any]:
     The name of a claim that the controller makes is its to fill in.
     """
     plain: dict[str, Any] = msgspec.to_builtins(spec)
-    for name in ("minAvailable", "priorityClassName"):
+    for name in ("minAvailable", "priorityClassName", "ttlSecondsAfterFinished"):
         plain.pop(name, None)
     for task in plain.get("tasks", ()):
         for name in ("replicas", "minAvailable"):

@@ -6,6 +6,7 @@ from typing import Any
 from controllers.admission.faults import Fault, some, the_first
 from controllers.admission.lookups import Lookups
 from controllers.admission.rules.acyclic import in_a_circle
+from controllers.admission.rules.names import JOB_NAME, is_dns_subdomain, is_qualified_name
 from controllers.admission.rules.shape import read
 from model.api.flow import JobFlow
 
@@ -54,6 +55,7 @@ def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow
         earlier = read(JobFlow, old)
         if isinstance(earlier, JobFlow) and earlier.spec == job_flow.spec:
             return
+    yield from _name_faults(job_flow)
     waits_for = {flow.name: flow.depends_on.targets if flow.depends_on else () for flow in job_flow.spec.flows}
     unknown = False
     for number, flow in enumerate(job_flow.spec.flows):
@@ -74,3 +76,18 @@ def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow
             expected="flows that do not wait for each other in a circle",
             rule="jobflow Flow is not DAG",
         )
+
+
+def _name_faults(job_flow: JobFlow) -> Iterator[Fault]:
+    """Find the flows whose Jobs could not have their names: `<JobFlow>-<flow>`."""
+    if not job_flow.metadata.name:
+        return  # the server makes it up
+    for number, flow in enumerate(job_flow.spec.flows):
+        job = f"{job_flow.metadata.name}-{flow.name}"
+        if not (is_qualified_name(job) and is_dns_subdomain(job)):
+            yield Fault(
+                field=f"spec.flows[{number}].name",
+                value=flow.name,
+                expected=f"a name with which {job} has {JOB_NAME}",
+                rule=f"jobflow makes a job named {job}, and no job can have this name",
+            )

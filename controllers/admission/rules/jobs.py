@@ -27,11 +27,11 @@ from controllers.admission.rules.topology import topology_faults
 from controllers.admission.rules.waiting_tasks import waiting_warnings
 from controllers.jobs.defaults import filled_in
 from controllers.jobs.plugins.mpi import Mpi
-from controllers.jobs.plugins.registry import PLUGINS, plugin_faults
+from controllers.jobs.plugins.registry import PLUGINS, plugin_faults, plugins_of
 from model.api.batch import Job, JobSpec, TaskSpec
 from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, DEFAULT_TASK
 
-__all__ = ["defaulted", "faults_of", "warnings_of"]
+__all__ = ["defaulted", "faults_of", "made_name_faults", "warnings_of"]
 
 _MAX_RETRY: Final = 3
 _NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
@@ -92,7 +92,7 @@ def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
     if isinstance(known, Fault):
         return ()
     return (
-        *(fault.message for fault in plugin_faults(known)),
+        *(fault.message for fault in plugin_faults(known) if not fault.is_fatal),
         *waiting_warnings(_whole(known).spec),
         *map(str, budget_faults(known.metadata.annotations)),
     )
@@ -179,6 +179,7 @@ def _creation_faults(job: Job, lookups: Lookups | None) -> Iterator[Fault]:
         yield Fault(field="spec.tasks", expected="at least one task", rule="No task specified in job spec")
     yield from _plugin_faults(spec)
     yield from plugin_name_faults(job)
+    yield from _fatal_plugin_faults(job)
     yield from topology_faults(spec.network_topology, "spec.networkTopology")
     yield from _tasks_faults(job)
     yield from size_faults(spec.tasks)
@@ -221,6 +222,14 @@ def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
             )
 
 
+def _fatal_plugin_faults(job: Job) -> Iterator[Fault]:
+    """Find what plugins cannot work without, such as the head of a Ray cluster."""
+    for plugin in plugins_of(job):
+        for fault in plugin.faults(job):
+            if fault.is_fatal:
+                yield Fault(field=fault.path, value=fault.value, expected=fault.expected, rule=fault.message)
+
+
 def _tasks_faults(job: Job) -> Iterator[Fault]:
     names: set[str] = set()
     for number, task in enumerate(job.spec.tasks):
@@ -245,17 +254,29 @@ def _task_faults(job: str, task: TaskSpec, number: int) -> Iterator[Fault]:
             rule=f"'minAvailable' is greater than 'replicas' in task: {task.name}, job: {job}",
         )
     yield from policy_faults(task.policies, f"{field}.policies")
+    yield from _pod_name_faults(job, task, number)
+    yield from template_faults(task.template, f"{field}.template")
+    yield from numa_faults(task, field, number)
+    yield from partition_faults(task, field, job)
+
+
+def _pod_name_faults(job: str, task: TaskSpec, number: int) -> Iterator[Fault]:
     pod = f"{job}-{task.name}-{number}"
     if job and not is_qualified_name(pod):
         yield Fault(
-            field=f"{field}.name",
+            field=f"spec.tasks[{number}].name",
             value=task.name,
             expected=QUALIFIED_NAME,
             rule=f"create pod with name {pod} validate failed",
         )
-    yield from template_faults(task.template, f"{field}.template")
-    yield from numa_faults(task, field, number)
-    yield from partition_faults(task, field, job)
+
+
+def made_name_faults(job: Job) -> Iterator[Fault]:
+    """Find names that pods of a Job that is yet to be made, or objects of its plugins, could not have."""
+    whole = _whole(job)
+    for number, task in enumerate(whole.spec.tasks):
+        yield from _pod_name_faults(whole.metadata.name, task, number)
+    yield from plugin_name_faults(whole)
 
 
 def _dependency_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:

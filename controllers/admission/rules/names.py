@@ -6,6 +6,7 @@ from typing import Final
 __all__ = [
     "DNS_LABEL",
     "DNS_SUBDOMAIN",
+    "JOB_NAME",
     "LABEL_VALUE",
     "QUALIFIED_NAME",
     "is_dns_label",
@@ -18,6 +19,7 @@ DNS_LABEL: Final = "at most 63 lower case letters, digits and '-', a letter or d
 DNS_SUBDOMAIN: Final = (
     "at most 253 lower case letters, digits, '-' and '.', a letter or digit at both ends of each part"
 )
+JOB_NAME: Final = "at most 63 lower case letters, digits, '-' and '.', a letter or digit at both ends of each part"
 LABEL_VALUE: Final = "at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends"
 QUALIFIED_NAME: Final = (
     "at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends, optionally after a DNS subdomain "

@@ -1,11 +1,17 @@
 """Names by which pods of a Job find each other: `<hostname>.<subdomain>`."""
 
+from typing import Final
+
 from controllers.jobs.plugins.plugin import task_named
 from controllers.jobs.pods import pod_name
 from model.api.batch import Job, TaskSpec
 
-__all__ = ["Host", "first_host", "host_of", "hosts_of"]
+__all__ = ["Host", "first_host", "fits_in_env", "host_of", "hosts_bytes", "hosts_of"]
 
+MOST_ENV_BYTES: Final = 131_072
+"""Bytes of one variable with its name: Linux starts no process with a longer one (MAX_ARG_STRLEN, `E2BIG`)."""
+
+_POWERS_OF_TEN: Final = tuple(int(f"1{'0' * power}") for power in range(1, 12))
 Host = tuple[str, str]
 """Hostname and subdomain."""
 
@@ -23,6 +29,21 @@ def hosts_of(job: Job, task: TaskSpec) -> list[Host]:
     """Name all pods of a task; where the template has a hostname they share it, and it is given once."""
     hosts = (host_of(job, task, index) for index in range(task.replicas))
     return list(dict.fromkeys(hosts))
+
+
+def hosts_bytes(job: Job, task: TaskSpec) -> int:
+    """Return how long the list of a task's hosts is, joined by commas; counted, not made: tasks may be large."""
+    spec = task.template.get("spec") or {}
+    if spec.get("hostname") or not task.replicas:
+        return len(".".join(host_of(job, task, 0))) if task.replicas else 0
+    digits = task.replicas + sum(max(task.replicas - bound, 0) for bound in _POWERS_OF_TEN)
+    one_digit = len(".".join(host_of(job, task, 0))) - 1
+    return task.replicas * (one_digit + 1) - 1 + digits
+
+
+def fits_in_env(name: str, size: int) -> bool:
+    """Return whether a variable with a value of so many bytes lets a process start."""
+    return len(name) + len("=") + size + len("\0") <= MOST_ENV_BYTES
 
 
 def first_host(job: Job, name: str) -> str | None:

@@ -1,6 +1,6 @@
 """Plugin ray: a head and workers start as one Ray cluster, and a service leads to the head."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,33 +50,72 @@ class Ray:
         self.flags, self._faults = parse(RayFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and that there is no head: without one nothing can start."""
-        if task_named(job, self.flags.head) is not None:
-            return self._faults
-        headless = PluginFault(
-            plugin=self.name,
-            path=f"spec.plugins[{self.name}]",
-            value=self.flags.head,
-            expected="the name of a task",
-            message=f"job {job.metadata.name} has no head task {self.flags.head!r}, which job plugin ray needs",
-            is_fatal=True,
-        )
-        return (*self._faults, headless)
+        """Say which flags could not be read, that there is no head, and which containers do not run Ray as meant."""
+        found = list(self._faults)
+        if task_named(job, self.flags.head) is None:
+            found.append(
+                PluginFault(
+                    plugin=self.name,
+                    path=f"spec.plugins[{self.name}]",
+                    value=self.flags.head,
+                    expected="the name of a task",
+                    message=f"job {job.metadata.name} has no head task {self.flags.head!r}, which job plugin ray needs",
+                    is_fatal=True,
+                )
+            )
+        for number, task in enumerate(job.spec.tasks):
+            found += self._cautions(task, f"spec.tasks[{number}].template.spec.containers")
+        return tuple(found)
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
-        """Replace the command of the container that runs Ray."""
+        """Start Ray in the container that runs it; a command that starts Ray itself is kept."""
         flags, key = self.flags, task_key(task)
-        for container in containers(pod):
-            if key == flags.head and container.get("name") == flags.head_container:
-                for name, port in flags.ports().items():
-                    add_port(container, name, port)
-                container["command"] = _shell(
-                    f"ray start --head --block --dashboard-host=0.0.0.0 --port={flags.port}"
-                    f" --dashboard-port={flags.dashboard_port} --ray-client-server-port={flags.client_port}"
-                )
-            if key == flags.worker and container.get("name") == flags.worker_container:
-                host = first_host(job, flags.head)
-                container["command"] = _shell(f"ray start --block --address={host}:{flags.port}")
+        container = self._container_of(key, containers(pod))
+        if container is None:
+            return
+        if key == flags.head:
+            for name, port in flags.ports().items():
+                add_port(container, name, port)
+            command = (
+                f"ray start --head --block --dashboard-host=0.0.0.0 --port={flags.port}"
+                f" --dashboard-port={flags.dashboard_port} --ray-client-server-port={flags.client_port}"
+            )
+        else:
+            command = f"ray start --block --address={first_host(job, flags.head)}:{flags.port}"
+        if not _starts_ray(container):
+            container["command"] = _shell(command)
+
+    def _container_of(self, task: str, among: Sequence[Json]) -> Json | None:
+        """Return the container of a task's pods that runs Ray.
+
+        It has the name that the flags give. The only container of a pod needs no name where it brings no command.
+        """
+        if task not in {self.flags.head, self.flags.worker}:
+            return None
+        name = self.flags.head_container if task == self.flags.head else self.flags.worker_container
+        named = next((each for each in among if each.get("name") == name), None)
+        is_only = len(among) == 1 and not (among[0].get("command") or among[0].get("args"))
+        return among[0] if named is None and is_only else named
+
+    def _cautions(self, task: TaskSpec, field: str) -> Iterator[PluginFault]:
+        key = task_key(task)
+        if key not in {self.flags.head, self.flags.worker}:
+            return
+        option = "headContainer" if key == self.flags.head else "workerContainer"
+        among = containers({"spec": task.template.get("spec") or {}})
+        container = self._container_of(key, among)
+        if container is None:
+            names = ", ".join(str(each.get("name")) for each in among)
+            message = f"no container of task {key} runs Ray: they are named {names}, and --{option} names none of them"
+        elif _starts_ray(container):
+            message = f"container {container.get('name')} of task {key} starts Ray itself: its command is kept"
+        elif container.get("command"):
+            message = f"job plugin ray replaces the command of container {container.get('name')} of task {key}"
+        else:
+            return
+        yield PluginFault(
+            plugin=self.name, path=field, value=key, expected=f"a container for --{option}", message=message
+        )
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
         """Name the head's service."""
@@ -103,6 +142,12 @@ class Ray:
             },
         }
         return (Owned(manifest=manifest),)
+
+
+def _starts_ray(container: Json) -> bool:
+    """Return whether a container's own command starts Ray."""
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    return "ray start" in " ".join(map(str, words))
 
 
 def _shell(command: str) -> list[str]:

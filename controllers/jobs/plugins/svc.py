@@ -4,13 +4,13 @@ Each pod gets a hostname and the Job's subdomain, which a headless service makes
 ConfigMap, mounted at `/etc/volcano` and given as variables. A NetworkPolicy lets only pods of the Job in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount, volume_name
 from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import hosts_of
+from controllers.jobs.plugins.hosts import fits_in_env, hosts_bytes, hosts_of
 from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
 from model.api import names
 from model.api.batch import Job, TaskSpec
@@ -18,6 +18,8 @@ from model.api.batch import Job, TaskSpec
 __all__ = ["Svc"]
 
 _MOUNT_PATH: Final = "/etc/volcano"
+_MOST_BYTES: Final = 1_048_576
+"""Of a ConfigMap's data; each list of hosts stands there twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +44,32 @@ class Svc:
         """Read flags."""
         self.flags, self._faults = parse(SvcFlags, self.name, arguments)
 
-    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read."""
-        return self._faults
+    def faults(self, job: Job) -> Sequence[PluginFault]:
+        """Say which flags could not be read, and which lists of hosts are too long."""
+        return (*self._faults, *self._too_long(job))
+
+    def _too_long(self, job: Job) -> Iterator[PluginFault]:
+        for number, task in enumerate(job.spec.tasks):
+            name, size = _variables(task)[0], hosts_bytes(job, task)
+            if self.flags.inject_hosts_env and not fits_in_env(name, size):
+                yield PluginFault(
+                    plugin=self.name,
+                    path=f"spec.tasks[{number}].replicas",
+                    value=str(task.replicas),
+                    expected=f"fewer hosts, or to be read from {_MOUNT_PATH}/{_plain(task)}.host",
+                    message=f"{name} is left out: with {size} bytes no process could start; "
+                    f"the hosts are in {_MOUNT_PATH}/{_plain(task)}.host",
+                )
+        total = 2 * sum(hosts_bytes(job, task) for task in job.spec.tasks)
+        if total > _MOST_BYTES:
+            yield PluginFault(
+                plugin=self.name,
+                path="spec.tasks",
+                value=f"{total} bytes of host names",
+                expected=f"at most {_MOST_BYTES}",
+                message=f"job plugin {self.name} lists the hosts in a ConfigMap, which cannot hold {total} bytes",
+                is_fatal=True,
+            )
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
         """Name the pod's host, and give its containers the names of all."""
@@ -55,7 +80,9 @@ class Svc:
         add_volume(pod, {"name": volume, "configMap": {"name": hosts_name}})
         for container in all_containers(pod):
             if self.flags.inject_hosts_env:
-                add_env(container, [_from_key(hosts_name, key) for each in job.spec.tasks for key in _variables(each)])
+                add_env(
+                    container, [_from_key(hosts_name, key) for each in job.spec.tasks for key in _fitting(job, each)]
+                )
             mount(container, {"name": volume, "mountPath": _MOUNT_PATH})
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
@@ -131,6 +158,14 @@ def _variables(task: TaskSpec) -> tuple[str, str]:
     """Name the variables of a task: its hosts, and how many they are."""
     name = _plain(task).upper()
     return f"VC_{name}_HOSTS", f"VC_{name}_NUM"
+
+
+def _fitting(job: Job, task: TaskSpec) -> Iterator[str]:
+    """Name the variables of a task, without a list that is too long for a process to start with."""
+    list_key, count_key = _variables(task)
+    if fits_in_env(list_key, hosts_bytes(job, task)):
+        yield list_key
+    yield count_key
 
 
 def _from_key(config_map: str, key: str) -> Json:

@@ -7,13 +7,14 @@ from typing import ClassVar, Final
 
 from controllers.jobs.plugins.containers import add_env, containers
 from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import host_of
+from controllers.jobs.plugins.hosts import fits_in_env, host_of, hosts_bytes
 from controllers.jobs.plugins.plugin import Json, Plain, PluginFault
 from controllers.jobs.pods import task_key
 from model.api.batch import Job, TaskSpec
 
 __all__ = ["TensorFlow"]
 
+_CONFIG: Final = "TF_CONFIG"
 _IN_CLUSTER: Final = ("ps", "worker", "chief", "evaluator")
 """Roles as the cluster lists them."""
 _BY_RANK: Final = ("chief", "worker", "ps", "evaluator")
@@ -45,9 +46,19 @@ class TensorFlow(Plain):
         """Read flags."""
         self.flags, self._faults = parse(TensorFlowFlags, self.name, arguments)
 
-    def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read."""
-        return self._faults
+    def faults(self, job: Job) -> Sequence[PluginFault]:
+        """Say which flags could not be read, and that the cluster is too large for its variable."""
+        size = sum(hosts_bytes(job, task) + task.replicas * len(f'"":{self.flags.port}') for task in job.spec.tasks)
+        if fits_in_env(_CONFIG, size):
+            return self._faults
+        too_long = PluginFault(
+            plugin=self.name,
+            path="spec.tasks",
+            value=f"{size} bytes of addresses",
+            expected="fewer pods, or shorter names",
+            message=f"{_CONFIG} has more than {size} bytes: no process can start with it",
+        )
+        return (*self._faults, too_long)
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
         """Add `TF_CONFIG` to regular containers; a single process has no cluster to know of."""
@@ -60,7 +71,7 @@ class TensorFlow(Plain):
         }
         value = json.dumps(described, separators=(",", ":"))
         for container in containers(pod):
-            add_env(container, [{"name": "TF_CONFIG", "value": value}])
+            add_env(container, [{"name": _CONFIG, "value": value}])
 
     def _cluster(self, job: Job) -> dict[str, list[str]]:
         """Return addresses by role, without roles that nobody has."""

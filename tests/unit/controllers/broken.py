@@ -295,6 +295,7 @@ BUDGETS: list[tuple[Json, str]] = [
 FLOWS: list[tuple[dict[str, list[str]], str]] = [
     ({"a": ["x"]}, "jobflow Flow is not DAG: vertex is not defined: x"),
     ({"a": ["b"], "b": ["a"]}, "jobflow Flow is not DAG"),
+    ({"t" * 63: []}, "no job can have this name"),
 ]
 
 

@@ -103,7 +103,7 @@ def test_probes_and_patches_change_nothing() -> None:
 
 def test_names_too_long_for_labels_stand_in_annotations() -> None:
     """Otherwise the server would refuse the Job."""
-    long = "t" * 60
+    long = "t" * 59
     (manifest,) = decided(job_flow(flow(long))).makes
 
     assert manifest["metadata"]["labels"] == {"volcano.sh/createdByJobFlow": "team.etl"}
@@ -263,3 +263,13 @@ def test_looking_again_changes_nothing() -> None:
     first = decided(job_flow(*CHAIN), job("a", "Running")).status
 
     assert decided(job_flow(*CHAIN, status=first), job("a", "Running"), now=NOW + 900).status == first
+
+
+def test_a_flow_that_waits_for_all_its_templates_is_not_written() -> None:
+    """Its user may still be at it: a status would make a client's next update a conflict."""
+    flow_object = job_flow(flow("missing"))
+    decision = decided(flow_object)
+
+    assert decision.status == flow_object.status
+    assert decision.warnings == ("job template missing of the flow is not found",)
+    assert decided(job_flow(flow("a"), flow("missing")), job("a")).status.state.phase == "Running"

@@ -349,3 +349,19 @@ async def test_killed_after_any_write_the_end_is_the_same(ground: Ground, writes
     groups = {await group_of(ground, f"{kind}-{number}") for kind in ("of", "bare") for number in range(3)}
     assert sorted(groups) == sorted(await ground.names(GROUPS))
     assert len(groups) == 4
+
+
+async def test_a_workload_smaller_than_its_gang_is_told(ground: Ground) -> None:
+    """A Deployment that is rolled makes its new replica set with one pod first."""
+    workload = await make_workload(
+        ground, "replicasets", "ReplicaSet", replicas=1, annotations={names.GROUP_MIN_MEMBER: "2"}
+    )
+    async with ground.working(controllers(ground)):
+        await make_pod(ground, "p", workload)
+        await until_grouped(ground, "p")
+
+        async def told() -> bool:
+            events = (await ground.get("/api/v1/namespaces/default/events"))["items"]
+            return any("asks for 1 of the 2 pods that its gang needs" in each["message"] for each in events)
+
+        await ground.soon(told)

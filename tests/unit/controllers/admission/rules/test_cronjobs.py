@@ -46,7 +46,7 @@ def test_what_is_refused(value: Json, field: str, words: str) -> None:
 )
 def test_what_is_taken(schedule: str) -> None:
     """Five fields, names, and the short forms."""
-    assert faults_of(cron_job(schedule, timeZone="Europe/Berlin", name="n" * 52)) == ()
+    assert faults_of(cron_job(schedule, timeZone="Europe/Berlin", name="n" * 40)) == ()
 
 
 def test_a_change_is_judged_like_a_new_one() -> None:
@@ -63,3 +63,19 @@ def test_a_schedule_that_cannot_be_read() -> None:
 
     assert "schedule is not a valid cron expression: minute '61' is not a range within 0-59" in str(fault)
     assert faults_of(cron_job(schedule="@every 1h")) == ()
+
+
+def test_a_name_that_leaves_no_room_for_pods_is_refused() -> None:
+    """Volcano takes it, and each of its Jobs is refused: 44 characters, 9 of the Job, and those of the pod."""
+    faults = faults_of(cron_job(name="n" * 48))
+
+    assert fields_of(faults) == ["spec.jobTemplate.spec.tasks[0].name"]
+    assert "validate failed" in str(faults[0])
+
+
+def test_a_name_that_plugins_make_no_hosts_of_is_refused() -> None:
+    """Services have no dots."""
+    value = cron_job(name="a.b")
+    value["spec"]["jobTemplate"]["spec"]["plugins"] = {"svc": []}
+
+    assert "metadata.name" in fields_of(faults_of(value))

@@ -200,6 +200,7 @@ def test_aligned_tasks_ask_for_whole_cpus(resources: Json, is_right: bool) -> No
     [
         ({"minAvailable": 1, "priorityClassName": "high"}, None),
         ({"tasks": [task(replicas=5, minAvailable=3)]}, None),
+        ({"ttlSecondsAfterFinished": 600}, None),
         ({"tasks": [task(minAvailable=3)]}, "'minAvailable' must be <= 'replicas' in task: worker"),
         ({"tasks": [task(replicas=-1, minAvailable=None)]}, "'replicas' must be >= 0 in task: worker"),
         ({"tasks": [task(minAvailable=-1)]}, "'minAvailable' must be >= 0 in task: worker"),
@@ -218,7 +219,7 @@ def test_aligned_tasks_ask_for_whole_cpus(resources: Json, is_right: bool) -> No
     ],
 )
 def test_changes_of_a_job(changes: Json, words: str | None) -> None:
-    """Size, gang and priority may change; everything else is refused by its path."""
+    """Size, gang, priority and time to live may change; everything else is refused by its path."""
     faults = faults_of(job(**changes), job())
 
     assert any(words in str(fault) for fault in faults) if words else faults == ()
@@ -319,3 +320,11 @@ def test_a_job_that_is_made_to_keep_us_busy_is_given_up_on() -> None:
 
     assert len(faults) == 100
     assert max(len(str(fault)) for fault in faults) < 1000
+
+
+def test_ray_without_head_is_refused() -> None:
+    """No pod of it could start; what only deserves a warning is none."""
+    headless = job(task("worker"), plugins={"ray": [], "svc": []})
+
+    assert "has no head task 'head'" in str(faults_of(headless)[0])
+    assert faults_of(job(task("head"), plugins={"ray": [], "svc": []})) == ()

@@ -171,6 +171,15 @@ def test_job_flows(value: Json, field: str, words: str) -> None:
     assert jobflows.faults_of(value, value) == ()
 
 
+def test_flows_whose_jobs_could_not_have_their_names() -> None:
+    """They are made of two names, and Jobs have at most 63 characters."""
+    value = {"metadata": {"name": "f" * 40}, "spec": {"flows": [{"name": "a"}, {"name": "t" * 30}]}}
+    (fault,) = jobflows.faults_of(value)
+
+    assert fault.field == "spec.flows[1].name"
+    assert "no job can have this name" in str(fault)
+
+
 def test_fields_of_flows_that_nobody_acts_upon_are_warned_of() -> None:
     """Volcano takes them too, and says nothing."""
     value = job_flow(a=[], b=["a"])
