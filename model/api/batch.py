@@ -342,7 +342,16 @@ class CronJob(KubernetesObject, frozen=True, kw_only=True):
     """CronJob makes jobs at set times."""
 
     definition: ClassVar[Definition] = Definition(
-        api_version=names.BATCH, kind="CronJob", plural="cronjobs", short_names=("cronvcjob", "cronvj")
+        api_version=names.BATCH,
+        kind="CronJob",
+        plural="cronjobs",
+        short_names=("cronvcjob", "cronvj"),
+        columns=(
+            Column(name="SCHEDULE", path=".spec.schedule"),
+            Column(name="SUSPEND", path=".spec.suspend", type="boolean"),
+            Column(name="LAST SCHEDULE", path=".status.lastScheduleTime", type="date"),
+            AGE,
+        ),
     )
     spec: CronJobSpec = CronJobSpec(schedule="", job_template=JobTemplateSpec())
     """When jobs are made, and which."""
