@@ -28,6 +28,7 @@ from controllers.jobs.reasons import (
     POD_GROUP_ERROR,
     PVC_ERROR,
 )
+from controllers.jobs.rounds import Round
 from controllers.jobs.states import FINISHED
 from controllers.jobs.statuses import remembering_plugins
 from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
@@ -332,29 +333,20 @@ class JobReconciler:
         return True
 
     async def _all(self, job: Job, reason: str, work: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> None:
-        """Do the same to many, some at a time; when any fails, others are tried before it is told.
+        """Do the same to many pods, then tell the Job's owner how many failed, and fail."""
 
-        The first is done alone: where a quota is used up, or a class missing, one answer says so for all.
-        """
-        room = asyncio.Semaphore(_AT_A_TIME)
-        errors: list[PyroclastError] = []
+        def is_there() -> bool:
+            known = self._stores.jobs.get(job.metadata.namespace, job.metadata.name)
+            return known is not None and known.metadata.uid == job.metadata.uid
 
-        async def one(item: Any) -> None:
-            async with room:
-                if not any(map(_holds_for_all, errors)):
-                    try:
-                        await work(item)
-                    except PyroclastError as error:
-                        errors.append(error)
-
-        for item in items[:1]:
-            await one(item)
-        await gathered(map(one, items[1:]))
-        if errors and not isinstance(errors[0], NamespaceEndingError):
-            message = f"{len(errors)} of {len(items)} pods: {errors[0]}"
+        made = Round[Any](at_a_time=_AT_A_TIME, is_wanted=is_there)
+        await made.run(work, items)
+        if made.first is None:
+            return
+        if not isinstance(made.first, NamespaceEndingError):
+            message = f"{made.failed} of {len(items)} pods: {made.first}"
             self._tell(job, Told(reason=reason, message=message, is_warning=True))
-        if errors:
-            raise errors[0]
+        raise made.first
 
     # --- telling -----------------------------------------------------------------------------------------------------
 
@@ -406,11 +398,6 @@ def _complete_pod(job: Job, task: TaskSpec, index: int, group: str) -> dict[str,
     for plugin in plugins_of(job):
         plugin.on_pod(job, task, index, pod)
     return pod
-
-
-def _holds_for_all(error: PyroclastError) -> bool:
-    """Tell whether what happened to one pod would happen to the others."""
-    return isinstance(error, NamespaceEndingError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 
 def _note_phase(job: Job, status: JobStatus) -> None:

@@ -1,0 +1,86 @@
+"""Rounds: the same done to many pods of a Job, some at a time, for as long as it makes sense to go on.
+
+A round ends early when the Job is gone, when one answer holds for all pods, when a few refusals are alike, or when many
+calls in a row fail. Of the failures only their number and the first one are kept, without its traceback: a traceback
+holds the pods and bodies of every call.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+from controllers.operating.writing import NamespaceEndingError
+from kube.errors import ApiConflictError, ApiError
+from kube.gathering import gathered
+from model.errors import PyroclastError
+
+__all__ = ["Round"]
+
+_ALIKE: Final = 5
+"""Refusals with the same reason after which the other pods are not tried: their template is the same."""
+_IN_A_ROW: Final = 20
+"""Failures that may pass, without a success between them, after which the round ends."""
+
+T = TypeVar("T")
+
+
+class Round(Generic[T]):
+    """One round; its failures can be read when `run` has returned."""
+
+    def __init__(self, *, at_a_time: int, is_wanted: Callable[[], bool]) -> None:
+        """Prepare a round.
+
+        Args:
+            at_a_time: Calls under way at most.
+            is_wanted: Whether to go on; asked before each call.
+        """
+        self.first: PyroclastError | None = None
+        """The first failure."""
+        self.failed = 0
+        """Number of calls that failed."""
+        self._at_a_time, self._is_wanted = at_a_time, is_wanted
+        self._alike: Counter[tuple[int, str]] = Counter()
+        self._in_a_row = 0
+        self._is_over = False
+
+    async def run(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
+        """Call `work` with each item.
+
+        The first is done alone: where a quota is used up, or a class missing, one answer says so for all.
+        """
+        rest = iter(items)
+        for first in items[:1]:
+            next(rest)
+            await self._one(work, first)
+        workers = min(self._at_a_time, len(items) - 1)
+        await gathered(self._work(work, rest) for _ in range(workers))
+
+    async def _work(self, work: Callable[[T], Awaitable[None]], rest: Iterator[T]) -> None:
+        for item in rest:
+            if self._is_over or not self._is_wanted():
+                return
+            await self._one(work, item)
+
+    async def _one(self, work: Callable[[T], Awaitable[None]], item: T) -> None:
+        try:
+            await work(item)
+        except PyroclastError as error:
+            self._note(error)
+        else:
+            self._in_a_row = 0
+
+    def _note(self, error: PyroclastError) -> None:
+        self.failed += 1
+        if self.first is None:
+            error.__traceback__ = error.__cause__ = error.__context__ = None
+            self.first = error
+        self._in_a_row += 1
+        self._is_over |= _holds_for_all(error) or self._in_a_row >= _IN_A_ROW
+        if isinstance(error, ApiError) and not error.is_temporary and not isinstance(error, ApiConflictError):
+            self._alike[error.status, error.reason] += 1
+            self._is_over |= self._alike[error.status, error.reason] >= _ALIKE
+
+
+def _holds_for_all(error: PyroclastError) -> bool:
+    """Return whether what happened to one pod would happen to the others."""
+    return isinstance(error, NamespaceEndingError) or (isinstance(error, ApiError) and error.is_forbidden)
