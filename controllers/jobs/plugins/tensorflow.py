@@ -41,6 +41,8 @@ class TensorFlow(Plain):
     """Describes the cluster to each process."""
 
     name: ClassVar[str] = "tensorflow"
+    _described: ClassVar[tuple[Job, TensorFlowFlags, str] | None] = None
+    """The Job that was described last, by which flags, and its addresses."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Read flags."""
@@ -57,6 +59,7 @@ class TensorFlow(Plain):
             value=f"{size} bytes of addresses",
             expected="fewer pods, or shorter names",
             message=f"{_CONFIG} has more than {size} bytes: no process can start with it",
+            is_fatal=True,
         )
         return (*self._faults, too_long)
 
@@ -65,13 +68,17 @@ class TensorFlow(Plain):
         if len(job.spec.tasks) == 1 and job.spec.tasks[0].replicas == 1:
             return
         key = task_key(task)
-        described = {
-            "cluster": self._cluster(job),
-            "task": {"type": self._role(key, _BY_RANK) or key, "index": index},
-        }
-        value = json.dumps(described, separators=(",", ":"))
+        own = _json({"type": self._role(key, _BY_RANK) or key, "index": index})
+        value = f'{{"cluster":{self._cluster_text(job)},"task":{own}}}'
         for container in containers(pod):
             add_env(container, [{"name": _CONFIG, "value": value}])
+
+    def _cluster_text(self, job: Job) -> str:
+        """Return the addresses as JSON, made once for the pods of a Job that are built one after the other."""
+        known = TensorFlow._described
+        if known is None or known[0] is not job or known[1] != self.flags:
+            known = TensorFlow._described = job, self.flags, _json(self._cluster(job))
+        return known[2]
 
     def _cluster(self, job: Job) -> dict[str, list[str]]:
         """Return addresses by role, without roles that nobody has."""
@@ -86,3 +93,7 @@ class TensorFlow(Plain):
     def _role(self, task: str, order: Sequence[str]) -> str | None:
         """Return the first role that a task was named for."""
         return next((role for role in order if getattr(self.flags, role) == task), None)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

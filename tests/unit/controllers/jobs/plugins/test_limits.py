@@ -59,11 +59,23 @@ def test_hosts_that_no_config_map_can_hold_stop_the_job() -> None:
     assert "cannot hold" in fault.message
 
 
-def test_a_cluster_too_large_for_tf_config_is_told() -> None:
-    """No process can start with it."""
-    (said,) = messages(job(task("worker", 2000), name=LONG, plugins={"tensorflow": []}))
+def test_a_cluster_too_large_for_tf_config_stops_the_job() -> None:
+    """No process can start with it, and with many containers each pod would be megabytes large."""
+    (fault,) = plugin_faults(job(task("worker", 2000), name=LONG, plugins={"tensorflow": []}))
 
-    assert said.startswith("TF_CONFIG has more than")
+    assert fault.is_fatal
+    assert fault.message.startswith("TF_CONFIG has more than")
+
+
+def test_tf_config_follows_the_job_that_is_described() -> None:
+    """The addresses are made once for the pods of a Job, and anew for another Job or other flags."""
+    one, other = job(task("worker", 2), plugins={"tensorflow": []}), job(task("worker", 3), plugins={"tensorflow": []})
+    ports = job(task("worker", 2), plugins={"tensorflow": ["--port=1234"]})
+    values = [env(regular(pod(of, "worker")))["TF_CONFIG"] for of in (one, other, ports, one)]
+
+    assert values[0] == values[3]
+    assert [value.count(":2222") for value in values] == [2, 3, 0, 2]
+    assert values[2].count(":1234") == 2
 
 
 def test_two_ports_of_ssh_are_told() -> None:
