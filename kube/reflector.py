@@ -297,6 +297,9 @@ class Reflector(Generic[T]):
             return
         metadata = event.object.metadata
         key = metadata.key
+        if not metadata.name and event.type != "BOOKMARK":
+            raise CacheError(f"watch of {self.resource.label}: an event of an object without a name")
+        self._check_order(metadata.resource_version)
         if event.type == "DELETED":
             self._mend(key)
             self._forget(key)
@@ -307,6 +310,7 @@ class Reflector(Generic[T]):
 
     def _take_broken(self, event: Broken) -> None:
         key = event.metadata.key
+        self._check_order(event.metadata.resource_version)
         if event.type == "DELETED":
             self._mend(key)
             self._forget(key)
@@ -314,19 +318,20 @@ class Reflector(Generic[T]):
             self._fence(key, event.error)
         self._stand_at(event.metadata.resource_version)
 
-    def _stand_at(self, resource_version: str) -> None:
-        """Note the version of an event.
+    def _check_order(self, resource_version: str) -> None:
+        """Refuse an event that is older than what was seen.
 
         Raises:
-            _ExpiredError: The version is lower than one seen before.
+            _ExpiredError: Its version is lower than one seen before.
         """
-        if not resource_version:
-            return
         if _is_lower(resource_version, self.resource_version):
             self._is_rewound = True
             raise _ExpiredError
-        self.resource_version = resource_version
-        self._progress()
+
+    def _stand_at(self, resource_version: str) -> None:
+        if resource_version:
+            self.resource_version = resource_version
+            self._progress()
 
     def _progress(self) -> None:
         self.trouble = None

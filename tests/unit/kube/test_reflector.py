@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from kube import resources
 from kube.errors import ApiError, NoAnswerError
 from kube.reflector import Reflector, _ExpiredError
-from model.errors import ObjectError
+from model.errors import CacheError, ObjectError
 from model.wire import ObjectMeta, Pod
 from tests.unit.kube.world import World
 
@@ -352,3 +352,24 @@ async def test_an_event_of_a_lower_version_leads_to_a_list(world: World, pods: R
         pods._take(b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"17"}}}')
 
     assert pods.resource_version == "4711"
+
+
+@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED"])
+async def test_an_event_without_a_name_leaves_no_ghost(world: World, pods: Reflector[Pod], kind: str) -> None:
+    """It is a fault of the stream, which is begun anew."""
+    with pytest.raises(CacheError, match="without a name"):
+        pods._take(b'{"type":"%b","object":{"metadata":{"resourceVersion":"4711"},"spec":{}}}' % kind.encode())
+
+    assert pods.objects == {}
+    assert world.log == []
+
+
+async def test_an_event_out_of_order_leaves_no_ghost(world: World, pods: Reflector[Pod]) -> None:
+    """An older state that comes late is not taken; the kind is listed again."""
+    event = b'{"type":"%b","object":{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"%b"}}}'
+    pods._take(event % (b"ADDED", b"10"))
+    pods._take(event % (b"DELETED", b"12"))
+    with pytest.raises(_ExpiredError):
+        pods._take(event % (b"MODIFIED", b"11"))
+
+    assert world.log == [("added", "a"), ("deleted", "a")]
