@@ -9,7 +9,7 @@ from typing import Any, Final
 from framework.lint import Finding, Severity, check
 from framework.registry import Registry
 from model.errors import ConfigError
-from scheduler.options import parse_options
+from scheduler.options import Options, parse_options
 from scheduler.settings import read_configuration
 
 __all__ = ["KINDS", "Note", "Weight", "look_over"]
@@ -104,13 +104,14 @@ def _deployment(each: Object) -> Iterator[Note]:
             entry["name"]: str(entry.get("value", "")) for entry in container.get("env") or () if "name" in entry
         }
         try:
-            warnings = parse_options(_flags_in(words), variables).warnings
+            parsed = parse_options(_flags_in(words), variables)
         except ConfigError as error:
             for fault in error.faults:
                 yield Note(weight=Weight.STOPS, about=_name(each), path="args", message=fault)
         else:
-            for warning in warnings:
+            for warning in parsed.warnings:
                 yield Note(weight=Weight.NOTE, about=_name(each), path="args", message=warning)
+            yield from _period(parsed.options, each)
         replicas = _at(each, "spec", "replicas")
         if replicas != 0:
             yield Note(
@@ -120,6 +121,15 @@ def _deployment(each: Object) -> Iterator[Note]:
                 message="this scheduler must be scaled to 0 before Pyroclast takes over its pods; both wait for each "
                 "other only where they take the same lease in one namespace",
             )
+
+
+def _period(options: Options, each: Object) -> Iterator[Note]:
+    if options.schedule_period != Options().schedule_period:
+        message = (
+            "--schedule-period: is the longest pause between cycles, changes shorten it; --wake-on-change=false keeps "
+            "the pause as long as in Volcano (C9)"
+        )
+        yield Note(weight=Weight.DIFFERS, about=_name(each), path="args", message=message)
 
 
 def _flags_in(words: Sequence[str]) -> list[str]:

@@ -66,6 +66,15 @@ def test_a_wrong_flag_stops() -> None:
     assert "--schedule-period" in note.message
 
 
+def test_a_period_of_ones_own_differs() -> None:
+    """Cycles no longer wait for it; the default needs no word."""
+    (note,) = notes_of(scheduler("--schedule-period=5s"))
+
+    assert (note.weight, note.path) == (Weight.DIFFERS, "args")
+    assert "--wake-on-change=false" in note.message
+    assert notes_of(scheduler("--schedule-period=1s")) == []
+
+
 def test_the_configuration_is_read_as_the_scheduler_reads_it() -> None:
     """An unknown action stops, an unknown plugin is skipped and so differs."""
     unknown = CONFIGURATION.replace("name: nodeorder", "name: own-plugin")
