@@ -2,7 +2,7 @@
 
     at rest      a cycle begins a few milliseconds after a change that lets it decide something new
     under load   the period passes: while many plans are being carried out; and cycles that take long pause
-                 in proportion, so that they take at most a quarter of a processor
+                 in proportion, so that they take at most a third of a processor
     otherwise    the period passes: patience ends, measurements change, files are read again
 
 Changes are counted from the moment of a snapshot: one that comes while the cycle runs shortens the pause after it.
@@ -17,9 +17,9 @@ from cache.wake_triggers import Trigger
 
 __all__ = ["CyclePause"]
 
-_COALESCE_SECONDS: Final = 0.01
+_COALESCE_SECONDS: Final = 0.005
 """Changes often come together: the pods of a gang, a pod group and its pods, the ends of several pods."""
-_PAUSE_PER_CYCLE_SECOND: Final = 3.0
+_PAUSE_PER_CYCLE_SECOND: Final = 2.0
 """Seconds of pause for each second of processor time of the last cycle.
 
 Binds, watches and the lease share the processor with cycles.
