@@ -13,6 +13,7 @@ from framework.domains import DomainNodes, Domains
 from framework.jobs import NOBODY, SessionJob, SubJob
 from framework.memory import Remedy, Settled, Standing
 from framework.node_questions import NodeQuestions
+from framework.placement.problem import Assignment
 from framework.points import Move, Point, Registered
 from framework.promises import Promises
 from framework.votes import cast_votes, choose_victims, first_refusal, narrow_victims
@@ -209,6 +210,14 @@ class JobQuestions(NodeQuestions):
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
         return self._settled.is_news(about, text, job=job)
+
+    def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
+        """Return what a search for places came to that found nothing, by a key of all that it depends on."""
+        return self._settled.failed_search(job.id, key)
+
+    def remember_search(self, job: SessionJob, key: bytes, found: Assignment) -> None:
+        """Keep what a search for places came to that found nothing."""
+        self._settled.remember_search(job.id, key, found)
 
     def jobs_at_admission(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""

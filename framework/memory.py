@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from framework.placement.problem import Assignment
 from framework.promises import Promise
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, NodeName, TaskId
@@ -21,6 +22,8 @@ __all__ = ["Memory", "Remedy", "Settled", "Standing"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
+_MOST_SEARCHES: Final = 32
+"""Searches of one job that are remembered; without effect on the outcome."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +97,17 @@ class Settled:
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
-    __slots__ = ("_by_queue", "_misfits", "_refused", "_revisions", "_standing", "_told", "_told_jobs", "remedies")
+    __slots__ = (
+        "_by_queue",
+        "_failed_searches",
+        "_misfits",
+        "_refused",
+        "_revisions",
+        "_standing",
+        "_told",
+        "_told_jobs",
+        "remedies",
+    )
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
@@ -104,6 +117,7 @@ class Settled:
         self._standing: dict[JobId, Standing] = {}
         self.remedies: dict[JobId, Remedy] = {}
         """What jobs were told would let them run."""
+        self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
         self._told: dict[str, str] = {}
         self._told_jobs: dict[JobId, dict[str, str]] = {}
 
@@ -165,6 +179,18 @@ class Settled:
             self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
             self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
         self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
+        self._failed_searches = {job_id: known for job_id, known in self._failed_searches.items() if job_id in jobs}
+
+    def failed_search(self, job: JobId, key: bytes) -> Assignment | None:
+        """Return what a search of a job came to that found nothing, by a key of all that it depends on."""
+        return self._failed_searches.get(job, {}).get(key)
+
+    def remember_search(self, job: JobId, key: bytes, found: Assignment) -> None:
+        """Keep what a search came to that found nothing; of each job the last ones."""
+        known = self._failed_searches.setdefault(job, {})
+        known[key] = found
+        while len(known) > _MOST_SEARCHES:
+            del known[next(iter(known))]
 
     def _fit(self, columns: int) -> None:
         missing = columns - self._revisions.size

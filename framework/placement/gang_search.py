@@ -20,7 +20,7 @@ from framework.placement.assignment import BUDGET, assign
 from framework.placement.choices import Surplus, choices_of_members, surplus_of
 from framework.placement.gang_trial import GangTrial
 from framework.placement.members import Members, is_plain, members_of, opens_later, problem_of, room_of
-from framework.placement.problem import AssignmentProblem
+from framework.placement.problem import Assignment, AssignmentProblem
 from framework.placement.refusals import gave_up, no_assignment, postponed
 from framework.placement.regions import confined, regions_of
 from framework.placement.tree_search import TreeSearch
@@ -142,8 +142,7 @@ class GangSearch:
                     return False
         open_problems = []
         for each in problems:
-            found = assign(each, budget=BUDGET if members.is_plain else BUDGET // 4)
-            self._count(found.steps)
+            found = self._assign(each, budget=BUDGET if members.is_plain else BUDGET // 4)
             if found.places is not None and self._repeat(members, found.places, on_idle=on_idle):
                 return True
             if self._by_queue is not None and not problem.spare_in_all:
@@ -158,8 +157,7 @@ class GangSearch:
         """Search with every plugin asked about each step."""
         for each in problems:
             trial = self._trial(members, on_idle=on_idle)
-            found = assign(each, trial=trial, budget=BUDGET // 2 // len(problems))
-            self._count(found.steps)
+            found = self._assign(each, trial=trial, budget=BUDGET // 2 // len(problems))
             if found.places is None:
                 self._is_exhaustive &= found.is_exhaustive
             elif self._is_ready(on_idle=on_idle):
@@ -167,6 +165,22 @@ class GangSearch:
             else:
                 trial.undo_all()
         return False
+
+    def _assign(self, problem: AssignmentProblem, *, trial: GangTrial | None = None, budget: int) -> Assignment:
+        """Search, unless the same search has failed before; its steps count again, so that memory decides nothing.
+
+        What plugins say in a trial depends on more than the problem: on anything in the snapshot.
+        """
+        session = self._session
+        snapshot = b"" if trial is None else f"{session.snapshot.generation}/{session.generation}".encode()
+        key = problem.key() + f"/{budget}/".encode() + snapshot
+        found = session.failed_search(self._job, key)
+        if found is None:
+            found = assign(problem, trial=trial, budget=budget)
+            if found.places is None:
+                session.remember_search(self._job, key, found)
+        self._count(found.steps)
+        return found
 
     def _place_by_score(self, members: Members, problem: AssignmentProblem, *, on_idle: bool) -> bool:
         """Place all members, those that fewest nodes take first, each on the best node; undo it where one has none."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from framework.jobs import SessionJob
 from framework.placement.choices import Surplus
+from framework.placement.exclusions import exclusions
 from framework.placement.problem import AssignmentProblem
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
@@ -99,11 +100,15 @@ def problem_of(
     for number, part in enumerate(members.parts):
         if part is not None and part in masks:
             allowed[number] &= masks[part]
+    tasks = [] if members.is_plain else [kind[0] for kind in members.kinds]
+    once = exclusions(tasks) if tasks else np.zeros((len(members.kinds), 0), dtype=np.int64)
+    requests = np.array([each.request[rows] for each in needs])
+    thresholds = np.array([each.thresholds[rows, 0] for each in needs])
     return AssignmentProblem(
-        requests=np.array([each.request[rows] for each in needs]),
-        thresholds=np.array([each.thresholds[rows, 0] for each in needs]),
+        requests=np.hstack([requests, once]),
+        thresholds=np.hstack([thresholds, once]),
         counts=[len(kind) for kind in members.kinds],
-        room=room[rows],
+        room=np.vstack([room[rows], np.ones((once.shape[1], room.shape[1]), dtype=np.int64)]),
         allowed=allowed,
         scores=np.array([session.candidates(kind[0]).scores for kind in members.kinds]),
         alike=_alike(session, members),

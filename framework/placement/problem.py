@@ -4,9 +4,12 @@ Plain arrays, without a session. Tasks of one kind are equal in everything that 
 resources.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from model.arrays import BoolArray, FloatArray, IntArray
 
@@ -40,6 +43,16 @@ class AssignmentProblem:
     """How many tasks may stay without a node in all."""
     opens: Sequence[bool] = ()
     """Whether nodes that do not permit a kind now may permit it once others are placed, shape (K,); no where empty."""
+
+    def key(self) -> bytes:
+        """Return a key of all of it: equal problems have equal keys."""
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.requests, self.thresholds, self.room, self.allowed, self.scores, self.alike):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        rest = (list(self.counts), list(self.roles), list(self.spare), self.spare_in_all, list(self.opens))
+        digest.update(repr(rest).encode())
+        return digest.digest()
 
 
 class Trial(Protocol):

@@ -5,7 +5,11 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuring import configured
+from scheduler.simulate.case import moment_after
 from tests.laws.fitting_gangs import fitting_gang, minimum_of
+from tests.laws.test_settled import forgetting_changes_nothing
 
 PLUGINS = (
     ("priority", "gang", "conformance"),
@@ -22,3 +26,24 @@ def test_a_gang_that_fits_starts(seed: int) -> None:
     outcome = scenario.run("enqueue", "allocate", "backfill", plugins=PLUGINS)
 
     assert len(outcome.bindings) >= minimum_of(scenario), outcome.why("gang")
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 1 << 32))
+def test_remembered_searches_change_no_decision(seed: int) -> None:
+    """A second gang that fits only by chance is searched for or remembered, with the same outcome, as pods end."""
+    chance = Random(seed)
+    scenario = fitting_gang(chance, most_nodes=4, most_pods=10)
+    scenario = scenario.job("second", queue="research", tasks=0, min_available=4)
+    for number in range(6):
+        scenario = scenario.pod(f"second-{number}", job="second", cpu=chance.randint(1, 12))
+    parsed, registry = configured(("enqueue", "allocate", "backfill"), PLUGINS, {})
+    forgetting_changes_nothing(
+        cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[]),
+        parsed.configuration,
+        registry,
+        begin=moment_after(scenario.objects),
+        cycles=5,
+        ends=0.7,
+        chance=chance,
+    )
