@@ -8,6 +8,7 @@ any other. When promises are given up: docs/decisions/0019-evictions-last.md.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,9 @@ PATIENCE_SECONDS: Final = 300.0
 """How long places are held beyond the moment at which the last pod on its way out should be gone."""
 
 _HAVE_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
+
+_INSIDE_QUEUES: Final = frozenset({"preempt", "gangpreempt"})
+"""Actions whose victims are of the beneficiary's queue."""
 
 _PLAN_ACTION: Final = "allocate"
 """What plans are called that bind beneficiaries: they evict nobody."""
@@ -115,6 +119,8 @@ class _Holding:
     def __init__(self, session: Session, job: SessionJob) -> None:
         self._session = session
         self._job = job
+        self._is_lent = False
+        """Whether a place is beyond the share of the queue."""
         self._leaving: dict[NodeName, float] = {}
         """By node with pods on their way out: when the last of them should be gone, seconds since 1970."""
 
@@ -184,7 +190,7 @@ class _Holding:
         if domain is not None and not domain[column]:
             self._give_up([wanted], _given_up(f"its topology does not let it lie on node {wanted.node} any more"))
             return False
-        refusal = self._session.allocatable(self._session.queue(self._job.queue), task)
+        refusal = self._refused_by_queue(wanted)
         refusal = refusal or self._session.pre_predicate(task) or self._refused_by_node(wanted, column)
         if refusal is None:
             is_free = not waits and self._is_free(task, column)
@@ -193,6 +199,16 @@ class _Holding:
         if refusal is not None:
             self._give_up([wanted], refusal)
         return refusal is None
+
+    def _refused_by_queue(self, wanted: _Wanted) -> Refusal | None:
+        """Ask the queue, and overlook its share where the room comes from its own jobs: it was lent that before."""
+        session, queue = self._session, self._session.queue(self._job.queue)
+        refusal = session.allocatable(queue, wanted.task)
+        if refusal is None or not refusal.lendable or wanted.promise.action not in _INSIDE_QUEUES:
+            return refusal
+        self._is_lent = True
+        with session.lending():
+            return session.allocatable(queue, wanted.task)
 
     def _is_free(self, task: Task, column: int) -> bool:
         candidates = self._session.candidates(task)
@@ -217,7 +233,8 @@ class _Holding:
             session.defer(job, statement)
             return
         session.action = _PLAN_ACTION
-        statement.commit()
+        with session.lending() if self._is_lent else nullcontext():
+            statement.commit()
         session.action = ""
 
     # Patience ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ class QueueBook:
     __slots__ = (
         "_share_rows",
         "allocated",
+        "begun",
         "ceiling",
         "deserved",
         "elastic",
@@ -34,6 +35,8 @@ class QueueBook:
     ) -> None:
         self.allocated = list(allocated)
         """Requests of tasks in an allocated status, and of what this session placed."""
+        self.begun = tuple(allocated)
+        """`allocated` as the session began."""
         self.request = request
         """`allocated` as the session began, and requests of pending tasks."""
         self.limit = limit
@@ -80,9 +83,9 @@ class QueueBook:
         """Whether all that is deserved is allocated."""
         return all(amount <= used for amount, used in zip(self.ceiling, self.allocated, strict=True))
 
-    def short_rows(self, request: Sequence[int], rows: Sequence[int]) -> list[int]:
-        """Return the rows among `rows` in which the queue may not take `request` more."""
-        return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > self.floor[row]]
+    def short_rows(self, request: Sequence[int], rows: Sequence[int], most: Sequence[int]) -> list[int]:
+        """Return the rows among `rows` in which the queue would have more than `most` with `request`."""
+        return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > most[row]]
 
     def headroom(self, request: Sequence[int], rows: Sequence[int], most: int) -> int:
         """Count how many times `request` the queue may still take, at most `most`."""

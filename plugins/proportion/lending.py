@@ -3,11 +3,12 @@
 A queue is never lent more than its limit, nor what the guarantees of other queues keep free.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from framework.ledgers import Change, Verb
 from framework.session import Session
 from model.ids import QueueName
+from model.jobs import Job
 from model.queues import Queue
 from model.tasks import ALLOCATED_STATUSES, Task
 from plugins.proportion.books import QueueBook
@@ -27,6 +28,8 @@ class LentRoom:
         self._guarantees: dict[QueueName, list[int]] = {name: each for name, each in vectors.items() if any(each)}
         self._lent: dict[QueueName, list[int]] = {}
         """Requests of tasks on lent room, by queue asked about."""
+        self._exchangeable: dict[QueueName, list[int]] = {}
+        """See `exchangeable`."""
 
     # Lending ----------------------------------------------------------------------------------------------------------
 
@@ -63,10 +66,30 @@ class LentRoom:
         """Return what tasks of a queue have that were bound on lent room, base units by row."""
         known = self._lent.get(name)
         if known is None:
-            known = self._lent[name] = [0] * len(self._session.resources)
-            for task in self._lent_tasks(name):
-                _add(known, self._session.nodes.needs(task.template).amounts, 1)
+            known = self._lent[name] = self._sum(self._lent_tasks(name))
         return known
+
+    def exchangeable(self, queue: Queue, book: QueueBook) -> list[int]:
+        """Return what the queue may have where one of its jobs takes room from another, base units by row.
+
+        That is what it deserves, or where it was lent more, what it had when the session began: a more important job
+        may take the place of one on lent room.
+        """
+        known = self._exchangeable.get(queue.name)
+        if known is None:
+            jobs = self._jobs_of(queue.name)
+            lent = self._sum(task for job in jobs for task in job.tasks.values() if _has_lent_room(task))
+            known = self._exchangeable[queue.name] = [
+                max(share, min(had, share + more))
+                for share, had, more in zip(book.floor, book.begun, lent, strict=True)
+            ]
+        return known
+
+    def _sum(self, tasks: Iterable[Task]) -> list[int]:
+        amounts = [0] * len(self._session.resources)
+        for task in tasks:
+            _add(amounts, self._session.nodes.needs(task.template).amounts, 1)
+        return amounts
 
     def count(self, change: Change, sign: int) -> None:
         """Count an eviction, or its undoing; what this session lends is no victim in it."""
@@ -77,11 +100,18 @@ class LentRoom:
                     _add(known, change.needs.amounts, sign)
 
     def _lent_tasks(self, name: QueueName) -> Iterator[Task]:
-        session = self._session
-        table, known = session.snapshot.job_table, session.known_jobs()
-        for job in table.select(table.queue == session.snapshot.queue_names.index(name)):
+        known = self._session.known_jobs()
+        for job in self._jobs_of(name):
             tasks = known[job.id].tasks if job.id in known else job.tasks
-            yield from (task for task in tasks.values() if task.is_lent and task.status in ALLOCATED_STATUSES)
+            yield from filter(_has_lent_room, tasks.values())
+
+    def _jobs_of(self, name: QueueName) -> Sequence[Job]:
+        snapshot = self._session.snapshot
+        return snapshot.job_table.select(snapshot.job_table.queue == snapshot.queue_names.index(name))
+
+
+def _has_lent_room(task: Task) -> bool:
+    return task.is_lent and task.status in ALLOCATED_STATUSES
 
 
 def _add(amounts: list[int], more: Sequence[int], sign: int) -> None:

@@ -36,6 +36,8 @@ from plugins.proportion.water import deserved
 __all__ = ["Proportion", "ProportionArgs"]
 
 MOST = 1 << 30
+EXCHANGING = frozenset({"preempt", "gangpreempt"})
+"""Actions that evict for the queue of the victims, which has no more than before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,16 +136,22 @@ class Division:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
         book = self._book(queue)
-        short = book.short_rows(request, self._rows)
+        most = self._most(queue, book)
+        short = book.short_rows(request, self._rows, most)
         if not short:
             return None
         would = [used + amount for used, amount in zip(book.allocated, request, strict=True)]
-        over = amounts_beyond(self._session.resources, short, would, book.floor)
+        over = amounts_beyond(self._session.resources, short, would, most)
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
         lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request)
         return Refusal(
             plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over, lendable=lendable
         )
+
+    def _most(self, queue: Queue, book: QueueBook) -> Sequence[int]:
+        """Return the most that a queue may have: what it deserves; inside the queue also what it was lent."""
+        is_exchange = self._lends_idle and self._session.action in EXCHANGING
+        return self._lent.exchangeable(queue, book) if is_exchange else book.floor
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""

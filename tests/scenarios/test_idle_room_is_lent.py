@@ -140,3 +140,24 @@ def test_a_job_that_was_refused_before_is_offered_room_again() -> None:
 
     assert {pod[:-2] for pod in outcome.bindings} >= {"owner", "waits"}
     assert not outcome.rounds[-1].plans
+
+
+def test_lent_room_goes_to_a_more_important_job_of_its_queue() -> None:
+    """A gang of a higher priority takes the places of lent pods of its own queue, which has no more than before."""
+    scenario = (
+        Scenario()
+        .priority_class("low", 1)
+        .priority_class("high", 9)
+        .queue("a")
+        .queue("b")
+        .node("n", cpu=10)
+        .running("own", on=["n"] * 5, queue="a", min_available=5, cpu=1, priority_class="low")
+        .job("guest", tasks=3, running_on=["n"] * 3, queue="a", min_available=0, annotations={LENT: "true"}, priority=1)
+        .running("other", on=["n"] * 2, queue="b", cpu=1, priority_class="low")
+    )
+    scenario = gang(gang(scenario, "waits", "b", 4), "vip", "a", 3, priority_class="high")
+    outcome = scenario.run("enqueue", "allocate", "preempt", plugins=PLUGINS, cycles=4)
+
+    assert sorted(outcome.evictions) == ["guest-0", "guest-1", "guest-2"]
+    assert {pod[:-2] for pod in lent(outcome)} == {"vip"}
+    assert not outcome.rounds[-1].plans
