@@ -16,7 +16,8 @@ from framework.arguments import argument
 from framework.evicting.gang_plans import GangEviction
 from framework.evicting.order import in_order
 from framework.jobs import SessionJob
-from framework.ledgers import Change, Verb
+from framework.ledgers import Change
+from framework.lifted_gates import LiftedGates
 from framework.points import Vote
 from framework.queue_admission import Account, QueueAdmission, reserved, ungated
 from framework.queue_limits import amounts_beyond, in_words
@@ -33,7 +34,6 @@ from plugins.capacity.books import QueueBook
 from plugins.capacity.devices import DeviceQuotas
 from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
 from plugins.capacity.reclaim import Taking
-from plugins.capacity.reservations import reserving_tasks
 from plugins.capacity.tree import Tree, flat, grow
 
 __all__ = ["Capacity", "CapacityArgs"]
@@ -120,11 +120,7 @@ class Holding:
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
         self._admission = QueueAdmission(session, self._rows, self._accounts_of)
-        self._lifted = 0
-        """How many of the gates lifted in this session are counted."""
-        self._reserving = reserving_tasks(session)
-        for task in self._reserving.values():
-            self._reserve(task, 1)
+        self._gates = LiftedGates(session, self._reserve)
         self.devices: DeviceQuotas | None = None
         if args.device_quotas:
             self.devices = DeviceQuotas(session, self.tree, counts_capacity=args.device_capacity)
@@ -150,19 +146,19 @@ class Holding:
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue, or one above it, would have more than it may."""
-        self._reserve_for_lifted()
+        self._gates.refresh()
         return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, task)
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into the queue and all queues above it."""
         if self._unfit(queue) is not None:
             return 0
-        self._reserve_for_lifted()
+        self._gates.refresh()
         most, request = MOST, self._request(task)
         job = self._session.job_of(task)
         if self.devices is not None and job is not None and self.devices.concern(job):
             most = 1  # equal tasks may have different claims
-        if task.id in self._reserving:
+        if task in self._gates:
             most = 1  # its own room is counted already, that of its equals may be not
         for book in self._line(queue.name):
             most = book.headroom(request, self._rows, most)
@@ -370,7 +366,7 @@ class Holding:
     def _beyond(self, queue: Queue, task: Task) -> Refusal | None:
         request = self._request(task)
         for book in self._line(queue.name):
-            is_reserved = book.name == queue.name and task.id in self._reserving
+            is_reserved = book.name == queue.name and task in self._gates
             short = book.short_to_place(request, self._rows, is_reserved=is_reserved)
             if short:
                 would = book.with_more(self._nothing if is_reserved else request, beside_reserved=True)
@@ -428,21 +424,11 @@ class Holding:
         line = self._line(change.job.queue)
         for book in line:
             book.add(amounts, sign)
-        if self._reserving and change.verb is not Verb.EVICT:
-            for task in change.tasks:
-                if task.id in self._reserving:
-                    self._reserve(task, -sign)
+        self._gates.count(change, sign)
         if self.devices is not None:
             self.devices.count(change, sign)
         # shares of ancestors stay those of the session's begin, as in Volcano
         line[0].refresh_share()
-
-    def _reserve_for_lifted(self) -> None:
-        """Keep the room of tasks whose gate goes, from the moment on at which that is decided."""
-        for task in self._session.gates_lifted[self._lifted :]:
-            self._reserving[task.id] = task
-            self._reserve(task, 1)
-        self._lifted = len(self._session.gates_lifted)
 
     def _reserve(self, task: Task, sign: int) -> None:
         job = self._session.job_of(task)

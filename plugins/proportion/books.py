@@ -21,6 +21,7 @@ class QueueBook:
         "inqueue",
         "limit",
         "request",
+        "reserved",
         "share",
     )
 
@@ -45,6 +46,8 @@ class QueueBook:
         """What jobs use beyond their minimum resources."""
         self.inqueue = list(inqueue)
         """Minimum resources of admitted jobs that do not use them yet."""
+        self.reserved = [0] * len(self.allocated)
+        """Requests of tasks whose scheduling gate the queue has taken off and that have no place yet."""
         self.deserved: list[Fraction] = []
         self.floor: list[int] = []
         """`deserved`, rounded down: what may be allocated at most."""
@@ -83,13 +86,18 @@ class QueueBook:
         """Whether all that is deserved is allocated."""
         return all(amount <= used for amount, used in zip(self.ceiling, self.allocated, strict=True))
 
-    def short_rows(self, request: Sequence[int], rows: Sequence[int], most: Sequence[int]) -> list[int]:
-        """Return the rows among `rows` in which the queue would have more than `most` with `request`."""
-        return [row for row in rows if request[row] > 0 and self.allocated[row] + request[row] > most[row]]
+    def reserve(self, request: Sequence[int], sign: int) -> None:
+        """Reserve room for a task (+1), or give it back (-1)."""
+        for row, amount in enumerate(request):
+            self.reserved[row] += sign * amount
+
+    def with_more(self, request: Sequence[int]) -> list[int]:
+        """Return what the queue would have with `request` more, counting what is reserved."""
+        return [sum(amounts) for amounts in zip(self.allocated, self.reserved, request, strict=True)]
 
     def headroom(self, request: Sequence[int], rows: Sequence[int], most: int) -> int:
         """Count how many times `request` the queue may still take, at most `most`."""
         for row in rows:
             if request[row] > 0:
-                most = min(most, (self.floor[row] - self.allocated[row]) // request[row])
+                most = min(most, (self.floor[row] - self.allocated[row] - self.reserved[row]) // request[row])
         return max(most, 0)

@@ -26,6 +26,7 @@ class LentRoom:
         """Rows that a request is held to."""
         vectors = {name: session.resources.vector(queue.guarantee).tolist() for name, queue in session.queues.items()}
         self._guarantees: dict[QueueName, list[int]] = {name: each for name, each in vectors.items() if any(each)}
+        self._nothing = [0] * len(session.resources)
         self._lent: dict[QueueName, list[int]] = {}
         """Requests of tasks on lent room, by queue asked about."""
         self._exchangeable: dict[QueueName, list[int]] = {}
@@ -33,10 +34,10 @@ class LentRoom:
 
     # Lending ----------------------------------------------------------------------------------------------------------
 
-    def may_be_lent(self, queue: Queue, book: QueueBook, request: Sequence[int]) -> bool:
-        """Return whether the queue may have `request` more if shares do not count."""
+    def may_be_lent(self, queue: Queue, book: QueueBook, request: Sequence[int], more: Sequence[int]) -> bool:
+        """Return whether the queue may have `request` if shares do not count; `more` is what is not reserved of it."""
         spare = self._spare(queue, book)
-        return all(request[row] <= spare[row] for row in self._rows if request[row] > 0)
+        return all(more[row] <= spare[row] for row in self._rows if request[row] > 0)
 
     def headroom(self, queue: Queue, book: QueueBook, request: Sequence[int], most: int) -> int:
         """Count how many times `request` the queue may have more if shares do not count, at most `most`."""
@@ -48,7 +49,8 @@ class LentRoom:
 
     def _spare(self, queue: Queue, book: QueueBook) -> list[int]:
         """Return what is left to its limit, and beside the unused guarantees of others, by row."""
-        spare = [most - used for most, used in zip(book.limit, book.allocated, strict=True)]
+        used_or_reserved = book.with_more(self._nothing)
+        spare = [most - used for most, used in zip(book.limit, used_or_reserved, strict=True)]
         others = [self._unused(name) for name in self._guarantees if name != queue.name]
         if not others:
             return spare

@@ -5,7 +5,7 @@ enqueued; a ledger.  Arguments: `ProportionArgs`.  Formula and example: docs/plu
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,7 @@ from framework import points
 from framework.arguments import argument
 from framework.jobs import SessionJob
 from framework.ledgers import Change
+from framework.lifted_gates import LiftedGates
 from framework.points import Vote
 from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated
 from framework.queue_limits import amounts_beyond, capability_limits, in_words
@@ -95,6 +96,7 @@ class Division:
         self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
         """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
         self._lent = LentRoom(session, self.books, self._rows)
+        self._gates = LiftedGates(session, self._reserve)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -114,36 +116,53 @@ class Division:
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue would have more than it deserves, or whose queue is not open."""
-        return self._within(queue, self._request(task))
+        self._gates.refresh()
+        return self._within(queue, self._request(task), self._unreserved(task))
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into what the queue deserves."""
-        return self._book(queue).headroom(self._request(task), self._rows, MOST) if queue.is_open else 0
+        if not queue.is_open:
+            return 0
+        return self._book(queue).headroom(self._request(task), self._rows, self._at_once(task))
 
     def lent_headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one the queue may have where idle room is lent."""
         if not self._lends_idle:
             return self.headroom(queue, task)
-        return self._lent.headroom(queue, self._book(queue), self._request(task), MOST) if queue.is_open else 0
+        if not queue.is_open:
+            return 0
+        return self._lent.headroom(queue, self._book(queue), self._request(task), self._at_once(task))
+
+    def _at_once(self, task: Task) -> int:
+        """Return how many equal tasks may be asked about together: room of one may be reserved, of another not."""
+        self._gates.refresh()
+        return 1 if task in self._gates else MOST
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Refuse to take room for tasks with which the queue would have more than it deserves."""
-        requests = map(self._request, tasks)
-        return self._within(queue, [sum(amounts) for amounts in zip(self._nothing, *requests, strict=True)])
+        self._gates.refresh()
+        return self._within(queue, self._sum(map(self._request, tasks)), self._sum(map(self._unreserved, tasks)))
 
-    def _within(self, queue: Queue, request: Sequence[int]) -> Refusal | None:
+    def _within(self, queue: Queue, request: Sequence[int], unreserved: Sequence[int]) -> Refusal | None:
+        """Refuse what would give a queue more than it may have of what is asked for.
+
+        Args:
+            queue: The queue.
+            request: What is asked for, base units by row.
+            unreserved: The part of it that is not reserved yet.
+        """
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
         book = self._book(queue)
         most = self._most(queue, book)
-        short = book.short_rows(request, self._rows, most)
+        would = book.with_more(unreserved)
+        short = [row for row in self._rows if request[row] > 0 and would[row] > most[row]]
         if not short:
             return None
-        would = [used + amount for used, amount in zip(book.allocated, request, strict=True)]
         over = amounts_beyond(self._session.resources, short, would, most)
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
-        lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request)
+        lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request, unreserved)
         return Refusal(
             plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over, lendable=lendable
         )
@@ -265,6 +284,18 @@ class Division:
         minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
         return minimum
 
+    def _unreserved(self, task: Task) -> Sequence[int]:
+        """Return what placing a task adds to what its queue has and keeps reserved."""
+        return self._nothing if task in self._gates else self._request(task)
+
+    def _sum(self, amounts: Iterable[Sequence[int]]) -> list[int]:
+        return [sum(each) for each in zip(self._nothing, *amounts, strict=True)]
+
+    def _reserve(self, task: Task, sign: int) -> None:
+        job = self._session.job_of(task)
+        if job is not None and job.queue in self.books:
+            self.books[job.queue].reserve(self._request(task), sign)
+
     def _request(self, task: Task) -> list[int]:
         request: list[int] = self._session.nodes.needs(task.template).amounts
         return request
@@ -275,11 +306,13 @@ class Division:
         """Count a change."""
         self.books[change.job.queue].add(change.totals, change.sign)
         self._lent.count(change, change.sign)
+        self._gates.count(change, change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
         self.books[change.job.queue].add(change.totals, -change.sign)
         self._lent.count(change, -change.sign)
+        self._gates.count(change, -change.sign)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 
