@@ -63,14 +63,13 @@ class Allocate:
             order.return_queue(queue)
         for job in behind_gates:
             job.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
-        if not backfill_follows(session.profile.actions):
+        if not backfill_follows(session.following_actions):
             complete_deferred(session)
 
 
-def backfill_follows(actions: Sequence[str]) -> bool:
-    """Tell whether backfill comes, and before any action that could evict for gangs which only wait for backfill."""
-    rest = actions[actions.index(Allocate.name) + 1 :]
-    return "backfill" in rest and EVICTING.isdisjoint(rest[: rest.index("backfill")])
+def backfill_follows(following: Sequence[str]) -> bool:
+    """Return whether backfill comes before any action that could evict for gangs which only wait for backfill."""
+    return "backfill" in following and EVICTING.isdisjoint(following[: following.index("backfill")])
 
 
 def workable_jobs(session: Session) -> Iterator[SessionJob]:

@@ -173,8 +173,8 @@ class _Broken:
 
 
 def _run_actions(session: Session, profile: Profile, registry: Registry, observer: Observer) -> None:
-    for name in profile.actions:
-        session.action = name
+    for number, name in enumerate(profile.actions, start=1):
+        session.action, session.following_actions = name, profile.actions[number:]
         action = registry.build_action(name, profile.action_arguments.get(name, {}))
         with _marked(observer, f"action/{name}"):
             action.execute(session)

@@ -43,6 +43,8 @@ class JobQuestions(NodeQuestions):
         """By action and beneficiary, which plugins spared somebody."""
         self.action = ""
         """The action that is running, or empty."""
+        self.following_actions: Sequence[str] = profile.actions
+        """The actions that come after the running one; an action may be listed twice."""
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
         self.told_again: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = {}

@@ -310,8 +310,7 @@ class Planner:
 
         Allocate does where it is still to come; what asks for nothing at all is for backfill alone.
         """
-        actions = self._session.profile.actions
-        allocate_follows = "allocate" in actions[actions.index(self._rule.action) :]
+        allocate_follows = "allocate" in self._session.following_actions
         return allocate_follows or all(task.template.best_effort for task, _ in attempt.places)
 
     def measure(self) -> None:
