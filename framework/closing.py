@@ -150,7 +150,7 @@ class Closing:
         return {} if job.annotations.get(ALLOCATED_HYPER_NODE, "") == name else {ALLOCATED_HYPER_NODE: name}
 
     def _note_event(self, job: SessionJob, phase: JobPhase, conditions: Iterable[Condition]) -> None:
-        if phase in _WAITING_PHASES and not job.is_ready:
+        if phase in _WAITING_PHASES and not job.may_start:
             text = next(
                 (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True"), ""
             )
@@ -161,7 +161,7 @@ class Closing:
                 text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
                 text = with_evictions(job, text)
             self._session.group_event(job, "Warning", UNSCHEDULABLE, text)
-        elif job.is_ready and job.tasks:
+        elif job.may_start and job.tasks:
             self._session.group_event(job, "Normal", SCHEDULED, READY)
 
     def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:

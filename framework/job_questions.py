@@ -10,6 +10,7 @@ import numpy as np
 from framework import points
 from framework.configuration import Profile
 from framework.domains import DomainNodes, Domains
+from framework.eviction_search import EvictionSearch
 from framework.jobs import NOBODY, SessionJob, SubJob
 from framework.memory import Remedy, Settled, Standing
 from framework.node_questions import NodeQuestions
@@ -39,8 +40,8 @@ class JobQuestions(NodeQuestions):
         super().__init__(snapshot, profile)
         self.queues = snapshot.queues
         self.vetoes: dict[TaskId, dict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = {}
-        self.spared_by: dict[tuple[str, JobId | None], set[str]] = {}
-        """By action and beneficiary, which plugins spared somebody."""
+        self.eviction_search = EvictionSearch("", None)
+        """What was considered in the last search for victims."""
         self.action = ""
         """The action that is running, or empty."""
         self.following_actions: Sequence[str] = profile.actions
@@ -352,8 +353,20 @@ class JobQuestions(NodeQuestions):
         return first_refusal(self.functions(points.JOB_VALID), job, failed=self.note_failure)
 
     def job_ready(self, job: SessionJob) -> bool:
-        """Tell whether a job's places may be committed."""
-        return all(self.ask_or(each, False, job) for each in self.functions(points.JOB_READY))
+        """Return whether a job's places may be committed.
+
+        A plugin that says no although those that count say yes keeps the job from starting; messages name it.
+        """
+        vetoed_by = ""
+        for each in self.functions(points.JOB_READY):
+            if vetoed_by and each.missing is None:
+                continue
+            if not self.ask_or(each, False, job):
+                if each.missing is not None:
+                    return False
+                vetoed_by = each.plugin
+        job.vetoed_by = vetoed_by
+        return not vetoed_by
 
     def missing(self, sub_job: SubJob) -> int:
         """Count how many placements a part of a job needs before anybody need be asked whether it is ready, at least 1.
@@ -566,6 +579,7 @@ class JobQuestions(NodeQuestions):
         first_tier: bool = False,
         limits: Sequence[Registered[Any]] = (),
     ) -> list[Task]:
+        self.search_for(beneficiary).note_asked(candidates)
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
 
         def ask(each: Registered[Any]) -> Any:
@@ -589,9 +603,15 @@ class JobQuestions(NodeQuestions):
             self.note_veto(victim, beneficiary, refusal)
         return victims
 
+    def search_for(self, beneficiary: Task) -> EvictionSearch:
+        """Return what the running action considers for a task's job; a new account where the last one was another's."""
+        if not self.eviction_search.is_for(self.action, beneficiary.job):
+            self.eviction_search = EvictionSearch(self.action, beneficiary.job)
+        return self.eviction_search
+
     def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
         """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
-        self.spared_by.setdefault((self.action, beneficiary.job), set()).add(refusal.plugin)
+        self.search_for(beneficiary).note_protected(victim, refusal)
         known = self.vetoes.setdefault(victim, {})
         if len(known) < _MOST_VETOES:
             known.setdefault((beneficiary.job, refusal.plugin), (beneficiary.id, refusal))

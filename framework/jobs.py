@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from framework.memory import Remedy, Standing
+from framework.memory import Remedy, Standing, said_once
 from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
@@ -58,6 +58,7 @@ class SessionJob:
         "touched",
         "unplaceable",
         "verdict",
+        "vetoed_by",
         "was_broken",
     )
 
@@ -112,6 +113,8 @@ class SessionJob:
         """Whose end would let it run, as the session found at its end."""
         self.kept_by_share = False
         """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
+        self.vetoed_by = ""
+        """The plugin that did not let it start when its minimum had places; empty where none did."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None
@@ -185,6 +188,11 @@ class SessionJob:
     def is_ready(self) -> bool:
         """Whether the minimum is reached, pending best-effort tasks counting as placed."""
         return self.ready_count + self.pending_best_effort >= self.min_available
+
+    @property
+    def may_start(self) -> bool:
+        """Whether the minimum is reached and no plugin keeps the job from starting."""
+        return self.is_ready and not (self.vetoed_by and self.allocated_count == self.counts[TaskStatus.ALLOCATED])
 
     @property
     def is_pipelined(self) -> bool:
@@ -369,7 +377,17 @@ class SessionJob:
     def all_refusals(self) -> tuple[Refusal, ...]:
         """Why the job waits: what kept it, what its gang was found to lack, and why nobody is evicted for it."""
         verdict = () if self.verdict is None else (self.verdict,)
-        return (*self.refusals, *verdict, *self.eviction_refusals.values())
+        return (*self.refusals, *verdict, *self.told_evictions.values())
+
+    @property
+    def told_evictions(self) -> Mapping[str, Refusal]:
+        """Why actions evict nothing for the job, by action; what already keeps the job itself is not said again."""
+        return said_once(self.eviction_refusals, self.refusals, self.task_refusals)
+
+    @property
+    def permanent_cause(self) -> Refusal | None:
+        """Why the whole job can never run as things are, whatever ends or is evicted; None where it may."""
+        return next((each for each in self.refusals if not each.resolvable), None)
 
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""

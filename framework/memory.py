@@ -5,7 +5,7 @@ it keeps promises (room held for a beneficiary), which are read from nominated n
 those of members of gangs, who made nobody leave, begin anew.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,7 +18,7 @@ from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job, JobTable
 from model.refusals import Refusal
 
-__all__ = ["Memory", "Remedy", "Settled", "Standing"]
+__all__ = ["Memory", "Remedy", "Settled", "Standing", "said_once"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -87,7 +87,27 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     def told_with(self, evictions: Mapping[str, Refusal]) -> tuple[Refusal, ...]:
         """Return the same with what is said of evictions by now, by action."""
         verdict = () if self.verdict is None else (self.verdict,)
-        return (*self.refusals, *verdict, *{**self.eviction_refusals, **evictions}.values())
+        told = said_once({**self.eviction_refusals, **evictions}, self.refusals, self.task_refusals)
+        return (*self.refusals, *verdict, *told.values())
+
+
+def said_once(
+    evictions: Mapping[str, Refusal], refusals: Sequence[Refusal], task_refusals: Mapping[TaskId, Refusal]
+) -> dict[str, Refusal]:
+    """Return why actions evict nothing for a job, by action, without what its refusals and those of its tasks say.
+
+    Where one of these is permanent, actions only have it in other words that no eviction helps.
+    """
+    of_tasks = task_refusals.values()
+    if any(not each.resolvable for each in refusals):
+        return {}
+    is_permanent = any(not each.resolvable for each in of_tasks)
+    known = {(each.plugin, each.reason, each.message) for each in (*refusals, *of_tasks)}
+    return {
+        action: each
+        for action, each in evictions.items()
+        if (each.plugin, each.reason, each.message) not in known and (each.resolvable or not is_permanent)
+    }
 
 
 class Settled:

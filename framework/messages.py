@@ -25,7 +25,7 @@ def job_message(job: SessionJob) -> str:
     """Say how far a job is, what its pending tasks wait for, and where that began."""
     histogram = {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
     histogram["minAvailable"] = job.min_available
-    message = f"{READY if job.is_ready else NOT_READY}, {_listed(histogram)}"
+    message = f"{READY if job.may_start else NOT_READY}, {_listed(histogram)}"
     pending = Counter(task_verdict(job, task)[0] for task in job.in_status(TaskStatus.PENDING))
     if pending:
         message += f"; Pending: {_listed(pending)}"
@@ -35,24 +35,24 @@ def job_message(job: SessionJob) -> str:
 
 def with_evictions(job: SessionJob, message: str) -> str:
     """Add to a message about a job, or a task of it, why nobody is evicted for it."""
-    if not job.eviction_refusals:
+    evictions = job.told_evictions
+    if not evictions:
         return message
     actions: dict[str, list[str]] = {}
-    for action, refusal in job.eviction_refusals.items():
+    for action, refusal in evictions.items():
         actions.setdefault(refusal.message, []).append(action)
     told = (f"{', '.join(each)}: {text}" for text, each in actions.items())
     return ". ".join([message.rstrip("."), *told])
 
 
 def origin_of(job: SessionJob) -> str:
-    """Return the first rule that held the job back, in words."""
-    if job.refusals:
-        return job.refusals[0].message
-    for task in _in_name_order(job.tasks.values()):
-        refusal = _refusal_of(job, task)
-        if refusal is not None:
-            return f"{task.name}: {refusal.message}"
-    return ""
+    """Return the cause that holds the job back, in words: a permanent one before others, the first of its kind."""
+    cause = job.permanent_cause
+    if cause is not None or job.refusals:
+        return (cause or job.refusals[0]).message
+    refused = [(task, refusal) for task in _in_name_order(job.tasks.values()) if (refusal := _refusal_of(job, task))]
+    refused.sort(key=lambda each: each[1].resolvable)
+    return next((f"{task.name}: {refusal.message}" for task, refusal in refused), "")
 
 
 def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:
@@ -61,14 +61,19 @@ def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None
     Returns:
         Reason and message of its `PodScheduled` condition, and the node on which it had or has a place.
     """
+    refusal = _refusal_of(job, task)
+    if refusal is None and job.vetoed_by and job.refusals and not job.waiting_count:
+        return UNSCHEDULABLE, job.refusals[0].message, None
     place = job.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
     if place.status in (TaskStatus.ALLOCATED, TaskStatus.BINDING):
         return SCHEDULABLE, f"pod {task.key} fits on node {place.node} once minAvailable is satisfied", place.node
     if place.status is TaskStatus.PIPELINED:
         text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
         return UNSCHEDULABLE, text, place.node
-    refusal = _refusal_of(job, task)
     message = refusal.message if refusal is not None else job.refusals[0].message if job.refusals else ""
+    cause = job.permanent_cause
+    if cause is not None and (refusal is None or refusal.resolvable) and cause.message != message:
+        message = f"{cause.message.rstrip('.')}. {message}".rstrip()
     return UNSCHEDULABLE, with_evictions(job, message) if message else "", None
 
 

@@ -112,7 +112,7 @@ class Promises:
         cycles = [promise.cycle for promise in won if promise.losers.get(loser) == now]
         if not cycles:
             return None
-        message = f"{victim.key} won this room from {loser} in cycle {cycles[-1]}, which cannot take it back"
+        message = f"{victim.key} won its room from {loser} in cycle {cycles[-1]}; {loser} cannot take it back"
         return Refusal(plugin="scheduler", reason="WonByEviction", message=message)
 
     def after(self) -> Iterator[Promise]:

@@ -48,12 +48,15 @@ class Operation:
 class Statement:
     """Operations on a session that are kept together or undone together."""
 
-    __slots__ = ("_session", "is_settled", "is_trial", "operations")
+    __slots__ = ("_session", "is_settled", "is_trial", "notes_places", "operations")
 
     def __init__(self, session: "Session", *, is_trial: bool = False) -> None:
         self._session = session
         self.is_trial = is_trial
         """Whether it decides nothing: it is never committed, held or merged."""
+        self.notes_places = not is_trial
+        """Whether messages may name the places that it took and gave back. Room that only evictions would have made is
+        not released when they are undone."""
         self.operations: list[Operation] = []
         self.is_settled = False
         """Whether it was committed, held or merged, so that leaving its block does not undo it."""
@@ -132,7 +135,7 @@ class Statement:
             change = operation.change
             self._revert(change, len(self._session.ledgers))
             self._session.retract(operation)
-            if change.verb is not Verb.EVICT:
+            if self.notes_places and change.verb is not Verb.EVICT:
                 change.job.last_places.update((task.id, task) for task in change.tasks)
 
     def redo(self, operations: Sequence[Operation]) -> None:

@@ -175,4 +175,4 @@ def _note_vetoes(
 
 @cache
 def _spared_by(plugin: str) -> Refusal:
-    return Refusal(plugin=plugin, reason="Spared", message=f"spared by {plugin}")
+    return Refusal(plugin=plugin, reason="Spared", message=f"protected by {plugin}")

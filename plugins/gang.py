@@ -85,10 +85,10 @@ class Gang:
             if not job.tasks:
                 tell_empty_job(session, job)
                 continue
-            if job.is_ready:
+            if job.may_start:
                 session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
                 session.sample("unschedule_task_count", 0, job_id=job.job.name)
-            elif not has_placed_all(job):
+            elif job.vetoed_by or not has_placed_all(job):
                 unready[job.job.column] = True
                 refuse_gang(session, job)
         session.sample("unschedule_job_count", int(np.count_nonzero(unready)))

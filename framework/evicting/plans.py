@@ -76,6 +76,10 @@ class Attempt:
     tried: dict[int, str] = field(default_factory=dict)
     """For the task at hand: by column why evictions make no place there."""
 
+    def __post_init__(self) -> None:
+        """Keep places of plans that are dropped out of messages."""
+        self.statement.notes_places = False
+
     def mark(self) -> tuple[int, int, int]:
         """Note how far it is, for `undo_to`."""
         return len(self.statement.operations), len(self.units), len(self.places)

@@ -31,14 +31,14 @@ __all__ = [
     "whoever_goes",
 ]
 
-NO_HELP: Final = "node(s) refuse it whoever goes"
-NOBODY: Final = "nobody to evict"
-NO_ROOM: Final = "too little room whoever goes"
-ALL_SPARED: Final = "all are spared"
-TOO_FEW_GO: Final = "too little room for as many as may go"
+NO_HELP: Final = "node(s) that no eviction makes fit"
+NOBODY: Final = "node(s) without pods to evict"
+NO_ROOM: Final = "node(s) on which all pods that could be evicted free too little"
+ALL_SPARED: Final = "node(s) on which all pods are protected"
+TOO_FEW_GO: Final = "node(s) on which the pods that are not protected free too little"
 TOO_FEW_TASKS: Final = "TooFewTasks"
-QUEUE_FULL: Final = "the queue is full all the same"
-OUT_OF_TURN: Final = "its tasks would take each other's places"
+QUEUE_FULL: Final = "node(s) on which evictions leave the queue at its limit"
+OUT_OF_TURN: Final = "node(s) on which its tasks would take each other's places"
 
 
 def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried: Mapping[int, str]) -> Counter[str]:
@@ -62,18 +62,22 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
     """Say that no evictions help a job.
 
     Args:
-        session: Knows who spared whom for it.
-        action: Who looked.
+        session: Knows which pods were considered.
+        action: The action that searched.
         task: The first of its tasks for which no room could be made.
         found: What stands in the way, anywhere.
-        counts: Nodes by what stands in the way there.
+        counts: Nodes by what stands in the way there; empty where they were not counted.
     """
     texts = sorted(set(found))
-    message = f"no evictions make room: {', '.join(texts) or 'there are no nodes'}"
-    sparing = session.spared_by.get((session.action, task.job), ())
-    if sparing and not {ALL_SPARED, TOO_FEW_GO}.isdisjoint(texts):
-        message += f"; spared by {', '.join(sorted(sparing))}"
-    return Refusal(plugin=action, reason=NO_PLAN, message=message, counts=counts)
+    counted = [f"{counts[text]} {text}" if text in counts else text for text in texts]
+    message = f"no evictions make room: {', '.join(counted) or 'there are no nodes'}"
+    search = session.search_for(task)
+    considered = search.in_words() if not _AFTER_QUESTIONS.isdisjoint(texts) else ""
+    return Refusal(plugin=action, reason=NO_PLAN, message="; ".join(filter(None, (message, considered))), counts=counts)
+
+
+_AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
+"""What is found only after plugins and rules were asked about pods."""
 
 
 def no_domain(action: str) -> Refusal:
@@ -84,7 +88,7 @@ def no_domain(action: str) -> Refusal:
 
 def too_few_tasks(action: str, able: int) -> Refusal:
     """Say that too few tasks of a job may have others evicted: the others wait for something else, or evict nobody."""
-    message = f"{able} of its tasks may have others evicted, too few for its minimum"
+    message = f"{able} of its tasks may cause evictions, too few for its minimum"
     return Refusal(plugin=action, reason=TOO_FEW_TASKS, message=message)
 
 
@@ -101,7 +105,7 @@ def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
     if refusal is not None or session.fits_empty_nodes(task):
         return refusal
     if session.candidates(task).permitted_by_facts.any():
-        message = "no node that permits it is large enough, even if all go that can"
+        message = "no node that permits it is large enough, even when empty"
         return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
     nodes = len(session.nodes)
     counts = {NO_HELP: nodes} if nodes else {}

@@ -51,10 +51,12 @@ class Vetoes:
         def veto(reason: str, message: str) -> Refusal:
             return Refusal(plugin=action, reason=reason, message=message)
 
-        self.marked = veto("NotPreemptable", "it is not preemptable: marked so, or kept by the server")
+        self.marked = veto("NotPreemptable", "it is not preemptable: marked so, or protected by the server")
         self.group_marked = veto("GroupNotPreemptable", "its PodGroup is marked as not preemptable")
         self.not_running = veto("NotRunning", "it does not run yet")
-        self.best_effort = veto("AsksForMore", "it asks for resources, and who asks for none takes nobody's")
+        self.best_effort = veto(
+            "AsksForMore", "it asks for resources; best-effort pods can preempt only best-effort pods"
+        )
         self.more_important = veto("HigherPriority", "its priority is higher")
         self.no_less_important = veto("NotLessImportant", "its job is no less important")
         self.queue_kept = veto("QueueNotReclaimable", "its queue is not reclaimable")

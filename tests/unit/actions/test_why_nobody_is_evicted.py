@@ -41,16 +41,20 @@ def test_nobody_is_there_to_evict(action: str) -> None:
     reason = told(decided(high(scenario), action))
 
     assert (reason.action, reason.reason) == (action, "NoEvictionHelps")
-    assert "nobody to evict" in reason.message
+    assert "node(s) without pods to evict" in reason.message
     if action == "preempt":
-        assert reason.counts == {"nobody to evict": 2, "node(s) refuse it whoever goes": 1}
+        assert reason.counts == {"node(s) without pods to evict": 2, "node(s) that no eviction makes fit": 1}
 
 
 def test_no_node_is_large_enough() -> None:
     """Of 3 CPU, whoever runs on 2."""
-    reason = told(decided(high(BASE.node("n1", cpu=2), cpu=3), "preempt"))
+    outcome = decided(high(BASE.node("n1", cpu=2), cpu=3), "preempt")
 
-    assert (reason.reason, reason.resolvable) == ("TooGreat", False)
+    assert (
+        outcome.told("p-0")
+        == "0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 2 cpu."
+    )
+    assert [each.action for each in outcome.refusals("p")] == [""]
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
@@ -68,20 +72,20 @@ def test_what_it_names_is_not_there(action: str) -> None:
 def test_no_node_permits_it(action: str) -> None:
     """There are large ones, but none of its kind."""
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
-    reason = told(decided(high(scenario, pod={"nodeSelector": {"disk": "ssd"}}), action))
+    outcome = decided(high(scenario, pod={"nodeSelector": {"disk": "ssd"}}), action)
 
-    assert reason.message == "no evictions make room: node(s) refuse it whoever goes"
-    assert (reason.counts, reason.resolvable) == ({"node(s) refuse it whoever goes": 1}, False)
+    assert outcome.told("p-0") == "0/1 nodes are unavailable: 1 node(s) didn't match Pod's node affinity/selector."
+    assert [each.action for each in outcome.refusals("p")] == [""]
 
 
 def test_its_queue_takes_no_work() -> None:
-    """It was closed after the job had passed its gate; all that evict say so together."""
+    """It was closed after the job had been admitted; actions that evict do not repeat it."""
     scenario = BASE.queue("shut", state="Closed").node("n1", cpu=2).running("v", on=["n1"] * 2, queue="shut")
     scenario = scenario.job("p", queue="shut", priority=9, priority_class="high", phase="Inqueue")
     outcome = decided(scenario, "preempt", "gangpreempt")
 
-    assert [each.reason for each in outcome.refusals("p") if each.action] == ["QueueNotOpen", "QueueNotOpen"]
-    assert outcome.conditions("p")["Unschedulable"].message.endswith(". preempt, gangpreempt: queue shut is Closed")
+    assert [each.reason for each in outcome.refusals("p") if each.action] == []
+    assert outcome.conditions("p")["Unschedulable"].message.endswith("Origin reason is p-0: queue shut is Closed")
 
 
 def test_all_together_are_too_little() -> None:
@@ -89,7 +93,7 @@ def test_all_together_are_too_little() -> None:
     scenario = BASE.node("n1", cpu=4).running("v", on=["n1"], queue="q", priority_class="low")
     reason = told(decided(high(scenario.pod("loose", node="n1", cpu=3), cpu=4), "preempt"))
 
-    assert reason.counts == {"too little room whoever goes": 1}
+    assert reason.counts == {"node(s) on which all pods that could be evicted free too little": 1}
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
@@ -99,11 +103,13 @@ def test_plugins_spare_all(action: str) -> None:
     scenario = scenario.running("v", on=["n1"] * 2, queue="q", pod={"priorityClassName": "system-node-critical"})
     reason = told(decided(high(scenario), action))
 
-    assert reason.message == "no evictions make room: all are spared; spared by conformance" + ", gang" * (
-        action == "preempt"
+    count = "1 " * (action == "preempt")
+    assert reason.message.startswith(
+        f"no evictions make room: {count}node(s) on which all pods are protected; of 2 pods"
     )
+    assert "protected by conformance" in reason.message
     if action == "preempt":
-        assert reason.counts == {"all are spared": 1}
+        assert reason.counts == {"node(s) on which all pods are protected": 1}
 
 
 def test_those_who_may_go_are_too_few() -> None:
@@ -113,8 +119,8 @@ def test_those_who_may_go_are_too_few() -> None:
     scenario = scenario.running("w", on=["n1"], queue="q", min_available=0, priority_class="low", pod=critical)
     reason = told(decided(high(scenario, cpu=2), "preempt"))
 
-    assert reason.counts == {"too little room for as many as may go": 1}
-    assert reason.message.endswith("spared by conformance")
+    assert reason.counts == {"node(s) on which the pods that are not protected free too little": 1}
+    assert reason.message.endswith("; of 2 pods considered: 1 protected by conformance")
 
 
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
@@ -164,7 +170,8 @@ def test_a_role_alone_is_no_reason(action: str) -> None:
 )
 def test_it_is_left_to_an_action_that_is_off(actions: tuple[str, ...], told_by: list[str]) -> None:
     """Who wants his pods close together is served by gangpreempt, which speaks for itself where it is on."""
-    outcome = decided(high(BASE.node("n1", cpu=1), tasks=2, group=ONE_RACK), *actions)
+    full = BASE.node("n1", cpu=2).pod("loose", node="n1", cpu=2)
+    outcome = decided(high(full, tasks=2, group=ONE_RACK), *actions)
 
     assert [each.action for each in outcome.refusals("p") if each.action] == told_by
     if told_by == ["preempt"]:
@@ -181,7 +188,8 @@ def test_a_queue_that_deserves_nothing_hears_of_nothing() -> None:
 def test_pods_and_groups_are_told_in_words() -> None:
     """What the node lacks first, then why nobody goes."""
     outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
-    words = "0/1 nodes are unavailable: 1 Insufficient cpu. preempt: no evictions make room: nobody to evict"
+    lacks = "0/1 nodes are unavailable: 1 Insufficient cpu."
+    words = f"{lacks} preempt: no evictions make room: 1 node(s) without pods to evict"
 
     assert outcome.told("p-0") == words
     assert outcome.conditions("p")["Unschedulable"].message.endswith(words)

@@ -375,7 +375,7 @@ def test_vetoes_name_who_spared_whom() -> None:
     spared = {task.name: list(session.vetoes.get(task.id, {}).values()) for task in tasks_of(session, "old")}
 
     assert spared["old-0"] == []
-    assert spared["old-1"] == [(beneficiary, Refusal(plugin="p01", reason="Spared", message="spared by p01"))]
+    assert spared["old-1"] == [(beneficiary, Refusal(plugin="p01", reason="Spared", message="protected by p01"))]
 
 
 # Opening and closing --------------------------------------------------------------------------------------------------

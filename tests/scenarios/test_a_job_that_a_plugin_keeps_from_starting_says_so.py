@@ -1,0 +1,68 @@
+"""A plugin that says no at job_ready is named; nothing says that the group is ready or scheduled."""
+
+from typing import Any
+
+import pytest
+
+from framework import points
+from framework.session import Session
+from pyroclast.testing import Outcome, Scenario
+
+MESSAGE = "plugin licences does not let the job start, although nodes have room for its minimum"
+
+
+class Licences:
+    """A plugin that lets no job start, or those alone that have begun."""
+
+    name = "licences"
+    watches_clock = False
+
+    def on_session_open(self, session: Session) -> None:
+        """Register."""
+        session.register(points.JOB_READY, self.name, lambda _job: False)
+
+
+def decided(scenario: Scenario, *plugins: Any) -> Outcome:
+    """Run a cycle."""
+    return scenario.node("n1").run("enqueue", "allocate", "backfill", plugins=(*plugins, "predicates"))
+
+
+@pytest.mark.parametrize("plugins", [("gang", Licences()), (Licences(), "gang")], ids=["gang first", "gang last"])
+@pytest.mark.parametrize("minimum", [0, 1, 2])
+def test_the_plugin_is_named(plugins: tuple[Any, ...], minimum: int) -> None:
+    """In the condition and the event of the group, and in those of its pods."""
+    outcome = decided(Scenario().job("a", tasks=2, min_available=minimum), *plugins)
+
+    assert outcome.bindings == {}
+    assert outcome.told("a-0") == MESSAGE
+    conditions = outcome.conditions("a")
+    assert "Scheduled" not in conditions
+    assert "pod group is not ready" in conditions["Unschedulable"].message
+    assert conditions["Unschedulable"].message.endswith(f"Origin reason is {MESSAGE}")
+    assert [each.reason for each in outcome.events if each.kind == "PodGroup"] == ["Unschedulable"]
+
+
+def test_without_gang_it_is_named_too() -> None:
+    """Then the event alone speaks of the group."""
+    outcome = decided(Scenario().job("a"), Licences())
+
+    assert outcome.told("a-0") == MESSAGE
+    assert [(each.reason, MESSAGE in each.message) for each in outcome.events if each.kind == "PodGroup"] == [
+        ("Unschedulable", True)
+    ]
+
+
+def test_a_gang_that_lacks_room_is_told_of_room() -> None:
+    """The plugin is no matter as long as the minimum has no places."""
+    outcome = decided(Scenario().job("a", tasks=2, cpu=5), Licences(), "gang")
+
+    assert MESSAGE not in outcome.told("a-0")
+    assert MESSAGE not in outcome.conditions("a")["Unschedulable"].message
+
+
+def test_a_job_that_runs_stays_scheduled() -> None:
+    """Its minimum runs; a further pod is kept back and says why."""
+    outcome = decided(Scenario().job("a", tasks=2, min_available=1, running_on=["n1"]), "gang", Licences())
+
+    assert outcome.conditions("a")["Scheduled"].status == "True"
+    assert outcome.told("a-1") == MESSAGE
