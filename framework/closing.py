@@ -257,6 +257,7 @@ def _standing(job: SessionJob, revision: int) -> Standing:
     return Standing(
         revision,
         tuple(job.refusals),
+        job.cause,
         job.verdict,
         dict(job.eviction_refusals),
         dict(job.task_refusals),

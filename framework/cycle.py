@@ -18,6 +18,7 @@ from framework.jobs import SessionJob
 from framework.lending import lend_idle_room
 from framework.memory import Memory, Settled
 from framework.outside import Outside
+from framework.permanent_causes import note_permanent_causes
 from framework.promises import kept, made_by_plans
 from framework.reasons import reasons_of
 from framework.registry import Registry
@@ -189,6 +190,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
             call()
 
     with _marked(observer, "close"):
+        note_permanent_causes(session)
         find_remedies(session)
         session.recall_passed_over()
         session.close_plugins(hook)

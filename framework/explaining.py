@@ -1,7 +1,8 @@
 """Explaining: why no node takes a task, as counts of nodes by the first rule that refuses them.
 
-The order of rules is that of the search: room first (free or being released), then predicates in the order of the
-configuration. Every node is looked at; nothing is sampled.
+Permanent causes come first: what no eviction changes, such as labels, taints, and nodes that are too small even when
+empty. Room that is free or being released comes next, then what other pods cause. Among themselves predicates stand in
+the order of the configuration. Every node is looked at, nothing is sampled.
 """
 
 from collections import Counter
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framework.points import Registered
-from model.arrays import BoolArray, IntArray
+from framework.points import Locality, Registered
+from framework.queue_limits import quantities
+from model.arrays import BoolArray, IntArray, ReasonArray
 from model.refusals import Reason, Refusal
 from model.requests import ATTACHABLE_VOLUMES
 from model.resources import MILLI
@@ -27,6 +29,9 @@ NO_NODE_FITS = "NoNodeFits"
 TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 """Kubernetes' text where a driver can attach no further volume."""
 
+_PERMANENT = frozenset({Locality.FACTS, Locality.GLOBAL})
+"""What functions may look at that refuse nodes for causes that no eviction changes."""
+
 _ROOM = "resources"
 """Whose rule room is: no plugin's."""
 
@@ -38,6 +43,11 @@ def explain(session: "NodeQuestions", task: Task, domain: BoolArray | None) -> R
     if session.snapshot.shard_mode == "hard":
         outside = ~session.nodes.table.in_shard[tally.open]
         tally.refuse(outside, Reason("node(s) not in this scheduler's shard", resolvable=False), "shard")
+    tally.ask_for_permanent()
+    permitted = tally.open
+    tally.ask_size()
+    if domain is None and permitted.size and not tally.open.size:
+        tally.note_largest(permitted)
     tally.ask_room()
     for each in session.node_functions.predicates:
         if tally.open.size:
@@ -62,6 +72,10 @@ class _Tally:
         """By row the most room of a node that has too little of it."""
         self._told: dict[str, tuple[int, int]] = {}
         """What reasons tell of amounts."""
+        self._verdicts: dict[Registered[Any], tuple[IntArray, ReasonArray | None]] = {}
+        """What predicates over arrays answered, and about which columns."""
+        self._largest = ""
+        """A sentence about what the largest nodes have of resources that none has enough of."""
 
     def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
         """Count and close the open nodes of a mask, shape (open,)."""
@@ -71,31 +85,67 @@ class _Tally:
             self._told |= reason.amounts
             self.open = self.open[~mask]
 
+    def ask_for_permanent(self) -> None:
+        """Refuse nodes for causes that no eviction changes; what looks at amounts or pods of a node is asked later."""
+        for each in self._session.node_functions.predicates:
+            if self.open.size and each.locality in _PERMANENT:
+                self._ask_arrays(each, is_permanent=True)
+
+    def ask_size(self) -> None:
+        """Refuse nodes that are too small even when empty, under the first resource that is short."""
+        self._ask_amounts(self._session.nodes.table.allocatable[:, self.open], resolvable=False)
+
     def ask_room(self) -> None:
         """Refuse nodes without room, under the first resource that is short."""
+        self._ask_amounts(self._session.nodes.columns(self.open).future_idle, resolvable=True)
+
+    def _ask_amounts(self, amounts: IntArray, *, resolvable: bool) -> None:
         needs = self._session.nodes.needs(self._task.template)
+        open_columns = self.open
         for row in needs.checked.tolist():
-            room = self._session.nodes.columns(self.open).future_idle[row]
-            is_short = needs.request[row] > room
+            is_short = needs.request[row] > amounts[row, np.searchsorted(open_columns, self.open)]
             if is_short.any():
-                self._most[row] = max(int(room[is_short].max()), 0)
-            self.refuse(is_short, Reason(_shortage(self._session.resources.names[row])), _ROOM)
+                left = self._session.nodes.columns(self.open[is_short]).future_idle[row]
+                self._most[row] = max(int(left.max()), 0, self._most.get(row, 0))
+            text = _shortage(self._session.resources.names[row])
+            self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
+
+    def note_largest(self, columns: IntArray) -> None:
+        """Note what the largest of some nodes offers of the resources that none of them has enough of."""
+        space, needs = self._session.resources, self._session.nodes.needs(self._task.template)
+        largest = self._session.nodes.table.allocatable[:, columns].max(axis=1)
+        words = [
+            f"the largest node has {quantities(space, largest.tolist(), [row])}"
+            if largest[row] > 0
+            else f"no node has {space.names[row]}"
+            for row in needs.checked.tolist()
+            if needs.request[row] > largest[row]
+        ]
+        self._largest = f" It can never run: {', '.join(words) or 'no node has enough of all resources together'}."
 
     def ask(self, each: Registered[Any]) -> None:
         """Refuse nodes that a predicate refuses."""
         if each.locality is None:
             self._ask_pairs(each)
-        elif self._session.cares(each, self._task):
-            columns = self._session.nodes.columns(self.open)
-            verdicts = self._session.ask_verdicts(each, self._task, columns)
-            if verdicts is None:
-                return
-            open_columns, reasons = self.open, self._session.reasons_of(each, self._task)
-            for verdict in np.unique(verdicts[verdicts > 0]).tolist():
-                failed = verdict > len(reasons)
-                reason = Reason(f"plugin {each.plugin} failed") if failed else reasons[verdict - 1]
-                still = np.isin(self.open, open_columns[verdicts == verdict])
-                self.refuse(still, reason, each.plugin)
+        else:
+            self._ask_arrays(each, is_permanent=False)
+
+    def _ask_arrays(self, each: Registered[Any], *, is_permanent: bool) -> None:
+        """Refuse nodes that a predicate over arrays refuses; of permanent causes alone, or for all that are left."""
+        if not self._session.cares(each, self._task):
+            return
+        if each not in self._verdicts:
+            answer = self._session.ask_verdicts(each, self._task, self._session.nodes.columns(self.open))
+            self._verdicts[each] = (self.open, answer)
+        asked, verdicts = self._verdicts[each]
+        if verdicts is None:
+            return
+        reasons = self._session.reasons_of(each, self._task)
+        for verdict in np.unique(verdicts[verdicts > 0]).tolist():
+            failed = verdict > len(reasons)
+            reason = Reason(f"plugin {each.plugin} failed") if failed else reasons[verdict - 1]
+            if not (is_permanent and reason.resolvable):
+                self.refuse(np.isin(self.open, asked[verdicts == verdict]), reason, each.plugin)
 
     def _ask_pairs(self, each: Registered[Any]) -> None:
         columns = self.open.tolist()
@@ -106,13 +156,16 @@ class _Tally:
     def refusal(self, nodes: int) -> Refusal:
         """Put the counts into words."""
         ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        reasons = ", ".join(sorted(f"{count} {text}" for (text, _, _), count in ranked))
-        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "")
+        counts: Counter[str] = Counter()
+        for (text, _, _), count in ranked:
+            counts[text] += count
+        reasons = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
+        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "") + self._largest
         return Refusal(
             plugin=ranked[0][0][1] if ranked else _ROOM,
             reason=NO_NODE_FITS,
             message=message,
-            counts={text: count for (text, _, _), count in ranked},
+            counts=dict(counts.most_common()),
             resolvable=any(resolvable for (_, _, resolvable), _ in ranked),
             amounts=self._amounts(),
         )

@@ -38,6 +38,7 @@ class SessionJob:
         "_sub_jobs",
         "_tasks",
         "allocated",
+        "cause",
         "changes",
         "counts",
         "departed",
@@ -113,6 +114,8 @@ class SessionJob:
         """Whose end would let it run, as the session found at its end."""
         self.kept_by_share = False
         """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
+        self.cause: Refusal | None = None
+        """Why it can never run as nodes and queues are, as the session found at its end."""
         self.vetoed_by = ""
         """The plugin that did not let it start when its minimum had places; empty where none did."""
         self.touched = False
@@ -376,18 +379,25 @@ class SessionJob:
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
         """Why the job waits: what kept it, what its gang was found to lack, and why nobody is evicted for it."""
-        verdict = () if self.verdict is None else (self.verdict,)
-        return (*self.refusals, *verdict, *self.told_evictions.values())
+        verdict = self.verdict or self.cause
+        return (*self.refusals, *(() if verdict is None else (verdict,)), *self.told_evictions.values())
 
     @property
     def told_evictions(self) -> Mapping[str, Refusal]:
         """Why actions evict nothing for the job, by action; what already keeps the job itself is not said again."""
-        return said_once(self.eviction_refusals, self.refusals, self.task_refusals)
+        causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
+        return said_once(self.eviction_refusals, causes, self.task_refusals)
 
     @property
     def permanent_cause(self) -> Refusal | None:
-        """Why the whole job can never run as things are, whatever ends or is evicted; None where it may."""
-        return next((each for each in self.refusals if not each.resolvable), None)
+        """Why the whole job cannot run whatever ends or is evicted; None where it may."""
+        return self.cause or next((each for each in self.refusals if not each.resolvable), None)
+
+    def note_cause(self, cause: Refusal | None) -> None:
+        """Note why the job can never run, or that nothing is known that would always keep it."""
+        self.cause = cause
+        if self.standing is not None and self.standing.cause != cause:
+            self.touched = True
 
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""

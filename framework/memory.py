@@ -69,6 +69,8 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     revision: int
     refusals: tuple[Refusal, ...]
     """What kept it, apart from its tasks."""
+    cause: Refusal | None
+    """Why it can never run as nodes and queues are."""
     verdict: Refusal | None
     """What its gang was found to lack."""
     eviction_refusals: Mapping[str, Refusal]
@@ -86,9 +88,10 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
     def told_with(self, evictions: Mapping[str, Refusal]) -> tuple[Refusal, ...]:
         """Return the same with what is said of evictions by now, by action."""
-        verdict = () if self.verdict is None else (self.verdict,)
-        told = said_once({**self.eviction_refusals, **evictions}, self.refusals, self.task_refusals)
-        return (*self.refusals, *verdict, *told.values())
+        verdict = self.verdict or self.cause
+        causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
+        told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
+        return (*self.refusals, *(() if verdict is None else (verdict,)), *told.values())
 
 
 def said_once(

@@ -7,7 +7,7 @@ from model.queues import Queue
 from model.requests import quantity_text
 from model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
 
-__all__ = ["amounts_beyond", "capability_limits", "in_words"]
+__all__ = ["amounts_beyond", "capability_limits", "in_words", "quantities"]
 
 
 def amounts_beyond(
@@ -33,6 +33,14 @@ def in_words(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int] |
 
 def _in_words(name: str, amount: int, scale: int) -> str:
     return f"{name} {quantity_text(name, amount * MILLI // scale)}"
+
+
+def quantities(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int]) -> str:
+    """Write amounts of some rows, in base units, as quantities with a noun: `8 cpu, 32Gi memory`."""
+    return ", ".join(
+        f"{quantity_text(space.names[row], amounts[row] * MILLI // space.scales[row])} {space.names[row]}"
+        for row in rows
+    )
 
 
 def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:

@@ -289,6 +289,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
+    resolvable = resolvable and job.cause is None
     job.verdict = Refusal(
         plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable, fits_when=fits_when
     )

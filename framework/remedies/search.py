@@ -44,7 +44,7 @@ def find_remedies(session: Session) -> None:
 
 def _lacks_room(session: Session, job: SessionJob) -> bool:
     """Tell whether a job waits for room that some node could have."""
-    if job.is_pending or not job.task_refusals or session.is_passed_over(job):
+    if job.is_pending or not job.task_refusals or session.is_passed_over(job) or job.permanent_cause is not None:
         return False
     return next(iter(job.task_refusals.values())).resolvable and not session.job_pipelined(job)
 

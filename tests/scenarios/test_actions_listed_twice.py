@@ -15,7 +15,9 @@ def test_an_allocate_after_backfill_waits_for_no_backfill() -> None:
 
 def test_a_reclaim_after_allocate_leaves_nothing_to_an_allocate() -> None:
     """The job is admitted after allocate, so the second reclaim holds the free room for the next cycle."""
-    scenario = Scenario().queue("a").queue("b").node("n1", cpu=4).running("old", on=["n1"], queue="a").job("new", queue="b")
+    scenario = (
+        Scenario().queue("a").queue("b").node("n1", cpu=4).running("old", on=["n1"], queue="a").job("new", queue="b")
+    )
     outcome = scenario.run("reclaim", "allocate", "enqueue", "reclaim", plugins=PLUGINS)
 
     assert outcome.pipelined == {"new-0": "n1"}

@@ -17,4 +17,7 @@ def test_a_refusal_has_counted_every_node() -> None:
     """No node is left out of the sum."""
     outcome = CLUSTER.job("big", cpu=5).run("allocate", plugins=("gang", "predicates"))
 
-    assert "0/1000 nodes are unavailable: 1000 Insufficient cpu." in outcome.why("big")
+    assert (
+        "0/1000 nodes are unavailable: 1000 Insufficient cpu. It can never run: the largest node has 4 cpu."
+        in outcome.why("big")
+    )

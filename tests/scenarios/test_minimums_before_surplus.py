@@ -98,8 +98,8 @@ def test_room_that_is_being_released() -> None:
 
 
 def test_a_gang_that_cannot_start_hears_what_it_heard() -> None:
-    """No node takes the server: what the job is told is what came of task order, in which two workers had places."""
+    """No node takes the server, which is the cause; two workers had places in task order."""
     outcome = gang(Scenario().node("n", cpu=2), "worker", "worker", "worker", "(server)", roles=ROLES)
 
     assert plans(outcome) == []
-    assert "Pending: 2 Schedulable, 2 Unschedulable. Origin reason is g-2" in outcome.why("g")
+    assert "Pending: 2 Schedulable, 2 Unschedulable. Origin reason is g-3" in outcome.why("g")

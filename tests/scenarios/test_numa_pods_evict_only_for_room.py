@@ -48,7 +48,10 @@ def test_a_pod_for_which_nobody_goes_hears_why() -> None:
         for named in ("", "single-numa-node")
     }
 
-    assert told == {"": "container c0 cannot be assigned by numa", "single-numa-node": "cpu allocatable map is empty"}
+    assert told == {
+        "": "1 container c0 cannot be assigned by numa",
+        "single-numa-node": "1 cpu allocatable map is empty",
+    }
 
 
 def test_nobody_goes_on_a_node_of_another_policy() -> None:

@@ -115,7 +115,9 @@ def test_a_job_that_can_never_fit_evicts_nobody() -> None:
     outcome = preempt(high(low(low(base.node("n1", cpu=12), "a"), "b"), cpu=4))
 
     assert outcome.evictions == []
-    assert "preempt: no evictions make room: the queue is full all the same" in outcome.why("high")
+    assert "preempt: no evictions make room: 1 node(s) on which evictions leave the queue at its limit" in outcome.why(
+        "high"
+    )
 
 
 def test_the_node_is_chosen_where_the_limit_is_kept() -> None:
@@ -283,7 +285,7 @@ def test_critical_pods_stay_and_the_veto_is_shown() -> None:
     outcome = preempt(high(scenario))
 
     assert outcome.evictions == []
-    assert outcome.vetoes("v-0") == ["conformance: spared by conformance"]
+    assert outcome.vetoes("v-0") == ["conformance: protected by conformance"]
 
 
 def test_inside_a_job_the_more_important_pod_takes_the_place() -> None:
@@ -361,20 +363,17 @@ def test_members_without_requests_are_part_of_the_plan() -> None:
     assert set(outcome.pipelined) == {"p-0", "p-1"}
 
 
-def test_that_no_evictions_help_is_told_last() -> None:
-    """What a job hears is what it lacks; that there is nobody to evict stands behind it."""
+def test_that_a_pod_is_too_large_is_told_once_and_first() -> None:
+    """Its queue has too little as well, and no eviction helps: both follow from the size of the nodes."""
     outcome = (
         ONE_QUEUE.node("n1", cpu=2).job("p", cpu=3, queue="q1").run("enqueue", "allocate", "preempt", plugins=PLUGINS)
     )
     message = outcome.conditions("p")["Unschedulable"].message
 
-    assert message.endswith(
-        "Origin reason is p-0: queue q1 would have more cpu than it deserves. "
-        "preempt: no node that permits it is large enough, even if all go that can"
-    )
+    cause = "0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 2 cpu."
+    assert message.endswith(f"Origin reason is p-0: {cause}")
     assert [(each.reason, each.action) for each in outcome.refusals("p")] == [
         ("NotEnoughResources", ""),
-        ("TooGreat", "preempt"),
     ]
 
 

@@ -79,8 +79,11 @@ def test_other_words_are_told_and_what_else_was_told_stands() -> None:
     reports = cycles(scenario, comes=scenario.running("w", on=["n1"], queue="other", min_available=0))
     first, last = reports[0], reports[3]
 
-    assert of_evictions(first).counts == {"nobody to evict": 1, "node(s) refuse it whoever goes": 1}
-    assert of_evictions(last).counts == {"too little room whoever goes": 1, "node(s) refuse it whoever goes": 1}
+    assert of_evictions(first).counts == {"node(s) without pods to evict": 1, "node(s) that no eviction makes fit": 1}
+    assert of_evictions(last).counts == {
+        "node(s) on which all pods that could be evicted free too little": 1,
+        "node(s) that no eviction makes fit": 1,
+    }
     lacks = "0/2 nodes are unavailable: 1 Insufficient cpu, 1 node(s) were unschedulable"
     told = [each.message for each in reports[3].pod_conditions if each.name == "big-0"]
     assert told == [f"{lacks}. reclaim: {of_evictions(last).message}"]
@@ -109,7 +112,7 @@ def test_a_status_that_does_not_show_yet_is_written_with_its_reason() -> None:
 
     assert len(told) == 2
     state = "pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable"
-    reason = "big-0: 0/1 nodes are unavailable: 1 Insufficient cpu."
+    reason = "big-0: 0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 4 cpu."
     assert set(told) == {f"2/2 tasks in gang unschedulable: {state}. Origin reason is {reason}"}
-    assert pods == ["0/1 nodes are unavailable: 1 Insufficient cpu."] * 4
+    assert pods == ["0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 4 cpu."] * 4
     assert len(events) == 3  # of the pods and of their group, in the first cycle alone
