@@ -23,7 +23,7 @@ _ENDED: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 class DepartedMembers:
-    """Counts by job; a gang that is completed, or has lost all members before it was, has none."""
+    """Counts by job; a gang that is completed has none."""
 
     def __init__(self) -> None:
         """Start without any."""
@@ -38,9 +38,7 @@ class DepartedMembers:
             count = Departed(count.succeeded + 1, count.failed)
         elif status is TaskStatus.FAILED:
             count = Departed(count.succeeded, count.failed + 1)
-        # Where all members are gone before they were done, those that are made again begin anew.
-        is_kept = bool(entry.tasks) or count.total >= entry.facts.min_available
-        self._set(entry.id, count if is_kept else _NOBODY)
+        self._set(entry, count)
 
     def note_group(self, entry: JobEntry, *, is_new: bool) -> None:
         """Note what is said of a job by its PodGroup, which may be another than before."""
@@ -56,10 +54,8 @@ class DepartedMembers:
         count = Departed(
             max(written.succeeded - there[0], known.succeeded), max(written.failed - there[1], known.failed)
         )
-        if count == known or not (entry.tasks or count.total >= entry.facts.min_available):
-            return False
-        self._set(entry.id, count)
-        return True
+        self._set(entry, count)
+        return self.of(entry.id) != known
 
     def forget(self, job: JobId) -> None:
         """Drop a job whose PodGroup is gone."""
@@ -79,11 +75,15 @@ class DepartedMembers:
         """Return the counts, in the order of ids."""
         return MappingProxyType(dict(sorted(self._counts.items())))
 
-    def _set(self, job: JobId, count: Departed) -> None:
+    def _set(self, entry: JobEntry, count: Departed) -> None:
+        assert entry.facts is not None
+        if not entry.tasks and count.total < entry.facts.min_available:
+            # All others went before they were done. They are made again, and with them those that failed.
+            count = Departed(count.succeeded, 0)
         if count.total:
-            self._counts[job] = count
+            self._counts[entry.id] = count
         else:
-            self._counts.pop(job, None)
+            self.forget(entry.id)
 
 
 def _is_over(entry: JobEntry) -> bool:

@@ -154,7 +154,10 @@ class Laws:
         for group in self._ground.objects("podgroups", "scheduling.volcano.sh"):
             name, minimum = group["metadata"]["name"], group["spec"]["minMember"]
             members = bound.get(name, [])
-            count, alive = len(members), sum(pod["status"].get("phase") not in ENDED for pod in members)
+            count, alive = (
+                len(members) + self._workload.cleaned.get(name, 0),
+                sum(pod["status"].get("phase") not in ENDED for pod in members),
+            )
             if name in self._workload.lost_groups or name in self._shaken:
                 if count >= minimum:
                     self._workload.lost_groups.discard(name)
@@ -289,6 +292,7 @@ class Laws:
                 continue
             job = self._ground.noting.seen.jobs[plan.job]
             ready = sum(task.status in READY_STATUSES for task in job.tasks.values())
+            ready += self._workload.cleaned.get(_group(plan.job), 0)
             places = ready + bound[plan.job] + len(report.pipelined.get(plan.job, {}))
             if places < job.min_available and any(each.job != plan.job for each in plan.evictions):
                 yield f"{plan.action} evicts for {_group(plan.job)}, which has {places} of {job.min_available} places"

@@ -39,6 +39,8 @@ __all__ = [
 
 NAMESPACE: Final = "soak"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+CLEANED: Final = 0.3
+"""Chance of a pod that succeeded to be deleted in a cycle, while others of its job run."""
 """Annotation by which a pod names its group."""
 GPU: Final = "nvidia.com/gpu"
 CARD_MEMORY: Final = "volcano.sh/gpu-memory"
@@ -153,6 +155,9 @@ class Workload:
         self._numbers = 0
         self._lost_nodes: dict[int, int] = {}
         """Cycle of its return by number of the node."""
+        self._cleaning = random.Random(seed)
+        self.cleaned: dict[str, int] = {}
+        """Pods of each job that succeeded and were deleted."""
         self.lost_groups: set[str] = set()
         """Groups that a loss of a node has hit, until they have their minimum again."""
         self.ended = 0
@@ -202,6 +207,7 @@ class Workload:
         await self._return_nodes(cycle)
         if not is_still:
             await self._end_pods(cycle)
+            await self._clean_up()
         await self._make_missing_pods()
         if "resourcequota" in self.plugins:
             await self._count_quota()
@@ -472,6 +478,16 @@ class Workload:
                 )
         for job in [job for job in self.jobs.values() if job.succeeded >= job.tasks]:
             await self._end_job(job)
+
+    async def _clean_up(self) -> None:
+        """As cleaners do: pods that succeeded are deleted while others of their job still run."""
+        for pod in self._ground.objects("pods"):
+            job = self.jobs.get(job_of(pod))
+            if job is None or job.is_gang or pod["status"].get("phase") != "Succeeded":
+                continue
+            if self._cleaning.random() < CLEANED:
+                self.cleaned[job.name] = self.cleaned.get(job.name, 0) + 1
+                await self._remove_pod(pod)
 
     async def _end_job(self, job: Job) -> None:
         del self.jobs[job.name]

@@ -44,13 +44,15 @@ def test_a_gang_that_is_completed_has_none() -> None:
     assert there.snapshot().departed == {}
 
 
-def test_a_gang_that_lost_all_members_before_they_were_done_has_none() -> None:
-    """An operator that restarts a gang deletes what runs and makes all members again."""
-    there = books(member("a", "Succeeded"), member("b"))
-    there.remove("Pod", member("a", "Succeeded"))
-    there.remove("Pod", member("b"))
+def test_a_gang_that_is_evicted_whole_keeps_those_that_succeeded() -> None:
+    """The others are made again, and so may be those that failed."""
+    there = filled(Books(), queue(), node(), group("g", minimum=3, phase="Running"))
+    for name, phase in (("a", "Succeeded"), ("b", "Failed"), ("c", "Running")):
+        there.apply("Pod", member(name, phase))
+    for name, phase in (("a", "Succeeded"), ("b", "Failed"), ("c", "Running")):
+        there.remove("Pod", member(name, phase))
 
-    assert there.snapshot().departed == {}
+    assert there.snapshot().departed == {"ns/g": Departed(1, 0)}
 
 
 def test_another_pod_group_of_the_name_has_none() -> None:
