@@ -15,6 +15,7 @@ from model.device_claims import named_claims
 
 __all__ = [
     "CPU_BINDING",
+    "DEVICE_SCOPE",
     "GATHERING",
     "GATHER_SPEC",
     "NUMA_ALIGNMENT",
@@ -28,6 +29,7 @@ RESERVATION: Final = "a reservation"
 GATHERING: Final = "gathering by network topology"
 CPU_BINDING: Final = "CPU binding"
 NUMA_ALIGNMENT: Final = "NUMA alignment"
+DEVICE_SCOPE: Final = "a common scope of devices"
 RESOURCE_CLAIMS: Final = "resource claims"
 
 RESERVATION_AFFINITY: Final = "scheduling.koordinator.sh/reservation-affinity"
@@ -36,6 +38,8 @@ RESOURCE_SPEC: Final = "scheduling.koordinator.sh/resource-spec"
 """Annotation, JSON: `requiredCPUBindPolicy`, for pods of the classes LSE and LSR."""
 NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
 """Annotation, JSON: `numaTopologyPolicy`, `singleNUMANodeExclusive`."""
+JOINT_SPEC: Final = "scheduling.koordinator.sh/device-joint-allocate"
+"""Annotation, JSON: `requiredScope`."""
 GATHER_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
 """Annotation, JSON: `gatherStrategy`, a list of layers with a strategy each."""
 
@@ -97,4 +101,5 @@ _BY_ANNOTATION: Final = {
     GATHER_SPEC: _Annotation(GATHERING, lambda _metadata, text: demands_gathering(text)),
     RESOURCE_SPEC: _Annotation(CPU_BINDING, _demands_binding),
     NUMA_SPEC: _Annotation(NUMA_ALIGNMENT, _demands_alignment),
+    JOINT_SPEC: _Annotation(DEVICE_SCOPE, lambda _metadata, text: bool(_fields(text).get("requiredScope"))),
 }

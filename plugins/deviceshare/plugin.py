@@ -20,6 +20,7 @@ from model.devices.koordinator.templates import Templates
 from model.devices.settings import VgpuSettings
 from model.ids import JobId
 from model.report import EventNote
+from model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
 from model.tasks import Task
 from plugins.deviceshare import locks
 from plugins.deviceshare.arguments import DeviceShareArgs
@@ -59,6 +60,8 @@ class DeviceShare:
         if self.args.gpu_sharing or self.args.gpu_number:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.koordinator:
+            for rule in (DEVICE_SCOPE, NUMA_ALIGNMENT):
+                session.register_rule(self.name, rule)
             self._register(session, Koordinator(self.args.rules(self._templates(session))))
         elif self.args.vgpu:
             settings = self._settings(session)

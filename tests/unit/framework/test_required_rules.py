@@ -20,6 +20,7 @@ CLUSTER = Scenario().priority_class("high", 9).node("n1", cpu=4)
         (GATHER, '{"gatherStrategy":[{"layer":"a","strategy":"MustGather"}]}', "gathering by network topology"),
         (f"{S}numa-topology-spec", '{"numaTopologyPolicy":"SingleNUMANode"}', "NUMA alignment"),
         (f"{S}numa-topology-spec", '{"singleNUMANodeExclusive":"Required"}', "NUMA alignment"),
+        (f"{S}device-joint-allocate", '{"requiredScope":"SamePCIe"}', "a common scope of devices"),
     ],
 )
 def test_a_pod_with_a_rule_waits(annotation: str, value: str, rule: str) -> None:
