@@ -209,9 +209,7 @@ class JobReconciler:
             left = await self._remove_objects(job)
             status = status if left is None else remembering_plugins(job, status)
         makes_room = bool(decision.deletes)
-        if makes_room and decision.objects == "there":
-            # Those that stay learn at once that they are fewer; deleting many pods takes its time.
-            await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=False))
+        failed = await self._ensure_objects_early(job) if makes_room and decision.objects == "there" else None
         if status is not None:
             job = await self._write_status(key, job, status)
         for told in decision.events:
@@ -224,6 +222,8 @@ class JobReconciler:
             await self._guarded(job, PVC_ERROR, self._make_claim(key, job, claim))
         if decision.group_create is not None or decision.group_change is not None:
             await self._guarded(job, POD_GROUP_ERROR, self._write_group(key, seen, decision))
+        if failed is not None:
+            raise failed
         if decision.objects == "there" and not makes_room:
             await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=bool(decision.creates)))
         if decision.creates:
@@ -233,6 +233,19 @@ class JobReconciler:
             self._expectations.deleted(key, self._stores.commands, decision.command)
         if left is not None:
             raise left
+
+    async def _ensure_objects_early(self, job: Job) -> PyroclastError | None:
+        """Have the objects of plugins true before pods are deleted; return what failed, which keeps no pod alive.
+
+        Pods that stay learn at once that they are fewer; deleting many pods takes its time.
+        """
+        try:
+            await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=False))
+        except (ApiConflictError, NamespaceEndingError):
+            raise
+        except PyroclastError as error:
+            return error
+        return None
 
     async def _remove_objects(self, job: Job) -> ApiError | None:
         """Have the objects of plugins gone; return why one stays."""

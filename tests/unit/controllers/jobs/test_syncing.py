@@ -222,6 +222,21 @@ def test_a_name_that_is_taken_is_told() -> None:
     assert "job-worker-1" in world.pods()
 
 
+def test_a_host_list_that_is_refused_keeps_no_pod_alive() -> None:
+    """Pods that have no place any more are deleted all the same, and the owner hears of the refusal."""
+    world = World()
+    world.job("job", task("worker", 8), plugins={"svc": []}, minAvailable=1)
+    world.run()
+    world.set_pods("Running")
+    world.run()
+    world.refusals["configmaps"] = ApiError(403, "Forbidden", "not yours")
+    world.scale("worker", 1)
+    world.run()
+
+    assert world.pods() == ["job-worker-0"]
+    assert "PluginError" in world.reasons()
+
+
 def test_a_server_that_refuses_pods_is_asked_again() -> None:
     """A quota that is used up is told, and nothing is given up."""
     world = World()
