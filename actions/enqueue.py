@@ -52,7 +52,7 @@ class Enqueue:
             if refusals:
                 for refusal in refusals:
                     if job.refuse(refusal):
-                        session.group_event(job, "Normal", "Unschedulable", refusal.message)
+                        session.group_event(job, "Normal", "Unschedulable", refusal.text)
             else:
                 session.job_enqueued(job)
             order.return_queue(queue)

@@ -17,6 +17,7 @@ from model.ids import JobId, NodeName
 from model.jobs import Departed, JobPhase
 from model.quantity import QuantityError, millis
 from model.queues import Queue
+from model.refusals import without_amounts
 from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
 from model.tasks import Task, TaskStatus
 
@@ -120,8 +121,12 @@ class Closing:
         if job.job.is_made_up:
             return None  # there is no object that could say it
         old = job.job.group.status
-        known = {each.type: (each.status, each.reason, each.message) for each in old.conditions}
-        changed = [each for each in conditions if known.get(each.type) != (each.status, each.reason, each.message)]
+        known = {each.type: (each.status, each.reason, without_amounts(each.message)) for each in old.conditions}
+        changed = [
+            each
+            for each in conditions
+            if known.get(each.type) != (each.status, each.reason, without_amounts(each.message))
+        ]
         departed = self._session.snapshot.departed.get(job.id, NOBODY)
         running, succeeded, failed = _member_counts(job, departed)
         same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
@@ -280,7 +285,8 @@ def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -
         return True
     for condition in status.conditions:
         if condition.type == "PodScheduled":
-            return (condition.status, condition.reason, condition.message) != ("False", reason, message)
+            known = condition.status, condition.reason, without_amounts(condition.message)
+            return known != ("False", reason, without_amounts(message))
     return True
 
 

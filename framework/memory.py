@@ -86,12 +86,12 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     told: tuple[Refusal, ...]
     """All of it that concerns the whole job."""
 
-    def told_with(self, evictions: Mapping[str, Refusal]) -> tuple[Refusal, ...]:
-        """Return the same with what is said of evictions by now, by action."""
+    def told_with(self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()) -> tuple[Refusal, ...]:
+        """Return the same with what is said of evictions by now, by action, and with refusals that say the same."""
         verdict = self.verdict or self.cause
         causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
         told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
-        return (*self.refusals, *(() if verdict is None else (verdict,)), *told.values())
+        return (*(refusals or self.refusals), *(() if verdict is None else (verdict,)), *told.values())
 
 
 def said_once(

@@ -40,7 +40,7 @@ def with_evictions(job: SessionJob, message: str) -> str:
         return message
     actions: dict[str, list[str]] = {}
     for action, refusal in evictions.items():
-        actions.setdefault(refusal.message, []).append(action)
+        actions.setdefault(refusal.text, []).append(action)
     told = (f"{', '.join(each)}: {text}" for text, each in actions.items())
     return ". ".join([message.rstrip("."), *told])
 
@@ -49,10 +49,10 @@ def origin_of(job: SessionJob) -> str:
     """Return the cause that holds the job back, in words: a permanent one before others, the first of its kind."""
     cause = job.permanent_cause
     if cause is not None or job.refusals:
-        return (cause or job.refusals[0]).message
+        return (cause or job.refusals[0]).text
     refused = [(task, refusal) for task in _in_name_order(job.tasks.values()) if (refusal := _refusal_of(job, task))]
     refused.sort(key=lambda each: each[1].resolvable)
-    return next((f"{task.name}: {refusal.message}" for task, refusal in refused), "")
+    return next((f"{task.name}: {refusal.text}" for task, refusal in refused), "")
 
 
 def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:
@@ -70,10 +70,10 @@ def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None
     if place.status is TaskStatus.PIPELINED:
         text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
         return UNSCHEDULABLE, text, place.node
-    message = refusal.message if refusal is not None else job.refusals[0].message if job.refusals else ""
+    message = refusal.text if refusal is not None else job.refusals[0].text if job.refusals else ""
     cause = job.permanent_cause
-    if cause is not None and (refusal is None or refusal.resolvable) and cause.message != message:
-        message = f"{cause.message.rstrip('.')}. {message}".rstrip()
+    if cause is not None and (refusal is None or refusal.resolvable) and cause.text != message:
+        message = f"{cause.text.rstrip('.')}. {message}".rstrip()
     return UNSCHEDULABLE, with_evictions(job, message) if message else "", None
 
 

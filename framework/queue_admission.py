@@ -23,7 +23,7 @@ import numpy as np
 
 from framework import points
 from framework.jobs import SessionJob
-from framework.queue_limits import capability_limits
+from framework.queue_limits import capability_limits, usage_text
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import QueueName
@@ -36,20 +36,26 @@ __all__ = [
     "QueueAdmission",
     "Shortage",
     "can_never_run",
+    "ends_that_admit",
     "holds_reservation",
     "lacks_pods",
     "reserved",
     "rules_of",
     "ungated",
+    "why_never_run",
 ]
 
 _SOME_ARE_GATED: Final = "some tasks are gated"
 """Key of the session's scratch: in most clusters no task is, and then nothing need be subtracted."""
 _RULES: Final = "rules of queue admission"
+_ALL: Final = "queue admission of all plugins"
 _NEVER_RUN: Final = "jobs that can never run"
 _MOST_WAITING: Final = 2
 """How many times its limit may be promised, in one account, to jobs that were tried and found no room, before no more
 jobs are admitted because of what could be evicted for them."""
+_MOST_SINGLE: Final = 3
+_MOST_TOGETHER: Final = 100
+"""Jobs that are named as those whose end would admit another, alone and together."""
 _PREEMPT: Final = frozenset({"preempt", "gangpreempt"})
 _RECLAIM: Final = frozenset({"reclaim", "gangreclaim"})
 
@@ -125,21 +131,29 @@ def can_never_run(session: Session, job: Job) -> bool:
     Nodes count that permit the pods by facts that no eviction changes: labels, taints, names. Pods that are not made
     yet may fit. It may run all the same when nodes or queues change, and then this is false again.
     """
-    known: dict[str, bool] = session.scratch.setdefault(_NEVER_RUN, {})
+    return bool(why_never_run(session, job))
+
+
+def why_never_run(session: Session, job: Job) -> str:
+    """Return why a job can never run, as a clause; empty where it may."""
+    known: dict[str, str] = session.scratch.setdefault(_NEVER_RUN, {})
     if job.id not in known:
-        known[job.id] = _never_runs(session, job)
+        known[job.id] = _why_never(session, job)
     return known[job.id]
 
 
-def _never_runs(session: Session, job: Job) -> bool:
+def _why_never(session: Session, job: Job) -> str:
     pending = [task for task in job.tasks.values() if task.status is TaskStatus.PENDING]
     needed = max(job.min_available - sum(task.status in _COUNTED for task in job.tasks.values()), 1)
     if not pending:
-        return False
+        return ""
     still_to_come = max(needed - len(pending), 0)
-    return _places(session, pending) + still_to_come < needed or (
-        not still_to_come and _exceeds_capability(session, job, pending, needed)
-    )
+    places = _places(session, pending)
+    if places + still_to_come < needed:
+        return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
+    if not still_to_come and _exceeds_capability(session, job, pending, needed):
+        return f"the job can never run: its pods ask for more than the capability of queue {job.queue}"
+    return ""
 
 
 _COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
@@ -229,7 +243,10 @@ class QueueAdmission:
         self._rows = rows
         self._accounts_of = accounts_of
         self._table = session.snapshot.job_table
+        session.scratch.setdefault(_ALL, []).append(self)
         self._relief: dict[tuple[QueueName, int, int, _Kind], _Relief] = {}
+        self._admitted_now: list[Job] = []
+        """Jobs that this cycle has admitted and that reserve their minimum."""
 
     def shortage(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
         """Return where a job's minimum does not fit; None where it may be admitted."""
@@ -253,7 +270,46 @@ class QueueAdmission:
 
     def reserves(self, job: SessionJob) -> bool:
         """Return whether a job that is admitted just now reserves its minimum."""
-        return not (rules_of(self._session).frees_unusable and can_never_run(self._session, job.job))
+        if rules_of(self._session).frees_unusable and can_never_run(self._session, job.job):
+            return False
+        self._admitted_now.append(job.job)
+        return True
+
+    def in_words(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> str:
+        """Write what an account has, to whom it is promised, and what a job asks for; and whether it can ever run."""
+        account, space = shortage.account, self._session.resources
+        words = usage_text(
+            space,
+            account.name,
+            shortage.rows,
+            used=account.used,
+            limit=account.limit,
+            asked=minimum,
+            promised=shortage.promised,
+            holders=self._names(shortage),
+        )
+        if any(minimum[row] > account.limit[row] for row in shortage.rows):
+            return f"{words}; the job can never run: its minimum is beyond the limit"
+        never = why_never_run(self._session, job.job)
+        return f"{words}; {never}" if never else words
+
+    def lacking(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield for each account that a job does not fit what it lacks there, and what each job's end would give it.
+
+        Yields:
+            Amounts of shape (rows,), and of shape (rows, J): of the resources that are short, base units.
+        """
+        for number, account in enumerate(self._accounts_of(job.queue)):
+            short = self._shortage(job, minimum, number, account, None)
+            if short is not None:
+                there = np.array(account.limit) - np.array(account.used) - np.array(short.promised)
+                promised = np.where(short.holders, account.promised, 0)
+                gain = np.where(account.jobs, account.running + promised, 0)
+                yield (np.array(minimum) - there)[short.rows], gain[short.rows]
+
+    def _names(self, shortage: Shortage) -> list[str]:
+        now = [job.id for job in self._admitted_now if shortage.account.jobs[job.column]]
+        return [*(job.id for job in self._table.select(shortage.holders)), *now]
 
     def _kinds(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[_Kind]:
         """Yield in which ways room may be made for a job: without evictions, then by those of each kind of action."""
@@ -395,6 +451,46 @@ class QueueAdmission:
                 beyond = (asked[rows] > 0) & (asked[rows] > there[rows, None])
                 mask[columns] |= beyond.any(axis=0)
         return mask
+
+
+def ends_that_admit(session: Session, job: SessionJob) -> Iterator[list[Job]]:
+    """Yield jobs whose end would let a job pass all accounts: a few single ones, oldest first, then several together.
+
+    What could be evicted for the job is left out of account; an account that it never fits yields nothing.
+    """
+    table = session.snapshot.job_table
+    minimum = table.min_resources[:, job.job.column].tolist()
+    everyone: list[QueueAdmission] = session.scratch.get(_ALL, [])
+    lacking = [each for admission in everyone for each in admission.lacking(job, minimum)]
+    if not lacking:
+        return
+    need, gain = (np.concatenate(parts) for parts in zip(*lacking, strict=True))
+    others = table.select(gain.any(axis=0) & (np.arange(table.queue.size) != job.job.column))
+    others.sort(key=lambda each: (each.created, each.id))
+    enough = [each for each in others if (gain[:, each.column] >= need).all()]
+    yield from ([each] for each in enough[:_MOST_SINGLE])
+    if not enough:
+        yield from _together(need, gain, others)
+
+
+def _together(need: IntArray, gain: IntArray, others: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield few jobs that are enough together: the largest first, and none whose end is not needed."""
+    covered = np.minimum(gain, need[:, None]).sum(axis=0)
+    ranked = sorted(others, key=lambda each: (-int(covered[each.column]), each.created, each.id))
+    chosen: list[Job] = []
+    for each in ranked[:_MOST_TOGETHER]:
+        if _are_enough(need, gain, chosen):
+            break
+        chosen.append(each)
+    if _are_enough(need, gain, chosen):
+        for each in list(reversed(chosen)):
+            rest = [other for other in chosen if other is not each]
+            chosen = rest if _are_enough(need, gain, rest) else chosen
+        yield chosen
+
+
+def _are_enough(need: IntArray, gain: IntArray, chosen: Sequence[Job]) -> bool:
+    return bool((gain[:, [each.column for each in chosen]].sum(axis=1) >= need).all())
 
 
 def was_tried(job: Job) -> bool:

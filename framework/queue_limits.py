@@ -1,13 +1,17 @@
 """Limits of queues, and what is said where they are reached; for all plugins that divide the cluster among queues."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from model.arrays import IntArray
 from model.queues import Queue
 from model.requests import quantity_text
 from model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
 
-__all__ = ["amounts_beyond", "capability_limits", "in_words", "quantities"]
+__all__ = ["amounts_beyond", "capability_limits", "in_words", "quantities", "usage_text"]
+
+_MOST_NAMED: Final = 3
+"""Jobs that one sentence names."""
 
 
 def amounts_beyond(
@@ -29,6 +33,49 @@ def in_words(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int] |
     """Write amounts in base units: of some rows, or where None of all that are not 0."""
     chosen = [row for row in range(len(space)) if amounts[row]] if rows is None else rows
     return ", ".join(_in_words(space.names[row], amounts[row], space.scales[row]) for row in chosen)
+
+
+def usage_text(
+    space: ResourceSpace,
+    account: str,
+    rows: Iterable[int],
+    *,
+    used: Sequence[int],
+    limit: Sequence[int],
+    asked: Sequence[int],
+    promised: Sequence[int] = (),
+    holders: Sequence[str] = (),
+) -> str:
+    """Write how full an account is: `research: 480 of 500 cpu used, 20 promised to vision/short; asks 60`.
+
+    Args:
+        space: The resources.
+        account: A queue, or the cluster.
+        rows: The resources to write about.
+        used: What runs, base units by row.
+        limit: What may, likewise.
+        asked: What is asked for, likewise.
+        promised: What admitted jobs are promised; empty where that does not count.
+        holders: These jobs, of which a few are named.
+    """
+
+    def quantity(row: int, amount: int) -> str:
+        return quantity_text(space.names[row], amount * MILLI // space.scales[row])
+
+    more = len(holders) - _MOST_NAMED
+    names = ", ".join(holders[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    parts = []
+    for row in rows:
+        kept = (
+            f", {quantity(row, promised[row])} promised to {names or 'other jobs'}"
+            if any(promised[row : row + 1])
+            else ""
+        )
+        parts.append(
+            f"{quantity(row, used[row])} of {quantity(row, limit[row])} {space.names[row]} used{kept}; "
+            f"asks {quantity(row, asked[row])}"
+        )
+    return f"{account}: {'; '.join(parts)}"
 
 
 def _in_words(name: str, amount: int, scale: int) -> str:

@@ -43,7 +43,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     for job_id, each in sorted(known.items()):
         told = each.all_refusals
         if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
-            told = each.standing.told_with(each.eviction_refusals)
+            told = each.standing.told_with(each.eviction_refusals, tuple(each.refusals))
         if told:
             refusals.setdefault(job_id, told)
         for task_id, refusal in each.task_refusals.items():

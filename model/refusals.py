@@ -3,16 +3,26 @@
 The same values feed events, conditions, metrics and `simulate`. The first binding rule stands first.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from model.ids import JobId
 
-__all__ = ["NO_PLAN", "Reason", "Refusal"]
+__all__ = ["NO_PLAN", "Reason", "Refusal", "without_amounts"]
 
 NO_PLAN: Final = "NoEvictionHelps"
 """Reason of a refusal: no evictions that the rules permit would make a place."""
+
+
+_USAGE: Final = re.compile(r"\S+ of \S+ (\S+) used(, \S+ promised to [^;]*)?; asks [^\s;.,]+(\.\d+)?")
+"""Amounts of an account, as `queue_limits.usage_text` writes them."""
+
+
+def without_amounts(text: str) -> str:
+    """Return a text without what is used, promised and asked: texts that are equal so are told once."""
+    return _USAGE.sub(r"\1", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +60,13 @@ class Refusal:
     amounts are no news."""
     lendable: bool = False
     """Whether only a share refuses, so that idle room may be lent beyond it (`framework.lending`)."""
+    details: str = field(default="", compare=False)
+    """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
+    news."""
     fits_when: tuple[JobId, ...] = ()
     """Jobs on nodes whose end, together, would give it its places; empty where none are known."""
+
+    @property
+    def text(self) -> str:
+        """The message with its details."""
+        return f"{self.message.rstrip('.')}. {self.details}" if self.details else self.message

@@ -245,7 +245,7 @@ def tell_empty_job(session: Session, job: SessionJob) -> None:
     known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
     told = known.reason if known is not None and known.status == "True" else ""
     if job.is_pending and job.refusals:
-        message = f"waits for admission to queue {job.queue}: {job.refusals[0].message}"
+        message = f"waits for admission to queue {job.queue}: {job.refusals[0].text}"
         _refuse_empty(session, job, NOT_ENOUGH_RESOURCES, message)
     elif told not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
         session.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))

@@ -52,6 +52,7 @@ class Budget:
 
     def __init__(self, session: Session, factor: float) -> None:
         self._session = session
+        self._factor = factor
         self._limit = budget_of(session.total, factor)
         self._used = session.nodes.state[session.nodes.rows.used].sum(axis=1).tolist()
         self._promised = admitted_amounts(session)
@@ -61,13 +62,15 @@ class Budget:
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits beside what was admitted before."""
-        shortage = self._admission.shortage(job, self._minimum(job).tolist())
-        return Vote.PERMIT if shortage is None else self._refused(shortage)
+        minimum = self._minimum(job).tolist()
+        shortage = self._admission.shortage(job, minimum)
+        return Vote.PERMIT if shortage is None else self._refused(shortage, job, minimum)
 
-    def _refused(self, shortage: Shortage) -> Refusal:
+    def _refused(self, shortage: Shortage, job: SessionJob, minimum: list[int]) -> Refusal:
         reasons = ", ".join(f"overused {self._session.resources.names[row]}" for row in shortage.rows)
         message = f"resource in cluster is overused: {reasons}"
-        return Refusal(plugin=Overcommit.name, reason="ClusterOverused", message=message)
+        details = self._admission.in_words(shortage, job, minimum)
+        return Refusal(plugin=Overcommit.name, reason="ClusterOverused", message=message, details=details)
 
     def enqueued(self, job: SessionJob) -> None:
         """Count the minimum of a job that is admitted."""
@@ -80,7 +83,7 @@ class Budget:
         table = self._session.snapshot.job_table
         return [
             Account(
-                name="the cluster",
+                name=f"the cluster times {self._factor}",
                 jobs=table.queue != NO_QUEUE,
                 running=table.allocated,
                 promised=self._promised,

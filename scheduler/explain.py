@@ -81,7 +81,7 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
     return {
         "plugin": refusal.plugin,
         "reason": refusal.reason,
-        "message": refusal.message,
+        "message": refusal.text,
         "counts": dict(refusal.counts),
         "resolvable": refusal.resolvable,
         "action": refusal.action,

@@ -14,6 +14,7 @@ from typing import Any, Final
 from framework.jobs import SessionJob
 from framework.memory import Remedy
 from framework.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from framework.queue_admission import ends_that_admit
 from framework.remedies.bounds import Choice, Held, Layout, Places, on_nodes_here
 from framework.session import Session
 from model.ids import NodeName
@@ -31,6 +32,8 @@ _TRIALS_EACH: Final = 3
 """Trials for one job, of single jobs, and as many of several."""
 _MOST_THINNED: Final = 8
 """Jobs of which each is left out in turn; of more the bound alone says who is needed."""
+_OF_ACCOUNTS: Final = frozenset({"QueueQuotaInsufficient", "ClusterOverused"})
+"""Reasons of refusals at admission that the end of other jobs may change."""
 _MOST_CHANGES: Final = 4_000
 """Tasks that are taken off nodes or put on them, and back, in all trials of one cycle."""
 
@@ -43,8 +46,10 @@ def find_remedies(session: Session) -> None:
 
 
 def _lacks_room(session: Session, job: SessionJob) -> bool:
-    """Tell whether a job waits for room that some node could have."""
-    if job.is_pending or not job.task_refusals or session.is_passed_over(job) or job.permanent_cause is not None:
+    """Tell whether a job waits for room that some node could have, or for admission."""
+    if job.is_pending:
+        return bool(job.counts[TaskStatus.PENDING]) and any(each.reason in _OF_ACCOUNTS for each in job.refusals)
+    if not job.task_refusals or session.is_passed_over(job) or job.permanent_cause is not None:
         return False
     return next(iter(job.task_refusals.values())).resolvable and not session.job_pipelined(job)
 
@@ -82,6 +87,7 @@ class _Search:
                 job.priority,
                 job.min_available - job.ready_count,
                 job.job.group.spec.network_topology,
+                tuple(sorted((job.job.min_resources or {}).items())) if job.is_pending else None,
                 like,
             )
             if key not in self._found or self._is_alone(job, tasks):
@@ -107,6 +113,8 @@ class _Search:
         self._searches -= 1
         for choice in self._choices(job, tasks):
             used = self._nodes_without(choice, job)
+            if used is not None and job.is_pending:  # all of them are needed for admission
+                return self._remedy(choice.ended, used)
             if used is not None:
                 return self._remedy(*self._thinned(choice, job, used))
         return None
@@ -124,12 +132,21 @@ class _Search:
 
     def _choices(self, job: SessionJob, tasks: Sequence[Task]) -> Iterator[Choice]:
         """Yield jobs that might be enough: single ones, oldest first, then several."""
+        if job.is_pending:
+            yield from self._admitting(job)
+            return
         needs = self._session.nodes.needs
         smallest = min(tasks, key=lambda task: tuple(needs(task.template).request.tolist()))
         layout = Layout.of(self._session, job, worksheets_of(self._session, job))
         places = Places(self._session, self._held, job, smallest, layout)
         yield from places.alone()[:_TRIALS_EACH]
         yield from islice((choice for choice in places.together() if len(choice.ended) > 1), _TRIALS_EACH)
+
+    def _admitting(self, job: SessionJob) -> Iterator[Choice]:
+        """Yield jobs without which a job would be admitted; whether it would have places then a trial finds out."""
+        root = self._session.domains.topology.root
+        for ended in ends_that_admit(self._session, job):
+            yield Choice([other for each in ended if (other := self._session.job(each.id)) is not None], root)
 
     # Trial ------------------------------------------------------------------------------------------------------------
 

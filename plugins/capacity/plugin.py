@@ -20,7 +20,7 @@ from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
 from framework.points import Vote
 from framework.queue_admission import Account, QueueAdmission, reserved, ungated
-from framework.queue_limits import amounts_beyond, in_words
+from framework.queue_limits import amounts_beyond, in_words, usage_text
 from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
@@ -173,7 +173,7 @@ class Holding:
         book = self.books[queue.name]
         short = book.short_rows(request, self._rows) if request else []
         if short:
-            return self._over_limit(book, short, book.with_more(request))
+            return self._over_limit(book, short, request, book.with_more(request))
         near = [name for name in self.tree.paths[queue.name][1 : 1 + self._levels] if name != ROOT_QUEUE]
         if request and any(self.books[name].deserves_some(request, self._rows) for name in (queue.name, *near)):
             return None
@@ -268,7 +268,13 @@ class Holding:
             reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
             message = f"queue resource quota insufficient: {reasons}"
             over = amounts_beyond(self._session.resources, shortage.rows, book.at_gate(minimum), book.limit)
-            return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message, amounts=over)
+            return Refusal(
+                plugin=Capacity.name,
+                reason="QueueQuotaInsufficient",
+                message=message,
+                amounts=over,
+                details=self._admission.in_words(shortage, job, minimum),
+            )
         devices = None if self.devices is None else self.devices.short_at_gate(job)
         if devices is not None:
             message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
@@ -370,16 +376,21 @@ class Holding:
             short = book.short_to_place(request, self._rows, is_reserved=is_reserved)
             if short:
                 would = book.with_more(self._nothing if is_reserved else request, beside_reserved=True)
-                return self._over_limit(book, short, would)
+                return self._over_limit(book, short, request, would)
         return None
 
     def _too_many_devices(self, queue: Queue, task: Task) -> Refusal | None:
         short = None if self.devices is None else self.devices.short(queue.name, task)
         return None if short is None else self._more_than(*short)
 
-    def _over_limit(self, book: QueueBook, short: Sequence[int], would: Sequence[int]) -> Refusal:
-        over = amounts_beyond(self._session.resources, short, would, book.limit)
-        return self._more_than(book.name, list(over), over, what=self._what_binds(book.name, short))
+    def _over_limit(
+        self, book: QueueBook, short: Sequence[int], request: Sequence[int], would: Sequence[int]
+    ) -> Refusal:
+        space = self._session.resources
+        over = amounts_beyond(space, short, would, book.limit)
+        used = [amount - more for amount, more in zip(would, request, strict=True)]
+        details = usage_text(space, book.name, short, used=used, limit=book.limit, asked=request)
+        return self._more_than(book.name, list(over), over, what=self._what_binds(book.name, short), details=details)
 
     def _what_binds(self, name: QueueName, short: Sequence[int]) -> str:
         """Say what a queue may not have more than: only where its capability binds would another one help."""
@@ -397,9 +408,10 @@ class Holding:
         over: Mapping[str, tuple[int, int]] = NO_AMOUNTS,
         *,
         what: str = "it may",
+        details: str = "",
     ) -> Refusal:
         message = f"queue {queue} would have more {', '.join(names)} than {what}"
-        return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over)
+        return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over, details=details)
 
     def _line(self, name: QueueName) -> list[QueueBook]:
         """Return the books of a queue and of all above it."""

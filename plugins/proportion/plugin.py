@@ -20,7 +20,7 @@ from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
 from framework.points import Vote
 from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated
-from framework.queue_limits import amounts_beyond, capability_limits, in_words
+from framework.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
 from framework.queue_notes import zero_notes
 from framework.session import Session
 from model.arrays import IntArray
@@ -163,8 +163,15 @@ class Division:
         over = amounts_beyond(self._session.resources, short, would, most)
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
         lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request, unreserved)
+        used = [amount - more for amount, more in zip(would, request, strict=True)]
+        details = usage_text(self._session.resources, queue.name, short, used=used, limit=most, asked=request)
         return Refusal(
-            plugin=Proportion.name, reason="QueueOverDeserved", message=message, amounts=over, lendable=lendable
+            plugin=Proportion.name,
+            reason="QueueOverDeserved",
+            message=message,
+            amounts=over,
+            details=details,
+            lendable=lendable,
         )
 
     def _most(self, queue: Queue, book: QueueBook) -> Sequence[int]:
@@ -211,12 +218,16 @@ class Division:
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
         minimum = self._minimum(job).tolist()
         shortage = self._admission.shortage(job, minimum)
-        return Vote.PERMIT if shortage is None else self._refused(shortage)
+        return Vote.PERMIT if shortage is None else self._refused(shortage, job, minimum)
 
-    def _refused(self, shortage: Shortage) -> Refusal:
+    def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
         reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
-        message = f"queue resource quota insufficient: {reasons}"
-        return Refusal(plugin=Proportion.name, reason="QueueQuotaInsufficient", message=message)
+        return Refusal(
+            plugin=Proportion.name,
+            reason="QueueQuotaInsufficient",
+            message=f"queue resource quota insufficient: {reasons}",
+            details=self._admission.in_words(shortage, job, minimum),
+        )
 
     def enqueued(self, job: SessionJob) -> None:
         """Reserve the minimum of a job that is admitted."""

@@ -64,7 +64,7 @@ def _refusal(refusal: Refusal) -> dict[str, Any]:
         "reason": refusal.reason,
         "plugin": refusal.plugin,
         "counts": _sorted(refusal.counts),
-        "message": refusal.message,
+        "message": refusal.text,
     }
     if refusal.action:
         told["action"] = refusal.action
@@ -87,7 +87,7 @@ def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str
             "beneficiary": names[beneficiary],
             "plugin": refusal.plugin,
             "reason": refusal.reason,
-            "message": refusal.message,
+            "message": refusal.text,
         }
         for beneficiary, refusal in vetoes
     ]

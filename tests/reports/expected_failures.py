@@ -16,9 +16,6 @@ EXPECTED_FAILURES = frozenset(
         "h08-reclaim-lowest",
         "h09-gangpreempt-leaf",
         "m02-quota-really-full",
-        "n07-holder-is-named",
-        "r04-queue-numbers",
-        "r05-ancestor-numbers",
         "r06-group-without-pods",
         "x04-light-member-full",
     }

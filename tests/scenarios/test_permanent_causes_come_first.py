@@ -175,5 +175,5 @@ def test_a_queue_that_may_have_more_ends_a_permanent_cause() -> None:
     assert [[text.rpartition("Origin reason is ")[2] for text in texts] for texts in told] == [
         ["the job needs 6 cpu at least, queue q may have 4 cpu"],
         [],
-        ["g-1: queue q would have more cpu than it may; fits when default/busy ends"],
+        ["g-1: queue q would have more cpu than it may. q: 6 of 6 cpu used; asks 2; fits when default/busy ends"],
     ]

@@ -80,7 +80,14 @@ def test_a_refused_job_hears_of_it() -> None:
     there = acted(world(waiting(cpu="20")))
 
     assert [(event.type, event.reason, event.message) for event in there.session.events] == [
-        ("Normal", "Unschedulable", "resource in cluster is overused: overused cpu")
+        (
+            "Normal",
+            "Unschedulable",
+            (
+                "resource in cluster is overused: overused cpu. the cluster times 1.2: 0 of 7200m cpu used; asks 20; "
+                "the job can never run: its minimum is beyond the limit"
+            ),
+        )
     ]
 
 

@@ -327,7 +327,10 @@ def test_a_job_beyond_the_limit_is_refused_by_name() -> None:
 
     assert bound(there) == {}
     assert [event.message for event in there.session.events] == [
-        "queue resource quota insufficient: insufficient memory"
+        (
+            "queue resource quota insufficient: insufficient memory. "
+            "q1: 1953125Ki of 1953125Ki memory used; asks 1000000000"
+        )
     ]
 
 

@@ -19,5 +19,5 @@ def test_the_page() -> None:
         "actions/enqueue",
         f"A node of {CPU} CPU, of which overcommit promises {CPU * FACTOR:g}.",
         f"{listed('abc')} need {NEEDED} CPU each, `d` does not say what it needs:",
-        f"{listed(passed)} pass, `c` waits and hears `{told}`.",
+        f"{listed(passed)} are admitted, `c` waits with the reason `{told}`.",
     )
