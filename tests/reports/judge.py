@@ -79,7 +79,13 @@ def outcome_of(case: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -> 
         groups_by_pod=groups,
         evictions=evictions,
         last_evictions=last["evictions"],
-        messages_by_group={group: _messages(group, groups, last) for group in set(groups.values())},
+        messages_by_group={
+            group: _messages(group, groups, last)
+            for group in {
+                *groups.values(),
+                *(each["metadata"]["name"] for each in case["objects"].get("podGroups", ())),
+            }
+        },
     )
 
 
