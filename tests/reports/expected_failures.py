@@ -15,8 +15,6 @@ EXPECTED_FAILURES = frozenset(
         "h07-reclaim-fewest",
         "h08-reclaim-lowest",
         "h09-gangpreempt-leaf",
-        "m02-quota-really-full",
-        "r06-group-without-pods",
         "x04-light-member-full",
     }
 )
