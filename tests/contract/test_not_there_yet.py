@@ -1,0 +1,72 @@
+"""What the README says is not there yet is not there: each line has a check, and each check has a line."""
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from framework import points
+from framework.arguments import decode
+from framework.configuration import PluginOption
+from model.errors import ConfigError
+from plugins.deviceshare.arguments import DeviceShareArgs
+from plugins.elastic_quota.arguments import ElasticQuotaArgs
+
+ROOT = Path(__file__).parents[2]
+
+
+def lines() -> list[str]:
+    """Return the titles of the lines of the README."""
+    section = (ROOT / "README.md").read_text().partition("## Not there yet\n")[2].partition("\n## ")[0]
+    return re.findall(r"^- \*\*(.+?)\*\*", section, re.MULTILINE)
+
+
+def sources(*folders: str) -> str:
+    """Return the text of all modules of some packages."""
+    return "\n".join(file.read_text() for folder in folders for file in sorted((ROOT / folder).rglob("*.py")))
+
+
+def is_unserved(rule: str) -> bool:
+    """Return whether no plugin says that it keeps pods to a required rule."""
+    return not re.search(rf"register_rule\([^)]*\b{rule}\b", sources("plugins"))
+
+
+def refuses_ascend() -> bool:
+    """Return whether a configuration with Ascend devices is refused."""
+    with pytest.raises(ConfigError):
+        decode(DeviceShareArgs, {"deviceshare.AscendHAMiVNPUEnable": True}, "arguments")
+    return True
+
+
+def unknown(*names: str) -> bool:
+    """Return whether elastic-quota knows none of some arguments."""
+    return len(decode(ElasticQuotaArgs, dict.fromkeys(names, True), "arguments")[1]) == len(names)
+
+
+MISSING: Final[dict[str, Callable[[], bool]]] = {
+    "Reservations": lambda: is_unserved("RESERVATION"),
+    "Gathering gangs": lambda: is_unserved("GATHERING"),
+    "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
+    "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
+    "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(points.__all__)),
+    "Several profiles": lambda: "profiles_differ" in sources("scheduler"),
+    "Time budgets": lambda: not any("budget" in each.name for each in fields(PluginOption)),
+    "Service API": lambda: "__services__" not in sources("scheduler"),
+    "Elastic quotas": lambda: unknown("hookPlugins", "enableGuaranteeUsage"),
+    "Ascend devices": refuses_ascend,
+    "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
+}
+
+
+@pytest.mark.parametrize("title", sorted(MISSING))
+def test_what_is_missing_is_missing(title: str) -> None:
+    """Delete the line, and its check, when the thing has come."""
+    assert MISSING[title]()
+
+
+def test_each_line_has_a_check() -> None:
+    """The bold words of each line name its check."""
+    assert sorted(lines()) == sorted(MISSING)
