@@ -11,6 +11,7 @@ from model.report import CycleReport
 from model.tasks import READY_STATUSES
 from tests.elastic_quotas import is_preemptible, quota_of
 from tests.soak.ground import Ground, Object
+from tests.soak.idle import IdleRoom
 from tests.soak.workload import (
     CARD,
     CARD_INDEX,
@@ -65,6 +66,7 @@ class Laws:
     def __init__(self, ground: Ground, workload: Workload) -> None:
         self._ground, self._workload = ground, workload
         self.broken: list[str] = []
+        self._idle = IdleRoom(frozenset(workload.plugins))
         self.figures = Figures()
         self._won: dict[str, Won] = {}
         """By UID of the beneficiary's pod."""
@@ -92,6 +94,7 @@ class Laws:
             *self._beyond_capability(pods),
             *self._beyond_quota(pods),
             *self._beyond_elastic_quotas(pods),
+            *self._idle_for_shares(pods, report),
         ]
         self.broken += [f"cycle {cycle}: {each}" for each in found]
         self.figures.cycles += 1
@@ -249,6 +252,17 @@ class Laws:
                 yield f"quota {name} has {used[name]} of {most} CPUs"
             if kept[name] > least:
                 yield f"quota {name} has {kept[name]} CPUs that may not be taken back, and is guaranteed {least}"
+
+    def _idle_for_shares(self, pods: list[Object], report: CycleReport) -> Iterator[str]:
+        alive: dict[str, list[Object]] = defaultdict(list)
+        for pod in pods:
+            if pod["status"].get("phase") not in ENDED:
+                alive[job_of(pod)].append(pod)
+        jobs = {
+            name: (job.queue, job.minimum, alive[name]) for name, job in self._workload.jobs.items() if not job.topology
+        }
+        nodes, queues = self._ground.objects("nodes"), self._ground.objects("queues", "scheduling.volcano.sh")
+        yield from self._idle.look(report, nodes, queues, jobs)
 
     def _queue_of(self, group: str) -> str:
         job = self._workload.jobs.get(group)
