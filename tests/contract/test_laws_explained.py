@@ -45,6 +45,6 @@ def test_volcanos_rule_can_be_had_or_is_said_to_be_gone(law: str) -> None:
     """The argument that restores it stands on a page that the law links, or the law says that there is none."""
     rule, more = item(law, "Volcano's rule"), re.findall(r"\]\(([^)]+)\)", item(law, "More"))
     arguments = re.findall(r"`([\w-]+)(?:: \w+)?`", rule)
-    pages = "".join((PAGE.parent / target).read_text() for target in more)
+    pages = "".join((PAGE.parent / target.partition("#")[0]).read_text() for target in more)
 
     assert rule.startswith("none, ") or arguments[0] in pages
