@@ -20,6 +20,7 @@ from controllers.operating.reconciler import Reconciler, Watch
 from controllers.operating.store import Index, Key, Store
 from controllers.operating.work_queue import WorkQueue
 from controllers.operating.writing import Writer
+from kube.backoff import Backoff
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.discovery import Discovery
@@ -173,7 +174,17 @@ class Operator:
         """Keep the stores, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for followed in self._followed.values():
-                group.create_task(self._reflector(followed).run())
+                group.create_task(self._run_again(self._reflector(followed)))
+
+    async def _run_again(self, reflector: Reflector[Any]) -> None:
+        """Follow one kind; a surprise begins it anew, and the other kinds go on."""
+        backoff = Backoff(chance=self.chance)
+        while True:
+            try:
+                await reflector.run()
+            except Exception:  # noqa: BLE001  see above
+                _log.exception("following_broke", kind=reflector.resource.label)
+            await self.clock.sleep(backoff.next_wait())
 
     async def synced(self) -> None:
         """Wait until every store has had its first list."""

@@ -180,6 +180,33 @@ async def test_work_beside_the_reconcilers_goes_on_after_a_failure(ground: Groun
         await ground.soon(lambda: len(calls) == 2)
 
 
+async def test_a_kind_whose_following_breaks_begins_anew_and_the_others_go_on(ground: Ground) -> None:
+    """A surprise in one list ends neither the others nor the process."""
+    operator = ground.operator()
+    noting = Noting(operator)
+    operator.store(POD_GROUPS)
+    following = asyncio.create_task(operator.follow())
+    await operator.synced()
+    (broken,) = (each for each in operator.reflectors if each.resource is POD_GROUPS)
+    runs = 0
+
+    async def run() -> None:
+        nonlocal runs
+        runs += 1
+        raise RuntimeError("no such thing")
+
+    following.cancel()
+    await asyncio.wait((following,))
+    broken.run = run  # type: ignore[method-assign]  # a surprise that no server can be made to cause
+    following = asyncio.create_task(operator.follow())
+    await make(ground, "late")
+    await ground.soon(lambda: runs > 0 and noting.queues.get("", "late") is not None)
+
+    assert not following.done()
+    following.cancel()
+    await asyncio.wait((following,))
+
+
 async def test_events_are_sent_while_working(ground: Ground) -> None:
     """A reconciler records; the operator sees to the sending."""
     await make(ground, "a")
