@@ -26,7 +26,7 @@ from framework.jobs import SessionJob
 from framework.queue_limits import capability_limits, usage_text
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
-from model.ids import QueueName
+from model.ids import JobId, QueueName
 from model.jobs import Job, JobTable
 from model.tasks import READY_STATUSES, Task, TaskStatus
 
@@ -170,8 +170,11 @@ def _exceeds_capability(session: Session, job: Job, pending: Sequence[Task], nee
     """Return whether even the `needed` smallest pods, by resource, ask for more than the queue's capability."""
     limit = capability_limits(session.resources, session.queue(job.queue))
     running = session.snapshot.job_table.allocated[:, job.column]
-    requests = np.sort(np.stack([session.nodes.needs(task.template).request for task in pending]), axis=0)
-    asked = requests[:needed].sum(axis=0)
+    if all(task.template is pending[0].template for task in pending):  # most jobs: nothing to sort
+        asked = session.nodes.needs(pending[0].template).request * min(needed, len(pending))
+    else:
+        requests = np.sort(np.stack([session.nodes.needs(task.template).request for task in pending]), axis=0)
+        asked = requests[:needed].sum(axis=0)
     return bool(((asked > 0) & (running + asked > limit)).any())
 
 
@@ -245,6 +248,7 @@ class QueueAdmission:
         self._table = session.snapshot.job_table
         session.scratch.setdefault(_ALL, []).append(self)
         self._relief: dict[tuple[QueueName, int, int, _Kind], _Relief] = {}
+        self._holders: dict[int, list[JobId]] = {}
         self._admitted_now: list[Job] = []
         """Jobs that this cycle has admitted and that reserve their minimum."""
 
@@ -308,8 +312,11 @@ class QueueAdmission:
                 yield (np.array(minimum) - there)[short.rows], gain[short.rows]
 
     def _names(self, shortage: Shortage) -> list[str]:
+        key = id(shortage.holders)  # arrays of sums that are kept: equal for all jobs of a queue and a priority
+        if key not in self._holders:
+            self._holders[key] = [job.id for job in self._table.select(shortage.holders)]
         now = [job.id for job in self._admitted_now if shortage.account.jobs[job.column]]
-        return [*(job.id for job in self._table.select(shortage.holders)), *now]
+        return [*self._holders[key], *now]
 
     def _kinds(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[_Kind]:
         """Yield in which ways room may be made for a job: without evictions, then by those of each kind of action."""
