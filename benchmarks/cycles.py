@@ -1,4 +1,4 @@
-"""Decisions: B1, B2, B4, B5, B7 and B9, each a cluster and the cycles run on it."""
+"""Decisions: B1, B2, B4, B5, B7, B9 and B16, each a cluster and the cycles run on it."""
 
 import gc
 import resource
@@ -183,6 +183,20 @@ def one_impossible(nodes: int = 5000) -> Iterator[Object]:
         yield node
     more = {"nodeSelector": {"disk": "fast"}}
     yield from clusters.gang("impossible", "queue-1", members=10, second=0, more=more)
+
+
+def unlike_gang(nodes: int = 500, members: int = 200) -> Iterator[Object]:
+    """B16: a gang of unlike pods, a fifth of which fit a few large nodes alone, where the others would go first."""
+    yield from clusters.queues()
+    for number, node in enumerate(clusters.nodes(nodes)):
+        node["status"]["allocatable"]["cpu"] = "64" if number < members // 5 else str(4 + number % 13)
+        yield node
+    group, *pods = clusters.gang("unlike", "queue-1", members=members, second=0)
+    yield group
+    for number, pod in enumerate(pods):
+        cpu = 1000 + number * 37 % 3000 if number < members - members // 5 else 60_000 + number
+        pod["spec"]["containers"][0]["resources"]["requests"] = {"cpu": f"{cpu}m", "memory": f"{1000 + number}Mi"}
+        yield pod
 
 
 def beside_running(running: int = 100_000, nodes: int = 5000, pending: int = 20_000) -> Iterator[Object]:
@@ -385,6 +399,21 @@ def unbound(measured: Measured, wanted: int) -> str:
     return "" if measured.binds == wanted else f"{measured.binds} of {wanted} bound"
 
 
+def b16(runs: int, seed: int) -> Iterator[Result]:
+    """Time to place a gang of unlike pods for which there is no place in task order."""
+    # a cluster of its own each time: no template was met before
+    benches = [Bench(books_of("b16", seed)) for _ in range(runs + 1)]
+    with collector_off():
+        measured = [bench.cycle() for bench in benches][1:]
+    yield Result(
+        name="B16",
+        work="a gang of 200 unlike pods, 40 of which fit 40 of 500 nodes alone; a cycle with the search for places",
+        budget=below(300, "ms"),
+        figure=statistics.median(each.seconds for each in measured) * 1000,
+        fault=unbound(measured[0], 200),
+    )
+
+
 BENCHMARKS = {
     "b1": b1,
     "b1+": b1_everything,
@@ -393,6 +422,7 @@ BENCHMARKS = {
     "b5": b5,
     "b7": b7,
     "b9": b9,
+    "b16": b16,
 }
 
 INPUTS = {
@@ -405,5 +435,6 @@ INPUTS = {
     "b5-alone": Input(make=partial(beside_running, running=0), config=DEFAULT, small={"nodes": 40, "pending": 400}),
     "b7": Input(make=pending_mix, config=DEFAULT, small={"nodes": 40, "pods": 400}),
     "b9": Input(make=with_affinity, config=DEFAULT, small={"nodes": 120, "pods": 300}),
+    "b16": Input(make=unlike_gang, config=DEFAULT, small={"nodes": 40, "members": 40}),
 }
 """By the name of the benchmark, and of its part where there are two."""

@@ -283,6 +283,10 @@ def could_be_placed(session: Session, job: SessionJob, task: Task) -> bool:
     if not session.has_room(task):
         return False
     candidates = session.candidates(task)
+    if is_plain(session, task):
+        # without a look at each touched node: the search asks about these once it places something there
+        fits = session.nodes.needs(task.template).thresholds <= session.nodes.columns().future_idle
+        return bool((candidates.permitted_by_facts & fits.all(axis=0)).any())
     candidates.refresh(task)
     permitted = candidates.allowed if opens_later(task) else candidates.nodes_for(task)
     return bool((permitted & candidates.fits_future).any())

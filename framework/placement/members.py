@@ -130,8 +130,14 @@ def opens_later(task: Task) -> bool:
 def _allowed(session: Session, task: Task) -> BoolArray:
     """Return which nodes permit a task, room and other pods apart, shape (N,)."""
     candidates = session.candidates(task)
-    candidates.refresh(task)
-    allowed = candidates.permit_pairs(task, candidates.allowed.copy())
+    if is_plain(session, task):
+        permitted = (
+            candidates.permitted_by_facts
+        )  # all that room does not tell; what else may refuse is asked at placing
+    else:
+        candidates.refresh(task)
+        permitted = candidates.allowed
+    allowed = candidates.permit_pairs(task, permitted.copy())
     in_shard: BoolArray = np.logical_or.reduce(session.shard_groups(allowed))
     return in_shard
 

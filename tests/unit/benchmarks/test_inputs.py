@@ -15,7 +15,17 @@ from cache.objects import books_from_objects
 from model.report import CycleReport
 from scheduler import cli
 
-PLACED = {"b1": 400, "b1+": 400, "b2-hard": 400, "b2-soft": 400, "b5": 400, "b5-alone": 400, "b8": 400, "b9": 300}
+PLACED = {
+    "b1": 400,
+    "b1+": 400,
+    "b2-hard": 400,
+    "b2-soft": 400,
+    "b5": 400,
+    "b5-alone": 400,
+    "b8": 400,
+    "b9": 300,
+    "b16": 40,
+}
 """How many pods of the small inputs find a place; no other input places any but by evictions."""
 
 
