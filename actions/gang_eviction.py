@@ -27,6 +27,8 @@ class GangEvictionArgs:
     """Topology domains in which victims are looked for, best first; 0 or less means 8."""
     allowWholeBundle: bool = True  # noqa: N815
     """Whether a gang may be taken whole where no plan leaves every gang its minimum."""
+    leastHarm: bool = True  # noqa: N815
+    """Whether the plan is taken whose victims matter least, over all domains; else the first plan."""
 
     @property
     def most_domains(self) -> int:
@@ -80,6 +82,7 @@ def planner_of(
             statuses=statuses,
             same_queue=not is_reclaim,
             looks_first=Looks.NAME,
+            least_harm=args.leastHarm,
             protects_priority=protects and not is_reclaim,
             spares=spares,
             alike=session.judges_alike(points.UNIFIED_EVICTABLE),

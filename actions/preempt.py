@@ -36,6 +36,8 @@ class PreemptArgs:
     """Accepted for compatibility, as above."""
     maxCandidateNodesAbsolute: int = 100  # noqa: N815
     """Accepted for compatibility, as above."""
+    leastHarm: bool = True  # noqa: N815
+    """Whether the plan is taken whose victims matter least, over all nodes; else the first plan."""
     protectPriority: bool = True  # noqa: N815
     """Whether a pod of a higher priority is never evicted for one of a lower priority, whatever plugins say."""
 
@@ -76,6 +78,7 @@ def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> Planner
             statuses=RUNNING_OR_BOUND,
             same_queue=True,
             looks_first=Looks.LEAST_HARM if args.enableTopologyAwarePreemption else Looks.BEST_SCORE,
+            least_harm=args.leastHarm,
             protects_priority=args.protectPriority,
             alike=session.judges_alike(points.PREEMPTABLE),
             within_job=within_job,

@@ -35,7 +35,9 @@ __all__ = ["Reclaim", "ReclaimArgs"]
 class ReclaimArgs(PlacingArgs):
     """Arguments of reclaim."""
 
-    protectDeserved: bool = True  # noqa: N815  # spelled as in the configuration file
+    leastHarm: bool = True  # noqa: N815  # spelled as in the configuration file
+    """Whether the plan is taken whose victims matter least, over all nodes and queues; else the first plan."""
+    protectDeserved: bool = True  # noqa: N815
     """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
 
 
@@ -83,6 +85,7 @@ def planner_of(session: Session, args: ReclaimArgs) -> Planner:
             statuses=RUNNING,
             same_queue=False,
             looks_first=Looks.NAME,
+            least_harm=args.leastHarm,
             spares=spares,
             alike=session.judges_alike(points.RECLAIMABLE),
             ask=partial(session.reclaimable, protects_deserved=args.protectDeserved),

@@ -26,7 +26,17 @@ _Stock = dict[tuple[QueueName, TaskTemplate], list[int]]
 class EvictableRoom:
     """Requests of tasks that might be evicted, by node, for one rule."""
 
-    __slots__ = ("_begin", "_by_queue", "_cursor", "_might_lose", "_session", "_statuses", "_stock", "_total")
+    __slots__ = (
+        "_begin",
+        "_by_queue",
+        "_cursor",
+        "_largest",
+        "_might_lose",
+        "_session",
+        "_statuses",
+        "_stock",
+        "_total",
+    )
 
     def __init__(
         self, session: Session, statuses: frozenset[TaskStatus], might_lose: Callable[[SessionJob], bool]
@@ -45,6 +55,7 @@ class EvictableRoom:
         """As the first question found it; None before."""
         self._total: IntArray | None = None
         self._by_queue: dict[QueueName, IntArray] = {}
+        self._largest: IntArray | None = None
         self._begin = self._cursor = 0
 
     def of_queue(self, queue: QueueName) -> IntArray:
@@ -64,14 +75,28 @@ class EvictableRoom:
             self._total = self._sum(None)
         return self._total - self.of_queue(queue)
 
+    def largest(self) -> IntArray:
+        """Return the most that one task holds that might be evicted, shape (R,); do not write."""
+        self._refresh()
+        if self._largest is None:
+            templates = {template for _, template in self._first_stock()}
+            nothing: IntArray = np.zeros(len(self._session.resources), dtype=np.int64)
+            requests = [self._session.nodes.needs(template).request for template in templates]
+            self._largest = np.max([nothing, *requests], axis=0)
+        return self._largest
+
+    def _first_stock(self) -> _Stock:
+        if self._stock is None:
+            self._begin = len(self._session.nodes.log)
+            self._stock = self._found_on(range(len(self._session.nodes)))
+        return self._stock
+
     def _sum(self, queue: QueueName | None) -> IntArray:
         """Add up over all nodes, of one queue or all."""
         session = self._session
-        if self._stock is None:
-            self._begin = len(session.nodes.log)
-            self._stock = self._found_on(range(len(session.nodes)))
+        stock = self._first_stock()
         amounts: IntArray = np.zeros((len(session.nodes), len(session.resources)), dtype=np.int64)
-        self._add(self._stock, amounts, queue)
+        self._add(stock, amounts, queue)
         by_resource: IntArray = np.ascontiguousarray(amounts.T)
         self._recount(set(session.nodes.log[self._begin :]), by_resource, queue)
         return by_resource

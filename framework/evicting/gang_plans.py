@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from framework.evicting.harm import Limits
 from framework.evicting.plans import Attempt, Planner
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -116,20 +117,52 @@ class GangPlanner:
             return refusal
         if len(domains) > 1 and self._place_unharmed(job, tasks, domains, goes_on):
             return None
+        if not domains:
+            return no_domain(self._rule.action)
+        find = self._place_least_harmful if self._rule.least_harm else self._place_first
+        found = find(job, tasks, domains, goes_on)
+        return None if found is None else no_plan(self._session, self._rule.action, tasks[0], found, {})
+
+    def _place_first(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> list[str] | None:
+        """Commit the first plan; or return why there is none in the domains."""
         found: list[str] = []
         for takes_gangs in self._rule.modes:
             found.clear()
             for domain in domains:
                 with self._session.statement() as statement:
-                    attempt = Attempt(job, statement, takes_gangs, domain.mask)
+                    attempt = Attempt(job, statement, Limits(takes_gangs), domain.mask)
                     self._planner.note_vetoes(attempt, tasks[0])
                     why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
                     if why is None and self._planner.finish(attempt):
                         return None
                     found.append(why or OUT_OF_TURN)
-        if not domains:
-            return no_domain(self._rule.action)
-        return no_plan(self._session, self._rule.action, tasks[0], found, {})
+        return found
+
+    def _place_least_harmful(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> list[str] | None:
+        """Commit the least harmful plan; or return why there is none in the domains."""
+        found: list[str] = []
+
+        where = {id(domain.mask): domain for domain in domains}
+
+        def in_turn(attempt: Attempt, order: Sequence[Task]) -> bool:
+            self._planner.note_vetoes(attempt, order[0])
+            why = self._make_room_unless_in_vain(attempt, where[id(attempt.domain)], order, goes_on)
+            is_settled = why is None and self._planner.settles(attempt)
+            if not is_settled:
+                found.append(why or OUT_OF_TURN)
+            return is_settled
+
+        def by_node(attempt: Attempt, order: Sequence[Task]) -> bool:
+            is_made = self._evict_by_node(attempt, where[id(attempt.domain)], order, goes_on)
+            return is_made and self._planner.settles(attempt)
+
+        masks = [domain.mask for domain in domains]
+        ways = [way for fill in (by_node, in_turn) for way in self._planner.in_orders(fill, tasks)]
+        return None if self._planner.place_least_harmful(job, masks, *ways) else found
 
     def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
         """Say why too few of a job's tasks for its minimum could run whoever goes; None where enough could."""
@@ -151,7 +184,7 @@ class GangPlanner:
         """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
         for domain in domains:
             with self._session.statement() as statement:
-                attempt = Attempt(job, statement, takes_gangs=False, domain=domain.mask)
+                attempt = Attempt(job, statement, Limits(takes_gangs=False), domain.mask)
                 if self._place_all(attempt, domain, tasks, goes_on):
                     return self._planner.finish(attempt)
         return False
@@ -223,7 +256,9 @@ class GangPlanner:
         """
 
         def place(task: Task) -> bool:
-            return self._planner.place_by_evicting(attempt, task) is None
+            is_placed = self._planner.place_by_evicting(attempt, task) is None
+            attempt.failed = attempt.failed or (None if is_placed else task)
+            return is_placed
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)

@@ -9,7 +9,7 @@ predicates, amounts, the queue's limits. What was found is then thinned out unti
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
@@ -18,6 +18,7 @@ import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
+from framework.evicting.harm import NO_VICTIM, Found, Harm, Limits, Unit, least_harmful
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -38,12 +39,12 @@ from framework.minimums import steps_to_minimum
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
-from model.ids import JobId, TaskId
+from model.ids import JobId, QueueName, TaskId
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 from model.wire import unix_seconds
 
-__all__ = ["Attempt", "Planner", "Unit"]
+__all__ = ["Attempt", "Planner"]
 
 _FIRST_ASKED: Final = 64
 _TIMES_MORE: Final = 3
@@ -55,8 +56,11 @@ _MOST_LOOKS: Final = 20_000
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 """Where in their lives tasks are that anybody might think of as victims."""
 
-Unit = tuple[Task, ...]
-"""Tasks that go together: one, or a whole gang."""
+_MOST_ORDERS: Final = 8
+"""Orders of unlike tasks that are tried for one plan."""
+
+_MOST_NODES: Final = 256
+"""Nodes on which a place can be made, of which the least harmful one is taken."""
 
 
 @dataclass(slots=True)
@@ -65,12 +69,14 @@ class Attempt:
 
     job: SessionJob
     statement: Statement
-    takes_gangs: bool
+    limits: Limits
     domain: BoolArray | None
     units: list[Unit] = field(default_factory=list)
     """Evictions, in order."""
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
+    failed: Task | None = None
+    """The first of its tasks that found no place."""
     why: Refusal | None = None
     """Why the first of its tasks found no place that did not."""
     tried: dict[int, str] = field(default_factory=dict)
@@ -79,6 +85,11 @@ class Attempt:
     def __post_init__(self) -> None:
         """Keep places of plans that are dropped out of messages."""
         self.statement.notes_places = False
+
+    @property
+    def takes_gangs(self) -> bool:
+        """Whether gangs may go whole."""
+        return self.limits.takes_gangs
 
     def mark(self) -> tuple[int, int, int]:
         """Note how far it is, for `undo_to`."""
@@ -90,6 +101,26 @@ class Attempt:
         self.statement.undo_to(operations)
         del self.units[units:]
         del self.places[places:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A node for a task, with who would go from it."""
+
+    key: tuple[Any, ...]
+    """The less, the better."""
+    column: int
+    units: tuple[Unit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Least:
+    """What the least harmful victim could be."""
+
+    lowest: int
+    """The lowest priority of a job that may lose tasks."""
+    gang: int
+    """Tasks of the smallest gang."""
 
 
 class Planner:
@@ -105,6 +136,8 @@ class Planner:
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
+        self._least: dict[QueueName, _Least] = {}
+        self._compares_nodes = rule.looks_first is Looks.LEAST_HARM
         self._order = LongOrder(session, rule.statuses)
         self._all = EvictableRoom(session, rule.statuses, self._might_lose)
         self._sparing = (
@@ -139,20 +172,135 @@ class Planner:
             None where there is a plan, else why not. Where not, nothing has changed; nor where it needs no evictions
             and the action allocate is still to come, which binds what this could only hold.
         """
-        why: Refusal | None = None
+        why: list[Refusal] = []
+
+        def fill(attempt: Attempt, order: Sequence[Task]) -> bool:
+            def place(task: Task) -> bool:
+                refusal = refused(task) or self.place_by_evicting(attempt, task)
+                if refusal is not None and attempt.failed is None:
+                    attempt.failed, attempt.why = task, refusal
+                return refusal is None
+
+            if self._reaches_minimum(attempt, order, place) and self.settles(attempt):
+                return True
+            why.append(attempt.why or self._too_few(attempt, order))
+            return False
+
+        ways = self.in_orders(fill, tasks)
+        if not self._rule.least_harm:
+            return None if self._place_first(job, domain, ways[0]) else why[-1]
+        return None if self.place_least_harmful(job, [domain], *ways) else why[0]
+
+    def in_orders(
+        self, fill: Callable[[Attempt, Sequence[Task]], bool], tasks: Sequence[Task]
+    ) -> list[Callable[[Attempt], bool]]:
+        """Return ways to make a plan: with tasks in their order, and where they differ in one that suits large ones."""
+        if len({task.template.number for task in tasks}) <= 1:
+            return [lambda attempt: fill(attempt, tasks)]
+
+        def reordered(attempt: Attempt) -> bool:
+            order, tried = self._most_constrained_first(attempt, tasks), set[tuple[TaskId, ...]]()
+            while len(tried) < _MOST_ORDERS and (names := tuple(task.id for task in order)) not in tried:
+                tried.add(names)
+                attempt.failed = None
+                if fill(attempt, order):
+                    return True
+                attempt.undo_to((0, 0, 0))
+                if attempt.failed is None:
+                    return False
+                failed = attempt.failed.template.number
+                order = sorted(order, key=lambda task: task.template.number != failed)
+            return False
+
+        return [lambda attempt: fill(attempt, tasks), reordered]
+
+    def _most_constrained_first(self, attempt: Attempt, tasks: Sequence[Task]) -> list[Task]:
+        """Sort tasks: those with the fewest nodes first, of equals those with the largest share of the cluster."""
+        session = self._session
+        room = session.nodes.columns().future_idle + self.freed(attempt)
+        total = np.maximum(session.total, 1)
+
+        def rank(task: Task) -> tuple[int, float]:
+            needs = session.nodes.needs(task.template)
+            fits = np.logical_and.reduce(needs.thresholds <= room, axis=0) & session.candidates(task).permitted_by_facts
+            fits = fits if attempt.domain is None else fits & attempt.domain
+            return int(np.count_nonzero(fits)), -float((needs.request / total).max())
+
+        ranks = {task.template.number: rank(task) for task in tasks}
+        return sorted(tasks, key=lambda task: ranks[task.template.number])
+
+    def _place_first(self, job: SessionJob, domain: BoolArray | None, fill: Callable[[Attempt], bool]) -> bool:
+        """Commit the first plan; return whether there is one."""
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
-                attempt = Attempt(job, statement, takes_gangs, domain)
+                attempt = Attempt(job, statement, Limits(takes_gangs), domain)
+                if fill(attempt):
+                    self.keep(attempt)
+                    return True
+        return False
 
-                def place(task: Task, attempt: Attempt = attempt) -> bool:
-                    refusal = refused(task) or self.place_by_evicting(attempt, task)
-                    attempt.why = attempt.why or refusal
-                    return refusal is None
+    def place_least_harmful(
+        self, job: SessionJob, domains: Sequence[BoolArray | None], *fills: Callable[[Attempt], bool]
+    ) -> bool:
+        """Commit the least harmful plan in any of some domains; return whether there is one.
 
-                if self._reaches_minimum(attempt, tasks, place) and self.finish(attempt):
-                    return None
-                why = attempt.why or self._too_few(attempt, tasks)
-        return why
+        Args:
+            job: The beneficiary.
+            domains: Where it may go, best first.
+            fills: Ways to make a plan, each of which tries one and returns whether it succeeded.
+        """
+
+        def search(limits: Limits) -> Found | None:
+            best: Found | None = None
+            for domain in domains:
+                for fill in fills:
+                    found = self._try(Attempt(job, self._session.statement(), limits, domain), fill)
+                    if found is not None and found.is_least:
+                        return found
+                    if found is not None and (best is None or found.harm < best.harm):
+                        best = found
+            return best
+
+        best = least_harmful(self._rule.modes, search)
+        if best is None or best.is_least:
+            return best is not None
+        with self._session.statement() as statement:
+            attempt = Attempt(
+                job, statement, Limits(takes_gangs=True), best.domain, list(best.units), list(best.places)
+            )
+            if not self._replay(attempt, attempt.units):
+                return False
+            self.keep(attempt)
+        return True
+
+    def _try(self, attempt: Attempt, fill: Callable[[Attempt], bool]) -> Found | None:
+        """Make a plan on trial; one that cannot be less harmful is committed, else nothing has changed afterwards."""
+        with attempt.statement:
+            if not fill(attempt):
+                return None
+            harm = self._harm(attempt)
+            # one with a protected victim is compared with the plan that has it
+            is_least = not attempt.limits.protected and self._is_least(attempt.job, harm)
+            found = Found(harm, is_least, attempt.domain, tuple(attempt.units), tuple(attempt.places))
+            if is_least:
+                self.keep(attempt)
+            return found
+
+    def _harm(self, attempt: Attempt) -> Harm:
+        return Harm.of(attempt.units, self._importance)
+
+    def _importance(self, task: Task) -> int:
+        job = self._session.job_of(task)
+        return 0 if job is None else self._rule.importance(task, job)
+
+    def _is_least(self, job: SessionJob, harm: Harm) -> bool:
+        """Return whether no plan for a job can be less harmful, as far as is easily seen."""
+        if not harm.victims:
+            return True
+        least = self._least_of(job)
+        if harm.highest > least.lowest:
+            return False
+        return harm.victims == (least.gang if harm.gangs else 1) and harm.gangs <= 1
 
     def place_unharmed(
         self,
@@ -164,7 +312,7 @@ class Planner:
     ) -> bool:
         """Do the same where nobody need leave; tell whether there is such a plan."""
         with self._session.statement() as statement:
-            attempt = Attempt(job, statement, takes_gangs=False, domain=domain)
+            attempt = Attempt(job, statement, Limits(takes_gangs=False), domain)
 
             def place(task: Task) -> bool:
                 is_free = refused(task) is None and self._session.pre_predicate(task) is None
@@ -176,12 +324,13 @@ class Planner:
 
     def exchange(self, job: SessionJob, task: Task) -> bool:
         """Place one task in the places of less important ones of its own job, as a plan; tell whether there is one."""
-        for takes_gangs in self._rule.modes:
-            with self._session.statement() as statement:
-                attempt = Attempt(job, statement, takes_gangs, domain=None)
-                if self.place_by_evicting(attempt, task) is None and self.finish(attempt):
-                    return True
-        return False
+
+        def fill(attempt: Attempt) -> bool:
+            return self.place_by_evicting(attempt, task) is None and self.settles(attempt)
+
+        return (
+            self.place_least_harmful(job, [None], fill) if self._rule.least_harm else self._place_first(job, None, fill)
+        )
 
     def _reaches_minimum(self, attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
         """Place what makes a job ready, and more as long as it starves; tell whether that is worth a plan."""
@@ -276,12 +425,18 @@ class Planner:
 
     def finish(self, attempt: Attempt) -> bool:
         """Give back the victims that are not needed, and commit what is left as a plan; tell whether there is one."""
+        if not self.settles(attempt):
+            return False
+        self.keep(attempt)
+        return True
+
+    def settles(self, attempt: Attempt) -> bool:
+        """Give back the victims that are not needed; return whether all tasks get their places then."""
         self._spare_unneeded(attempt)
         if not self._is_had_in_turn(attempt):
             count = {OUT_OF_TURN: len({column for _, column in attempt.places})}
             attempt.why = no_plan(self._session, self._rule.action, attempt.places[0][0], count, count)
             return False
-        self._keep(attempt)
         return True
 
     def _is_had_in_turn(self, attempt: Attempt) -> bool:
@@ -298,7 +453,8 @@ class Planner:
         attempt.statement.undo_to(0)
         return False
 
-    def _keep(self, attempt: Attempt) -> None:
+    def keep(self, attempt: Attempt) -> None:
+        """Commit a plan that evicts, or hold one that does not."""
         statement = attempt.statement
         if not attempt.units:
             if not self._is_bound_later(attempt):
@@ -316,6 +472,26 @@ class Planner:
         """
         allocate_follows = "allocate" in self._session.following_actions
         return allocate_follows or all(task.template.best_effort for task, _ in attempt.places)
+
+    def _least_of(self, job: SessionJob) -> "_Least":
+        """Return the lowest priority and the smallest gang among the jobs that may lose tasks to a job."""
+        if self._rule.within_job:
+            return _Least(min((task.priority for task in whole_gang(job)), default=NO_VICTIM), 1)
+        known = self._least.get(job.queue)
+        if known is None:
+            known = self._least[job.queue] = self._find_least(job.queue)
+        return known
+
+    def _find_least(self, queue: QueueName) -> "_Least":
+        """Return what holds for the whole session: a gang that goes whole has its minimum, or never had it."""
+        jobs = [each for each in self._order.jobs() if (each.queue == queue) is self._rule.same_queue]
+        sizes = [max(min(active_count(each), each.min_available), 2) for each in jobs if _is_gang(each)]
+        return _Least(min((each.priority for each in jobs), default=NO_VICTIM), min(sizes, default=1))
+
+    def freed_at_once(self, attempt: Attempt) -> IntArray:
+        """Return the most that the eviction of one task frees, base units, shape (R,)."""
+        room = self._all if attempt.takes_gangs else self._sparing
+        return room.largest()
 
     def measure(self) -> None:
         """Report on how many nodes victims were looked for, and how many were permitted on the last one."""
@@ -355,7 +531,7 @@ class Planner:
         is_like_others = rule.alike and not may_lose and not self._session.promises.has_lost(job.id)
         own = job.allocated.tobytes() if is_like_others else job.id
         return (
-            *(attempt.takes_gangs, task.template.number, task.priority, task.revocable_zone),
+            *(attempt.limits, task.template.number, task.priority, task.revocable_zone),
             *(job.queue, job.priority, own, job.job.revocable_zone, self._session.kind(task)),
         )
 
@@ -366,20 +542,149 @@ class Planner:
         self.note_vetoes(attempt, task)
         # a plan that takes gangs whole, too, takes none for a task for which those suffice who can be spared
         modes = self._rule.modes[: 1 + attempt.takes_gangs]
-        if any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
+        if self._rule.least_harm:
+            attempt.tried.clear()
+            choice = self._least_harmful_node(attempt, task, modes)
+            if choice is not None and self._evict_there(attempt, task, *choice):
+                return None
+        elif any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
         return self._session.unscored.get(task.id) or self._no_room(attempt, task)
 
     def _evict_for(self, attempt: Attempt, task: Task, *, takes_gangs: bool) -> bool:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""
-        may_take_gangs, attempt.takes_gangs = attempt.takes_gangs, takes_gangs
+        limits, attempt.limits = attempt.limits, replace(attempt.limits, takes_gangs=takes_gangs)
         attempt.tried.clear()
         columns = self._columns(attempt, task)
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
         is_placed = any(self._evict_on(attempt, task, column) for column in columns)
-        attempt.takes_gangs = may_take_gangs
+        attempt.limits = limits
         return is_placed
+
+    def _least_harmful_node(
+        self, attempt: Attempt, task: Task, modes: Sequence[bool]
+    ) -> tuple[int, tuple[Unit, ...]] | None:
+        """Return the column where the victims matter least, beside those that the plan has, and who they are."""
+        best: _Choice | None = None
+        before = self._harm(attempt)
+        floor = max(before.highest, attempt.limits.floor)
+        for takes_gangs in modes:
+            limits = replace(attempt.limits, takes_gangs=takes_gangs, floor=floor)
+            if best is not None:
+                if best.key[0] <= floor:
+                    break
+                limits = replace(limits, highest=min(limits.highest, best.key[0] - 1))
+            best = self._least_on_nodes(attempt, task, limits) or best
+        return None if best is None else (best.column, best.units)
+
+    def _least_on_nodes(self, attempt: Attempt, task: Task, limits: Limits) -> "_Choice | None":
+        """Try nodes, those first whose bound is lowest; stop where no other can be better."""
+        within = replace_limits(attempt, limits)
+        columns = np.array(list(self._columns(within, task)), dtype=np.intp)
+        if not columns.size:
+            return None
+        bounds = self._bounds(within, task, columns)
+        best: _Choice | None = None
+        successes = 0
+        for position in np.lexsort((*reversed(bounds),)).tolist():
+            least = (*(int(each[position]) for each in bounds), position)
+            if best is not None and (best.key[:3] < least[:3] or successes >= _MOST_NODES):
+                break
+            if best is not None and not self._compares_nodes and best.key <= least:
+                break
+            found = self._least_on(within, task, int(columns[position]))
+            if found is None:
+                continue
+            successes += 1
+            harm, units = found
+            tie = harm_of_node([each for unit in units for each in unit]) if self._compares_nodes else ()
+            key = (max(limits.floor, harm.highest), harm.gangs, harm.victims, *tie, position)
+            if best is None or key < best.key:
+                best = _Choice(key, int(columns[position]), units)
+        return best
+
+    def _bounds(self, attempt: Attempt, task: Task, columns: IntArray) -> list[IntArray]:
+        """Return by column at least how high, how many gangs and how many victims it takes; never too much."""
+        session, needs = self._session, self._session.nodes.needs(task.template)
+        future = session.nodes.columns().future_idle[:, columns]
+        lacking = np.maximum(needs.thresholds - future, 0)
+        least = self._least_of(attempt.job)
+        largest = self.freed_at_once(attempt)
+        victims = np.max(-(-lacking // np.maximum(largest, 1)[:, None]), axis=0)
+        gangs = np.zeros(columns.size, dtype=np.int64)
+        if attempt.takes_gangs:
+            spared = self.freed(replace_limits(attempt, replace(attempt.limits, takes_gangs=False)))[:, columns]
+            gangs = np.logical_or.reduce(needs.thresholds > future + spared, axis=0).astype(np.int64)
+            victims = np.where(gangs, np.maximum(victims, least.gang), victims)
+        highest = np.full(columns.size, max(attempt.limits.floor, least.lowest), dtype=np.int64)
+        return [highest, gangs, victims]
+
+    def _least_on(self, attempt: Attempt, task: Task, column: int) -> tuple[Harm, tuple[Unit, ...]] | None:
+        """Return who would go from a node for a task, with the least harm; nothing has changed afterwards."""
+        session = self._session
+        on_node = session.nodes.tasks_on(column).values()
+        in_turn = in_order(session, attempt.job, self._proposed(attempt, task, on_node))
+        self._attempts += 1
+        by_priority = {victim.id: self._importance(victim) for victim in in_turn}
+        for highest in sorted({max(attempt.limits.floor, each) for each in by_priority.values()}):
+            candidates = [victim for victim in in_turn if by_priority[victim.id] <= highest]
+            if not self._could_fit(task, column, candidates):
+                continue
+            limits = replace(attempt.limits, highest=highest)
+            found = [
+                each
+                for order in self._orders(task, column, candidates)
+                if (each := self._try_on(replace_limits(attempt, limits), task, column, order)) is not None
+            ]
+            if found:
+                return min(found, key=lambda each: each[0])  # of equals the first order
+        permitted = self._permitted(attempt, task, in_turn)
+        attempt.tried.setdefault(column, TOO_FEW_GO if permitted else ALL_SPARED)
+        return None
+
+    def _could_fit(self, task: Task, column: int, victims: Sequence[Task]) -> bool:
+        """Return whether amounts would suffice without some victims."""
+        nodes = self._session.nodes
+        room = nodes.one(column).future_idle[:, 0]
+        for victim in victims:
+            room = room + nodes.needs(victim.template).request
+        return bool((nodes.needs(task.template).thresholds[:, 0] <= room).all())
+
+    def _orders(self, task: Task, column: int, in_turn: list[Task]) -> Iterator[list[Task]]:
+        """Yield the orders in which victims on a node are tried: as they go first, and the most helpful first."""
+        yield in_turn
+        by_help = self._most_helpful_first(task, column, in_turn)
+        if by_help != in_turn:
+            yield by_help
+
+    def _try_on(
+        self, attempt: Attempt, task: Task, column: int, order: Sequence[Task]
+    ) -> tuple[Harm, tuple[Unit, ...]] | None:
+        """Evict from a node in one order on trial, and give back what is not needed."""
+        permitted = self._permitted(attempt, task, order)
+        self._last_victims = len(permitted)
+        if not permitted:
+            return None
+        with self._session.statement() as statement:
+            trial = Attempt(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
+            if not self._evict_until_it_fits(trial, task, column, permitted):
+                return None
+            self._spare_unneeded(trial)
+            return self._harm(trial), tuple(trial.units)
+
+    def _evict_there(self, attempt: Attempt, task: Task, column: int, units: Sequence[Unit]) -> bool:
+        """Do what was found on trial."""
+        mark = attempt.mark()
+        for unit in units:
+            if not _evict(self._session, attempt.statement, unit, self._rule.action):
+                attempt.undo_to(mark)
+                return False
+            attempt.units.append(unit)
+        if self._settle(attempt, task, column):
+            return True
+        attempt.undo_to(mark)
+        return False
 
     def _no_room(self, attempt: Attempt, task: Task) -> Refusal:
         """Say why no evictions make room for a task on any node, after all were looked at."""
@@ -418,11 +723,11 @@ class Planner:
         tried = []
         for column in columns:
             with self._session.statement() as statement:
-                trial = Attempt(attempt.job, statement, attempt.takes_gangs, attempt.domain, tried=attempt.tried)
+                trial = Attempt(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
                 if self._evict_on(trial, task, column):
                     self._spare_unneeded(trial)
                     victims = [victim for unit in trial.units for victim in unit]
-                    tried.append((harm(victims), column))
+                    tried.append((harm_of_node(victims), column))
         return (column for _, column in sorted(tried))
 
     def freed(self, attempt: Attempt) -> IntArray:
@@ -529,12 +834,18 @@ class Planner:
             job = session.job_of(victim) if victim.status in _ON_NODE else None
             if job is None or not rule.concerns(attempt.job, job):
                 continue
+            if not self._is_within(attempt, victim, job):
+                continue
             veto = rule.veto(attempt.job, task, victim, job)
             if veto is None:
                 proposed.append(victim)
             else:
                 session.note_veto(victim.id, task, veto)
         return proposed
+
+    def _is_within(self, attempt: Attempt, victim: Task, job: SessionJob) -> bool:
+        limits = attempt.limits
+        return self._rule.importance(victim, job) <= limits.highest and victim.id not in limits.protected
 
     def _sparable(self, attempt: Attempt, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
         """Leave out those that their gangs cannot spare, where no gang goes whole.
@@ -567,8 +878,8 @@ class Planner:
         domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
         jobs = [job for job in self._jobs_in(domain) if rule.considers_job(attempt.job, job)]
         in_turn = self._order.iterate(attempt.job, jobs, domain)
-        if rule.protects_priority:
-            in_turn = (victim for victim in in_turn if not self._outranks(attempt, task, victim))
+        if rule.protects_priority or attempt.limits != Limits(attempt.takes_gangs):
+            in_turn = (victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim))
         candidates = self._sparable(attempt, task, in_turn)
         asked: list[Task] = []
         more = _FIRST_ASKED if rule.ask_first is not None else None
@@ -583,9 +894,11 @@ class Planner:
                 return
             more = _TIMES_MORE * len(asked)
 
-    def _outranks(self, attempt: Attempt, task: Task, victim: Task) -> bool:
-        job = self._session.job_of(victim)
-        return job is not None and self._rule.outranks(victim, job, task, attempt.job)
+    def _may_be_asked_about(self, attempt: Attempt, task: Task, victim: Task) -> bool:
+        job, rule = self._session.job_of(victim), self._rule
+        if job is None or not self._is_within(attempt, victim, job):
+            return False
+        return not (rule.protects_priority and rule.outranks(victim, job, task, attempt.job))
 
     def _jobs_in(self, domain: BoolArray | None) -> Iterable[SessionJob]:
         """Return the jobs that may have victims on the nodes of a domain."""
@@ -744,7 +1057,19 @@ def _place_each(
     return tried
 
 
-def harm(victims: Sequence[Task]) -> tuple[int, int, int, float]:
+def _is_gang(job: SessionJob) -> bool:
+    """Return whether a job might have to go whole."""
+    return job.min_available > 1 or job.checks_roles or bool(job.min_sub_jobs)
+
+
+def replace_limits(attempt: Attempt, limits: Limits) -> Attempt:
+    """Return an attempt within other limits that shares what was found with a given one."""
+    return Attempt(
+        attempt.job, attempt.statement, limits, attempt.domain, attempt.units, attempt.places, tried=attempt.tried
+    )
+
+
+def harm_of_node(victims: Sequence[Task]) -> tuple[int, int, int, float]:
     """Rank the victims on one node: the least harmful smallest.
 
     As kube-scheduler does: the lowest of the highest priorities, then the lowest sum (each counts from the lowest

@@ -73,6 +73,8 @@ class Rule:
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
     looks_first: Looks
     """Which nodes are tried first."""
+    least_harm: bool = True
+    """Whether of all plans the least harmful one is taken, else the first one."""
     vetoes: Vetoes
     """What is said to tasks that the action spares itself."""
     spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None] = lambda *_: None
@@ -124,6 +126,10 @@ class Rule:
             return victim.priority > task.priority
         jobs_outrank = victims_job.priority > beneficiary.priority
         return jobs_outrank or pod_priority(victim, victims_job) > pod_priority(task, beneficiary)
+
+    def importance(self, task: Task, job: SessionJob) -> int:
+        """Return the priority by which victims are compared: of a task inside one job, else of a pod."""
+        return task.priority if self.within_job else pod_priority(task, job)
 
     def considers_job(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
         """Tell whether any tasks of a job may be proposed."""

@@ -50,9 +50,10 @@ class Crowded:
     @property
     def arguments(self) -> dict[str, dict[str, Any]]:
         """Arguments by action."""
-        whole = {"allowWholeBundle": self.whole}
+        whole = {"allowWholeBundle": self.whole, "leastHarm": False}
         return {
-            "preempt": {"enableTopologyAwarePreemption": self.least_harm},
+            "preempt": {"enableTopologyAwarePreemption": self.least_harm, "leastHarm": False},
+            "reclaim": {"leastHarm": False},
             "gangpreempt": whole,
             "gangreclaim": whole,
         }

@@ -15,12 +15,18 @@ APART = {
 }
 
 
-def reclaim(taints: Any = (), minimum: int = 1, capability: Any = None, **poor: Any) -> Outcome:
+def reclaim(
+    taints: Any = (), minimum: int = 1, capability: Any = None, *, protects: bool = True, **poor: Any
+) -> Outcome:
     """A queue that runs 4 pods of 1 CPU on the node, of which some must stay, and one that wants a gang of 2 there."""
     scenario = Scenario().node("n", cpu=4, taints=taints).queue("rich").queue("poor", capability=capability)
     scenario = scenario.running("batch", on=["n"] * 4, queue="rich", min_available=minimum, labels={"app": "batch"})
     scenario = scenario.job("gang", tasks=2, queue="poor", phase="Inqueue", **poor)
-    return scenario.run("reclaim", plugins=(("priority", "gang", "conformance"), ("predicates", "proportion")))
+    return scenario.run(
+        "reclaim",
+        plugins=(("priority", "gang", "conformance"), ("predicates", "proportion")),
+        arguments={"reclaim": {"protectDeserved": protects}},
+    )
 
 
 def test_two_go_where_nothing_stands_in_the_way() -> None:
@@ -41,8 +47,8 @@ def test_a_pod_that_stays_and_is_shunned_keeps_victims_alive() -> None:
 
 
 def test_pods_that_are_shunned_go() -> None:
-    """All four may go: with them nobody is left whom the gang shuns."""
-    outcome = reclaim(minimum=0, pod=APART)
+    """All four may go where their queue is not protected: with them no pod is left that the gang shuns."""
+    outcome = reclaim(minimum=0, pod=APART, protects=False)
 
     assert (len(outcome.evictions), outcome.pipelined) == (4, {"gang-0": "n", "gang-1": "n"})
 

@@ -66,12 +66,13 @@ def test_whole_gangs_can_be_spared_by_an_argument() -> None:
     assert "gangpreempt" in outcome.why("high")
 
 
-def test_gangs_that_can_spare_go_before_whole_ones() -> None:
-    """A less important gang stays whole because another can spare two."""
+@pytest.mark.parametrize(("kind", "gone"), [("", ["rich-0", "rich-1"]), ("middle", ["whole-0", "whole-1"])])
+def test_gangs_that_can_spare_go_before_equal_whole_ones(kind: str, gone: list[str]) -> None:
+    """A gang stays whole because another of its priority can spare two; one of a higher priority is not touched."""
     scenario = cluster().running("whole", on=["n1"] * 2, min_available=2)
-    scenario = scenario.running("rich", on=["n1"] * 2, min_available=0, priority_class="middle")
+    scenario = scenario.running("rich", on=["n1"] * 2, min_available=0, priority_class=kind)
 
-    assert sorted(gangpreempt(waiting(scenario)).evictions) == ["rich-0", "rich-1"]
+    assert sorted(gangpreempt(waiting(scenario)).evictions) == gone
 
 
 def test_a_gang_that_does_not_fit_evicts_nobody() -> None:
@@ -158,7 +159,11 @@ def test_no_more_candidates_are_asked_about_than_plugins_need_to_see(in_turn: bo
         "high", tasks=1, queue="q", priority_class="high", phase="Inqueue"
     )
 
-    outcome = scenario.run("gangpreempt", plugins=(("priority", "gang", Counting, "predicates"),))
+    outcome = scenario.run(
+        "gangpreempt",
+        plugins=(("priority", "gang", Counting, "predicates"),),
+        arguments={"gangpreempt": {"leastHarm": False}},
+    )
 
     assert outcome.evictions == ["low-99"]
     assert max(Counting.asked) == most

@@ -1,0 +1,121 @@
+"""Harm: of the plans that serve a job, the one is taken whose victims matter least.
+
+The highest priority among the victims counts first, then the number of gangs that go whole, then the number of victims.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from model.arrays import BoolArray
+from model.ids import TaskId
+from model.tasks import Task
+
+__all__ = ["ANY_PRIORITY", "NO_VICTIM", "Found", "Harm", "Limits", "Unit", "least_harmful"]
+
+ANY_PRIORITY: Final = 1 << 62
+"""As a limit: victims of every priority may go."""
+NO_VICTIM: Final = -(1 << 62)
+"""The highest priority where nothing is evicted."""
+_MOST_SEARCHES: Final = 64
+"""Searches with a protected victim for one job."""
+
+Unit = tuple[Task, ...]
+"""Tasks that are evicted together: one, or a whole gang."""
+
+
+class Harm(NamedTuple):
+    """How much the victims of a plan matter; the least harmful plan is the smallest."""
+
+    highest: int
+    """The highest priority of a victim."""
+    gangs: int
+    """Gangs that go whole."""
+    victims: int
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int]) -> "Harm":
+        """Return the harm of evicting some units."""
+        victims = [task for unit in units for task in unit]
+        highest = max(map(priority, victims), default=NO_VICTIM)
+        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a search may evict."""
+
+    takes_gangs: bool
+    """Whether gangs may go whole."""
+    highest: int = ANY_PRIORITY
+    """The highest priority that a victim may have."""
+    protected: frozenset[TaskId] = frozenset()
+    """Tasks that must stay."""
+    floor: int = NO_VICTIM
+    """A priority that the plan is going to reach anyway: victims up to it are equals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan that was found on trial, to be repeated."""
+
+    harm: Harm
+    is_least: bool
+    """Whether no plan can be less harmful; it is committed already."""
+    domain: BoolArray | None
+    units: tuple[Unit, ...]
+    places: tuple[tuple[Task, int], ...]
+
+
+Search = Callable[[Limits], Found | None]
+"""Looks for a plan within limits."""
+
+
+def least_harmful(modes: Sequence[bool], search: Search) -> Found | None:
+    """Return the least harmful plan that can be found; None where there is no plan.
+
+    A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
+    protected in turn, as long as a better plan comes of that.
+
+    Args:
+        modes: Whether gangs may go whole, in the order in which plans are sought.
+        search: Looks for a plan within limits.
+    """
+    best = _below(modes, search, frozenset())
+    searches = 0
+    while best is not None and best.harm.victims > 0 and not best.is_least:
+        better = None
+        for task in _victims(best):
+            if searches >= _MOST_SEARCHES:
+                return best
+            searches += 1
+            found = _below(modes, search, frozenset({task.id}))
+            if found is not None and found.harm < best.harm:
+                better = found
+                break
+        if better is None:
+            return best
+        best = better
+    return best
+
+
+def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:
+    """Return the plan with the lowest highest priority, and once this is known with the fewest gangs and victims."""
+    best: Found | None = None
+    limits, mode = Limits(takes_gangs=False), False
+    for takes_gangs in modes:
+        limits = replace(limits, takes_gangs=takes_gangs, protected=protected)
+        while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
+            best, mode = found, takes_gangs
+            if best.is_least:
+                return best
+            limits = replace(limits, highest=best.harm.highest - 1)
+    if best is None or best.harm.victims <= 1:
+        return best
+    highest = best.harm.highest
+    again = search(Limits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
+    return again if again is not None and again.harm < best.harm else best
+
+
+def _victims(found: Found) -> Iterator[Task]:
+    return (task for unit in found.units for task in unit)

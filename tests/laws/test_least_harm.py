@@ -1,0 +1,115 @@
+"""No victim can be spared by placing the beneficiary elsewhere: protecting one leads to no better plan."""
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.plan import Plan
+from model.tasks import Task
+from pyroclast.testing import Outcome, Scenario
+
+EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "40"))
+LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
+TIERS: Any = (("priority", GANG, "conformance", "proportion"), ("predicates", "nodeorder"))
+ACTIONS = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
+PRIORITIES = {"low": 1, "mid": 5, "high": 9}
+
+
+@st.composite
+def full(draw: st.DrawFn) -> Scenario:
+    """Draw up to six nodes full of gangs and single pods of two queues, and one gang that waits in one of them."""
+    scenario = Scenario().queue("ours", weight=draw(st.integers(1, 3))).queue("theirs")
+    for name, value in PRIORITIES.items():
+        scenario = scenario.priority_class(name, value)
+    free = {}
+    for number in range(draw(st.integers(1, 6))):
+        cpu, gpu = draw(st.integers(3, 8)), draw(st.integers(0, 4))
+        free[f"n{number}"] = [cpu, gpu]
+        scenario = scenario.node(f"n{number}", cpu=cpu, gpu=gpu)
+    for number in range(draw(st.integers(3, 12))):
+        cpu, gpu, tasks = draw(st.integers(1, 4)), draw(st.sampled_from([0, 0, 1, 2])), draw(st.integers(1, 5))
+        on: list[str] = []
+        for node, room in free.items():
+            while len(on) < tasks and room[0] >= cpu and room[1] >= gpu:
+                on.append(node)
+                room[0], room[1] = room[0] - cpu, room[1] - gpu
+        if on:
+            kind = draw(st.sampled_from(["low", "low", "mid"]))
+            scenario = scenario.job(
+                f"v{number}",
+                tasks=len(on),
+                min_available=draw(st.integers(1, len(on))),
+                queue=draw(st.sampled_from(["ours", "theirs", "theirs"])),
+                cpu=cpu,
+                gpu=gpu or None,
+                running_on=on,
+                priority_class=kind,
+                priority=PRIORITIES[kind],
+            )
+    tasks = draw(st.integers(1, 4))
+    return scenario.job(
+        "wait",
+        tasks=tasks,
+        queue="ours",
+        cpu=draw(st.integers(1, 5)),
+        gpu=draw(st.sampled_from([None, None, 1])),
+        priority_class="high",
+        priority=9,
+    )
+
+
+def plan_of(outcome: Outcome) -> Plan | None:
+    """The plan that evicts, where there is one."""
+    return next((plan for plan in outcome.rounds[0].plans if plan.evictions), None)
+
+
+def harm_of(outcome: Outcome, plan: Plan) -> tuple[int, int, int]:
+    """The highest priority of a victim, the gangs that end below their minimum, the number of victims."""
+    jobs = outcome.rounds[0].snapshot.jobs
+    lost = Counter(victim.job for victim in plan.evictions)
+    broken = 0
+    priorities = []
+    for victim in plan.evictions:
+        assert victim.job is not None
+        job = jobs[victim.job]
+        task: Task = job.tasks[victim.task]
+        priorities.append(max(task.pod.spec.priority or 0, job.priority))
+    for job_id, count in lost.items():
+        assert job_id is not None
+        job = jobs[job_id]
+        broken += job.min_available > 1 and len(job.tasks) - count < job.min_available
+    return max(priorities), broken, len(plan.evictions)
+
+
+def protected(scenario: Scenario, name: str) -> Scenario:
+    """The same cluster, with one pod marked as not preemptable."""
+    objects = []
+    for each in scenario.objects:
+        metadata = each["metadata"]
+        if each["kind"] == "Pod" and metadata["name"] == name:
+            annotations = {**(metadata.get("annotations") or {}), "volcano.sh/preemptable": "false"}
+            objects.append({**each, "metadata": {**metadata, "annotations": annotations}})
+        else:
+            objects.append(each)
+    return Scenario().add(*objects)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@LAWS
+@given(scenario=full())
+def test_no_victim_can_be_spared(scenario: Scenario, action: str) -> None:
+    """Each victim is protected in turn; the plan that is found then harms no less."""
+    outcome = scenario.run("enqueue", "allocate", action, plugins=TIERS)
+    plan = plan_of(outcome)
+    if plan is None:
+        return
+    harm = harm_of(outcome, plan)
+    for victim in plan.evictions:
+        other = protected(scenario, victim.name).run("enqueue", "allocate", action, plugins=TIERS)
+        elsewhere = plan_of(other)
+        assert elsewhere is None or harm_of(other, elsewhere) >= harm, victim.name
