@@ -206,10 +206,7 @@ class Planner:
                 if fill(attempt, order):
                     return True
                 attempt.undo_to((0, 0, 0))
-                if attempt.failed is None:
-                    return False
-                failed = attempt.failed.template.number
-                order = sorted(order, key=lambda task: task.template.number != failed)
+                order = _moved_to_front(order, attempt.failed)
             return False
 
         return [lambda attempt: fill(attempt, tasks), reordered]
@@ -1055,6 +1052,11 @@ def _place_each(
             if tried[task.id]:
                 break
     return tried
+
+
+def _moved_to_front(order: Sequence[Task], failed: Task | None) -> list[Task]:
+    """Return tasks with those like the one that found no place first."""
+    return sorted(order, key=lambda task: failed is not None and task.template is not failed.template)
 
 
 def _is_gang(job: SessionJob) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def harm_of(outcome: Outcome, plan: Plan) -> tuple[int, int, int]:
 
 def protected(scenario: Scenario, name: str) -> Scenario:
     """The same cluster, with one pod marked as not preemptable."""
-    objects = []
+    objects: list[Mapping[str, Any]] = []
     for each in scenario.objects:
         metadata = each["metadata"]
         if each["kind"] == "Pod" and metadata["name"] == name:
