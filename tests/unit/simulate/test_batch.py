@@ -35,7 +35,7 @@ def test_an_answer_has_every_field() -> None:
         "taskStatusCounts",
         "vetoes",
     }
-    assert set(answer["seconds"]) == {"open", "enqueue", "allocate", "backfill", "close"}
+    assert set(answer["seconds"]) == {"open", "enqueue", "allocate", "backfill", "lend", "close"}
 
 
 def test_a_gang_that_fits_is_bound() -> None:
