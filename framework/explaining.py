@@ -20,6 +20,7 @@ from model.tasks import Task
 
 if TYPE_CHECKING:
     from framework.node_questions import NodeQuestions
+    from framework.nodes import NodeColumns
 
 __all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "explain"]
 
@@ -72,6 +73,8 @@ class _Tally:
         """By row the most room of a node that has too little of it."""
         self._told: dict[str, tuple[int, int]] = {}
         """What reasons tell of amounts."""
+        self._columns: NodeColumns | None = None
+        """The open nodes, as long as they are the same."""
         self._verdicts: dict[Registered[Any], tuple[IntArray, ReasonArray | None]] = {}
         """What predicates over arrays answered, and about which columns."""
         self._largest = ""
@@ -84,6 +87,14 @@ class _Tally:
             self._counts[reason.text, plugin, reason.resolvable] += refused
             self._told |= reason.amounts
             self.open = self.open[~mask]
+            self._columns = None
+
+    def columns(self) -> "NodeColumns":
+        """Return the open nodes."""
+        if self._columns is None:
+            nodes = self._session.nodes
+            self._columns = nodes.columns() if self.open.size == len(nodes) else nodes.columns(self.open)
+        return self._columns
 
     def ask_for_permanent(self) -> None:
         """Refuse nodes for causes that no eviction changes; what looks at amounts or pods of a node is asked later."""
@@ -97,18 +108,20 @@ class _Tally:
 
     def ask_room(self) -> None:
         """Refuse nodes without room, under the first resource that is short."""
-        self._ask_amounts(self._session.nodes.columns(self.open).future_idle, resolvable=True)
+        self._ask_amounts(self.columns().future_idle, resolvable=True)
 
     def _ask_amounts(self, amounts: IntArray, *, resolvable: bool) -> None:
         needs = self._session.nodes.needs(self._task.template)
         open_columns = self.open
         for row in needs.checked.tolist():
-            is_short = needs.request[row] > amounts[row, np.searchsorted(open_columns, self.open)]
+            is_same = self.open.size == open_columns.size
+            there = amounts[row] if is_same else amounts[row, np.searchsorted(open_columns, self.open)]
+            is_short = needs.request[row] > there
             if is_short.any():
-                left = self._session.nodes.columns(self.open[is_short]).future_idle[row]
+                left = self.columns().future_idle[row][is_short]
                 self._most[row] = max(int(left.max()), 0, self._most.get(row, 0))
-            text = _shortage(self._session.resources.names[row])
-            self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
+                text = _shortage(self._session.resources.names[row])
+                self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
 
     def note_largest(self, columns: IntArray) -> None:
         """Note what the largest of some nodes offers of the resources that none of them has enough of."""
@@ -135,7 +148,7 @@ class _Tally:
         if not self._session.cares(each, self._task):
             return
         if each not in self._verdicts:
-            answer = self._session.ask_verdicts(each, self._task, self._session.nodes.columns(self.open))
+            answer = self._session.ask_verdicts(each, self._task, self.columns())
             self._verdicts[each] = (self.open, answer)
         asked, verdicts = self._verdicts[each]
         if verdicts is None:
@@ -145,7 +158,9 @@ class _Tally:
             failed = verdict > len(reasons)
             reason = Reason(f"plugin {each.plugin} failed") if failed else reasons[verdict - 1]
             if not (is_permanent and reason.resolvable):
-                self.refuse(np.isin(self.open, asked[verdicts == verdict]), reason, each.plugin)
+                mask = verdicts == verdict
+                is_same = self.open.size == asked.size
+                self.refuse(mask if is_same else np.isin(self.open, asked[mask]), reason, each.plugin)
 
     def _ask_pairs(self, each: Registered[Any]) -> None:
         columns = self.open.tolist()
