@@ -7,7 +7,6 @@ wants all pods of a job, as in Volcano.
 EXPECTED_FAILURES = frozenset(
     {
         "c13-as-many-as-minimum",
-        "f14-reclaim-two-sizes",
         "x04-light-member-full",
     }
 )
