@@ -34,6 +34,8 @@ __all__ = ["GangSearch", "Place", "may_be_missed"]
 
 _EACH_CYCLE: Final = 40_000
 """Steps that all searches of one cycle may take together."""
+_IN_REGIONS: Final = 10_000
+"""Steps that one search may take on the way to regions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ class GangSearch:
             self._tasks = []
         self._root = root
         self._steps = 0
+        self._steps_to_regions = 0
         self._is_exhaustive = True
         self._needed = 0
         self._by_queue: Refusal | None = None
@@ -114,15 +117,30 @@ class GangSearch:
     def _place_some(self, members: Members, room: IntArray, *, on_idle: bool, surplus: Surplus | None = None) -> bool:
         """Place members in the first region that takes them."""
         session = self._session
-        for masks in regions_of(session, self._job, members, room, root=self._root):
-            if session.search_steps >= _EACH_CYCLE or self._steps >= 2 * BUDGET:
-                self._is_exhaustive = False
+        for masks in regions_of(session, self._job, members, room, root=self._root, count=self._goes_on_to_regions):
+            if not self._goes_on():
                 return False
             problem = problem_of(session, members, room, masks, surplus)
             if self._place(members, problem, on_idle=on_idle):
                 return True
             if self._by_queue is not None:
                 return False  # these members are too much for the queue, wherever they are placed
+        return False
+
+    def _goes_on(self) -> bool:
+        """Return whether more steps may be taken."""
+        if self._session.search_steps < _EACH_CYCLE and self._steps < 2 * BUDGET:
+            return True
+        self._is_exhaustive = False
+        return False
+
+    def _goes_on_to_regions(self, steps: int) -> bool:
+        """Count steps of the way to a region; return whether more may be taken."""
+        self._session.search_steps += steps
+        self._steps_to_regions += steps
+        if self._session.search_steps < _EACH_CYCLE and self._steps_to_regions < _IN_REGIONS:
+            return True
+        self._is_exhaustive = False
         return False
 
     # One choice of members in one region ------------------------------------------------------------------------------
@@ -136,12 +154,16 @@ class GangSearch:
             problems = inside if is_all else [problem, *inside]
         if not problem.spare_in_all:
             for each in problems:
+                if not self._goes_on():
+                    return False
                 if self._place_by_score(members, each, on_idle=on_idle):
                     return True
                 if self._by_queue is not None:
                     return False
         open_problems = []
         for each in problems:
+            if not self._goes_on():
+                return False
             found = self._assign(each, budget=BUDGET if members.is_plain else BUDGET // 4)
             if found.places is not None and self._repeat(members, found.places, on_idle=on_idle):
                 return True
@@ -156,6 +178,8 @@ class GangSearch:
     def _place_on_trial(self, members: Members, problems: Sequence[AssignmentProblem], *, on_idle: bool) -> bool:
         """Search with every plugin asked about each step."""
         for each in problems:
+            if not self._goes_on():
+                return False
             trial = self._trial(members, on_idle=on_idle)
             found = self._assign(each, trial=trial, budget=BUDGET // 2 // len(problems))
             if found.places is None:
