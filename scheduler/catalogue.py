@@ -121,7 +121,7 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_cycle_phase_seconds": Shape(
         "histogram",
         ("phase",),
-        "Cycle time by phase: snapshot, each plugin, each action, write.",
+        "Cycle time by phase: snapshot, open, each plugin, each action, lend, close, write.",
         _PHASE_SECONDS,
     ),
     "pyroclast_binds_total": Shape(
