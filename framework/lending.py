@@ -28,8 +28,7 @@ _ACTION: Final = "allocate"
 
 def lend_idle_room(session: Session) -> None:
     """Offer idle room to each job that only the share of its queue keeps from it."""
-    actions = session.profile.actions
-    if _ACTION not in actions or _is_another_offer_due(session):
+    if _ACTION not in session.profile.actions or _is_another_offer_due(session):
         return
     kept = _kept_by_share(session)
     if kept:
@@ -40,10 +39,7 @@ def lend_idle_room(session: Session) -> None:
 
 def _is_another_offer_due(session: Session) -> bool:
     """Return whether jobs were admitted after allocate ran: the next cycle offers them this room first."""
-    actions = session.profile.actions
-    if "enqueue" not in actions or actions.index("enqueue") < actions.index(_ACTION):
-        return False
-    return any(
+    return session.profile.admits_after_allocate and any(
         job.phase is JobPhase.INQUEUE and job.job.phase is not JobPhase.INQUEUE for job in session.known_jobs().values()
     )
 

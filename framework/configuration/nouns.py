@@ -59,6 +59,12 @@ class Profile:
         """The plugins of all tiers, in order."""
         return tuple(option for tier in self.tiers for option in tier)
 
+    @property
+    def admits_after_allocate(self) -> bool:
+        """Whether enqueue stands after the last allocate: the next cycle places what it admits."""
+        last = max((at for at, name in enumerate(self.actions) if name == "allocate"), default=len(self.actions))
+        return "enqueue" in self.actions[last + 1 :]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:

@@ -22,8 +22,7 @@ def lint_actions(profile: Profile, path: str) -> Iterator[Finding]:
 
 def _admission(profile: Profile) -> Iterator[tuple[Severity, str]]:
     if "enqueue" in profile.actions:
-        order = profile.actions.index
-        if "allocate" in profile.actions and order("allocate") < order("enqueue"):
+        if profile.admits_after_allocate:
             yield Severity.NOTE, "enqueue stands after allocate: what it admits waits for the next cycle"
         return
     message = "no enqueue: allocate admits every pod group at once; groups that it has not seen are passed over by "

@@ -1,5 +1,8 @@
 """An action may be listed twice; what follows is what follows the running one."""
 
+import pytest
+
+from framework.configuration import Profile
 from pyroclast.testing import Scenario
 
 PLUGINS = (("gang", "priority"), ("predicates", "proportion"))
@@ -21,3 +24,36 @@ def test_a_reclaim_after_allocate_leaves_nothing_to_an_allocate() -> None:
     outcome = scenario.run("reclaim", "allocate", "enqueue", "reclaim", plugins=PLUGINS)
 
     assert outcome.pipelined == {"new-0": "n1"}
+
+
+LENDING = (
+    Scenario()
+    .queue("a")
+    .queue("b")
+    .node("n", cpu=10)
+    .job("first", queue="a", tasks=6, phase="Inqueue")
+    .job("second", queue="b", tasks=6)
+)
+"""Two queues of equal shares with one gang each beyond its share; the second gang waits for admission."""
+
+
+def test_an_allocate_after_enqueue_lets_idle_room_be_lent() -> None:
+    """The second allocate has offered the room to the job that enqueue admitted, so the rest is lent in this cycle."""
+    outcome = LENDING.run("allocate", "enqueue", "allocate", plugins=PLUGINS)
+    assert len(outcome.bindings) == 6
+
+
+@pytest.mark.parametrize(
+    ("actions", "admits"),
+    [
+        ("allocate", False),
+        ("enqueue allocate", False),
+        ("allocate enqueue", True),
+        ("allocate enqueue allocate", False),
+        ("enqueue allocate enqueue", True),
+        ("enqueue backfill", False),
+    ],
+)
+def test_the_last_allocate_decides_what_waits_for_the_next_cycle(actions: str, admits: bool) -> None:
+    """Only an enqueue after it admits jobs that no allocate offers room to."""
+    assert Profile(actions=tuple(actions.split())).admits_after_allocate is admits
