@@ -8,6 +8,7 @@ import numpy as np
 from framework import points
 from framework.candidates import Beyond, Candidates, NodeFunctions
 from framework.configuration import Profile
+from framework.empty_nodes import PlacesOnEmptyNodes, places_for
 from framework.explaining import explain
 from framework.finite import finite, finite_number
 from framework.nodes import NodeColumns, NodeView, SessionNodes
@@ -43,7 +44,7 @@ class NodeQuestions(Registering):
         self._room: tuple[int, IntArray | None] = (-1, None)
         """Room free now or later on each node, and the length of the log at that moment."""
         self._fits_empty: dict[int, bool] = {}
-        self._places_empty: dict[int, int] = {}
+        self._places_empty: dict[int, PlacesOnEmptyNodes] = {}
         self.unscored: dict[TaskId, Refusal] = {}
         """Tasks of which somebody would not have a node chosen, by their id, and why."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
@@ -52,7 +53,7 @@ class NodeQuestions(Registering):
     def seal(self) -> None:
         """End the time of registering, and drop what was answered in it by the plugins opened so far."""
         super().seal()
-        for known in (self._candidates, self._fits_empty, self._explained):
+        for known in (self._candidates, self._fits_empty, self._places_empty, self._explained):
             known.clear()
         self._beyond = (None, -1, None)
         self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
@@ -209,15 +210,13 @@ class NodeQuestions(Registering):
             self._fits_empty[task.template.number] = known
         return known
 
-    def places_on_empty_nodes(self, task: Task) -> int:
+    def places_on_empty_nodes(self, task: Task) -> PlacesOnEmptyNodes:
         """Count how many tasks like one would have room on nodes that permit it if all that can leave them had left."""
         known = self._places_empty.get(task.template.number)
         if known is None:
-            needs = self.nodes.needs(task.template)
-            asked = np.flatnonzero(needs.request > 0)
-            offered = self.nodes.table.allocatable[asked][:, self.candidates(task).permitted_by_facts]
-            known = int((np.maximum(offered, 0) // needs.request[asked, None]).min(axis=0).sum()) if asked.size else 0
-            self._places_empty[task.template.number] = known
+            request = self.nodes.needs(task.template).request
+            offered = self.nodes.table.allocatable[:, self.candidates(task).permitted_by_facts]
+            known = self._places_empty[task.template.number] = places_for(request, offered)
         return known
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:

@@ -7,16 +7,14 @@ bounds in favour of the job: rules that depend on other pods are not asked, so a
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from framework.capabilities import beyond_capability
 from framework.jobs import SessionJob
-from framework.queue_limits import capability_limits, quantities
+from framework.queue_limits import quantities
 from framework.session import Session
-from model.arrays import IntArray
-from model.ids import QueueName
-from model.queues import with_ancestors
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
@@ -25,28 +23,14 @@ __all__ = ["CAN_NEVER_RUN", "note_permanent_causes"]
 CAN_NEVER_RUN: Final = "CanNeverRun"
 """Reason of a refusal: too few members fit the nodes, or the job's queue, even when these are empty."""
 
-_NO_LIMIT: Final = 1 << 60
-_LIMITING: Final = frozenset({"capacity", "proportion"})
-_LIMITS: Final = "enabledAllocatable"
-"""Plugins that hold jobs to the capabilities of queues, and the flag that lets them."""
-
-
-class _Places(NamedTuple):
-    """How many tasks of a template would have room on the nodes that permit it if these were empty."""
-
-    total: int
-    by_resource: IntArray
-    """The same where one resource alone counts, shape (R,); a bound where the task asks for none of it."""
-
 
 def note_permanent_causes(session: Session) -> None:
     """Refuse jobs that can never run, and their members that fit no node, with the cause."""
-    places: dict[int, _Places] = {}
     for job in session.known_jobs().values():
         _note_veto(job)
         if session.is_passed_over(job):
             continue
-        job.note_cause(_cause(session, job, places) if _is_refused(job) else None)
+        job.note_cause(_cause(session, job) if _is_refused(job) else None)
         if job.cause is not None:
             job.misfit = None  # nodes and queues may change without changing what its tasks are refused for
 
@@ -63,14 +47,12 @@ def _is_refused(job: SessionJob) -> bool:
     return bool(job.task_refusals) and not (job.is_pending or job.refusals or job.is_ready or job.waiting_count)
 
 
-def _cause(session: Session, job: SessionJob, places: dict[int, _Places]) -> Refusal | None:
+def _cause(session: Session, job: SessionJob) -> Refusal | None:
     """Return why a whole job can never run; its members that fit no node are refused with that cause on the way."""
     tasks = [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
     needed = job.min_available - job.ready_count - job.pending_best_effort
     first = {task.template.number: task for task in reversed(tasks)}
-    for number, task in first.items():
-        if number not in places:
-            places[number] = places_on_empty_nodes(session, task)
+    places = {number: session.places_on_empty_nodes(task) for number, task in first.items()}
     nowhere = [task for task in tasks if not places[task.template.number].total]
     for task in nowhere:
         _refuse_member(session, job, task)
@@ -99,34 +81,11 @@ def _refuse_member(session: Session, job: SessionJob, task: Task) -> None:
         job.misfit = None
 
 
-def places_on_empty_nodes(session: Session, task: Task) -> _Places:
-    """Count places for tasks like one, in all resources together and in each."""
-    request = session.nodes.needs(task.template).request
-    asked = np.flatnonzero(request > 0)
-    offered = session.nodes.table.allocatable[asked][:, session.candidates(task).permitted_by_facts]
-    places = np.maximum(offered, 0) // request[asked, None]
-    by_resource = np.full(request.size, _NO_LIMIT, dtype=np.int64)
-    by_resource[asked] = np.minimum(places, _NO_LIMIT // max(places.shape[1], 1)).sum(axis=1)
-    return _Places(int(places.min(axis=0).sum()) if asked.size else 0, by_resource)
-
-
 def _refused_by_queue(session: Session, job: SessionJob, tasks: Sequence[Task], needed: int) -> Refusal | None:
     """Say that the members needed ask for more than the job's queue, or one above it, may ever have."""
-    requests = np.sort(np.stack([session.nodes.needs(task.template).request for task in tasks]), axis=0)
-    asked: IntArray = job.allocated + requests[:needed].sum(axis=0)
-    for name in _limiting_queues(session, job):
-        limits = capability_limits(session.resources, session.queues[name])
-        rows = np.flatnonzero((asked > limits) & (requests[:needed].sum(axis=0) > 0)).tolist()
-        if rows:
-            least, most = (quantities(session.resources, each.tolist(), rows) for each in (asked, limits))
-            message = f"the job needs {least} at least, queue {name} may have {most}"
-            return Refusal(plugin="scheduler", reason=CAN_NEVER_RUN, message=message, resolvable=False)
-    return None
-
-
-def _limiting_queues(session: Session, job: SessionJob) -> Sequence[QueueName]:
-    """Return the queues to whose capabilities plugins hold a job: its own, and those above it in a tree."""
-    options = [each for each in session.profile.plugins if each.plugin in _LIMITING and each.enabled(_LIMITS)]
-    if any(option.hierarchy for option in options):
-        return list(with_ancestors(session.queues, job.queue))
-    return [job.queue] if options else []
+    excess = beyond_capability(session, job.queue, job.allocated, tasks, needed)
+    if excess is None:
+        return None
+    least, most = (quantities(session.resources, each.tolist(), excess.rows) for each in (excess.asked, excess.limit))
+    message = f"the job needs {least} at least, queue {excess.queue} may have {most}"
+    return Refusal(plugin="scheduler", reason=CAN_NEVER_RUN, message=message, resolvable=False)

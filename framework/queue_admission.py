@@ -22,8 +22,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from framework import points
+from framework.capabilities import beyond_capability
 from framework.jobs import SessionJob
-from framework.queue_limits import capability_limits, usage_text
+from framework.queue_limits import usage_text
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, QueueName
@@ -151,8 +152,10 @@ def _why_never(session: Session, job: Job) -> str:
     places = _places(session, pending)
     if places + still_to_come < needed:
         return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
-    if not still_to_come and _exceeds_capability(session, job, pending, needed):
-        return f"the job can never run: its pods ask for more than the capability of queue {job.queue}"
+    running = session.snapshot.job_table.allocated[:, job.column]
+    excess = None if still_to_come else beyond_capability(session, job.queue, running, pending, needed)
+    if excess is not None:
+        return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
     return ""
 
 
@@ -163,19 +166,7 @@ def _places(session: Session, tasks: Sequence[Task]) -> int:
     """Count how many tasks would have room if all nodes were empty, each template by itself."""
     alike = Counter(task.template.number for task in tasks)
     first = {task.template.number: task for task in reversed(tasks)}
-    return sum(min(count, session.places_on_empty_nodes(first[number])) for number, count in alike.items())
-
-
-def _exceeds_capability(session: Session, job: Job, pending: Sequence[Task], needed: int) -> bool:
-    """Return whether even the `needed` smallest pods, by resource, ask for more than the queue's capability."""
-    limit = capability_limits(session.resources, session.queue(job.queue))
-    running = session.snapshot.job_table.allocated[:, job.column]
-    if all(task.template is pending[0].template for task in pending):  # most jobs: nothing to sort
-        asked = session.nodes.needs(pending[0].template).request * min(needed, len(pending))
-    else:
-        requests = np.sort(np.stack([session.nodes.needs(task.template).request for task in pending]), axis=0)
-        asked = requests[:needed].sum(axis=0)
-    return bool(((asked > 0) & (running + asked > limit)).any())
+    return sum(min(count, session.places_on_empty_nodes(first[number]).total) for number, count in alike.items())
 
 
 # Accounts -------------------------------------------------------------------------------------------------------------
@@ -251,6 +242,8 @@ class QueueAdmission:
         self._holders: dict[int, list[JobId]] = {}
         self._admitted_now: list[Job] = []
         """Jobs that this cycle has admitted and that reserve their minimum."""
+        self._admitted_names: dict[str, tuple[int, list[JobId]]] = {}
+        """By name of an account: how many of these were looked at, and the names of those that count there."""
 
     def shortage(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
         """Return where a job's minimum does not fit; None where it may be admitted."""
@@ -315,8 +308,14 @@ class QueueAdmission:
         key = id(shortage.holders)  # arrays of sums that are kept: equal for all jobs of a queue and a priority
         if key not in self._holders:
             self._holders[key] = [job.id for job in self._table.select(shortage.holders)]
-        now = [job.id for job in self._admitted_now if shortage.account.jobs[job.column]]
-        return [*self._holders[key], *now]
+        return [*self._holders[key], *self._admitted_to(shortage.account)]
+
+    def _admitted_to(self, account: Account) -> list[JobId]:
+        """Return the names of the jobs that this cycle has admitted and that count in an account."""
+        seen, names = self._admitted_names.get(account.name, (0, []))
+        names += [job.id for job in self._admitted_now[seen:] if account.jobs[job.column]]
+        self._admitted_names[account.name] = len(self._admitted_now), names
+        return names
 
     def _kinds(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[_Kind]:
         """Yield in which ways room may be made for a job: without evictions, then by those of each kind of action."""

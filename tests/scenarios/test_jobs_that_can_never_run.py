@@ -91,3 +91,24 @@ def test_volcanos_rule_can_be_had() -> None:
     scenario = CLUSTER.job("never", queue="q", **never).job("late", **LATE)
 
     assert ends(scenario, "capacity", freeUnusablePromises=False) == {}
+
+
+def test_a_capability_that_no_plugin_enforces_frees_nothing() -> None:
+    """Without proportion and capacity the job runs beyond its queue's capability, so it keeps its reservation."""
+    scenario = Scenario().queue("q", capability={"cpu": 2}).node("n", cpu=8)
+    scenario = scenario.job("big", queue="q", tasks=4, min_resources={"cpu": 4}, phase="Inqueue")
+    scenario = scenario.job("other", tasks=8, min_resources={"cpu": 8})
+    outcome = scenario.run("enqueue", "allocate", plugins=(("gang",), ("overcommit", "predicates")))
+
+    assert {pod[:-2] for pod in outcome.bindings} == {"big"}
+    assert "overused cpu" in outcome.why("other")
+
+
+def test_the_capability_of_a_queue_above_counts() -> None:
+    """In a tree a job that asks for more than an ancestor may have never runs, and keeps no other job out."""
+    tree = Scenario().queue("root").queue("above", capability={"cpu": 4}).queue("q", parent="above").node("n", cpu=8)
+    scenario = tree.job("never", queue="q", tasks=5, min_resources={"cpu": 4}).job(
+        "late", queue="q", tasks=4, min_resources={"cpu": 4}
+    )
+
+    assert len(ends(scenario, {"name": "capacity", "enableHierarchy": True})) == 4
