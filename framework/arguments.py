@@ -34,6 +34,8 @@ __all__ = ["NoArguments", "argument", "decode", "keys_of"]
 T = TypeVar("T")
 
 UNSET: Final = object()
+_DOUBTFUL: Final = 2**31
+"""Numbers from here on are taken and doubted."""
 
 
 def argument(
@@ -197,9 +199,7 @@ class _Slot:
         if not self.nested and self.parse is None:
             reader.warn_of_keys_inside(key, self.kind, value)
         try:
-            if self.nested:
-                return self._read_nested(reader, key, value)
-            return self._within(convert(self.kind, value) if self.parse is None else self._parsed(value), value)
+            return self._read_nested(reader, key, value) if self.nested else self._read_value(reader, key, value)
         except ArgumentError as error:
             reader.faults += (f"{reader.path}.{key}.{fault}" for fault in error.faults)
             return UNSET
@@ -207,6 +207,11 @@ class _Slot:
             kept = f"the default {_shown(self.default)}"
             reader.complain(key, mismatch, refuse=self.refuse or self.default is MISSING, kept=kept)
             return UNSET
+
+    def _read_value(self, reader: _Reader, key: str, value: object) -> Any:
+        read = self._within(convert(self.kind, value) if self.parse is None else self._parsed(value), value)
+        self._doubt(reader, key, read)
+        return read
 
     def _read_nested(self, reader: _Reader, key: str, value: object) -> Any:
         """Read a dataclass of arguments inside another."""
@@ -239,6 +244,7 @@ class _Slot:
                     convert(element, value) if self.parse is None else self._parsed(value), value
                 )
                 given = True
+                self._doubt(reader, key, values[name])
             except Mismatch as mismatch:
                 kept = f"{values[name]!r}" if name in values else "no value"
                 reader.complain(key, mismatch, refuse=self.refuse, kept=kept)
@@ -249,12 +255,25 @@ class _Slot:
         try:
             if isinstance(value, Mapping):
                 converted = convert(self.kind, value)
-                return {name: self._within(item, item, f".{name}") for name, item in converted.items()}
+                for name, item in converted.items():
+                    self._within(item, item, f".{name}")
+                    self._doubt(reader, f"{key}.{name}", item)
+                return dict(converted)
             names = convert(tuple[str, ...], value) if self.listed is not UNSET else convert(self.kind, value)
             return dict.fromkeys(names, self.listed)
         except Mismatch as mismatch:
             reader.complain(key, mismatch, refuse=self.refuse, kept="the default")
             return None
+
+    def _doubt(self, reader: _Reader, key: str, value: Any) -> None:
+        """Warn of a number that is taken as it is and probably not meant; amounts with a `parse` may be large."""
+        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+            return
+        if value < 0 and self.least is None:
+            effect = "a negative weight turns the score round" if key.lower().endswith("weight") else "it is negative"
+            reader.warnings.append(f"{reader.path}.{key}: got {_shown(value)}, probably not meant: {effect}")
+        elif abs(float(value)) >= _DOUBTFUL and self.parse is None:
+            reader.warnings.append(f"{reader.path}.{key}: got {_shown(value)}, probably not meant: it exceeds 31 bits")
 
     def _parsed(self, value: object) -> Any:
         assert self.parse is not None

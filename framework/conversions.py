@@ -127,8 +127,8 @@ def _float(value: object) -> float:
 def _finite(value: object) -> float | None:
     if not isinstance(value, (int, float, str)) or isinstance(value, bool):
         return None
-    if isinstance(value, str) and len(value) > MAX_DIGITS:
-        return None
+    if isinstance(value, str) and (len(value) > MAX_DIGITS or "_" in value or not value.isascii()):
+        return None  # Python reads 1_000 and digits of other scripts; Go, and so Volcano, does not
     try:
         number = float(value)
     except (ValueError, OverflowError):

@@ -1,6 +1,7 @@
 """Replay: the cycles of a record, decided again from it alone and compared byte for byte."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -66,40 +67,61 @@ class Replayed:
     """Nothing had changed, so there was nothing to decide."""
 
 
-def replay(lines: Iterable[bytes]) -> Iterator[Replayed]:
+def replay(lines: Iterable[bytes], *, plugins_dir: str = "") -> Iterator[Replayed]:
     """Decide the cycles of a record again, one after the other.
 
+    Args:
+        lines: The record.
+        plugins_dir: Folder of plugins to use in place of those in the record. The folder that the record names is never
+            read: a record comes from elsewhere.
+
     Raises:
-        RecordError: It is no record, or breaks off elsewhere than in its last line.
+        RecordError: It is no record, is damaged, or breaks off elsewhere than in its last line.
     """
     entries = _entries(lines)
-    first = next(entries, None)
+    _, first = next(entries, (0, None))
     if not isinstance(first, Header) or first.format != FORMAT:
         raise RecordError(f"not a record of format {FORMAT}: take a file that `pyroclast scheduler --record` wrote")
-    running = Replay(first)
-    for entry in entries:
-        if isinstance(entry, Cycle):
-            yield running.cycle(entry)
-        else:
-            running.follow(entry)
+    with _damage_named(1):
+        running = Replay(first, plugins_dir=plugins_dir)
+    for number, entry in entries:
+        with _damage_named(number):
+            replayed = running.step(entry)
+        if replayed is not None:
+            yield replayed
 
 
-def _entries(lines: Iterable[bytes]) -> Iterator[Entry]:
+def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Entry]]:
     cut = ""
     for number, line in enumerate(lines, start=1):
         if cut:
             raise RecordError(cut)
         try:
-            yield _DECODER.decode(line)
+            yield number, _DECODER.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             cut = f"line {number}: {error}"  # forgiven in the last line, which a killed daemon leaves unfinished
+        except RecursionError:
+            cut = f"line {number}: nested too deeply"
+
+
+@contextmanager
+def _damage_named(number: int) -> Iterator[None]:
+    """Name the line of a step that a sound record would not ask for, whatever it raises."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"line {number}: {error}") from error
+    except Exception as error:
+        message = " ".join(str(error).split())
+        raise RecordError(f"line {number}: the record is damaged: {type(error).__name__}: {message}") from error
 
 
 class Replay:
     """A daemon's books and settings, made anew from its record."""
 
-    def __init__(self, header: Header) -> None:
-        """Stand where the daemon stood at its start."""
+    def __init__(self, header: Header, *, plugins_dir: str = "") -> None:
+        """Stand where the daemon stood at its start; `plugins_dir`: plugins to use in place of those in the record."""
+        self._plugins_dir = plugins_dir
         features, _, _ = read_gates(header.flags["feature_gates"])
         flags: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in header.flags.items()
@@ -111,6 +133,17 @@ class Replay:
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
         self._settled = Settled()
+
+    def step(self, entry: Entry) -> Replayed | None:
+        """Take the next entry; return the outcome of a cycle.
+
+        Raises:
+            RecordError: The entry does not follow from those before.
+        """
+        if isinstance(entry, Cycle):
+            return self.cycle(entry)
+        self.follow(entry)
+        return None
 
     def follow(self, entry: Entry) -> None:
         """Do what is recorded between cycles."""
@@ -150,11 +183,16 @@ class Replay:
             raise RecordError(f"configuration {entry.generation} of the record cannot be used: {error}") from error
 
     def _load(self, sources: Mapping[str, str] | None) -> Registry:
-        """Make the plugins of the record; those of the folder where the record does not hold them."""
+        """Make the plugins of the folder that was given, else those in the record."""
+        if self._plugins_dir:
+            return load_registry(self._plugins_dir)
         folder = self._options.plugins_dir
-        if sources is None:
-            return load_registry(folder)
-        return load_registry(files=[PluginFile(Path(folder, name), source) for name, source in sources.items()])
+        if sources is None and folder:
+            raise ConfigError(
+                f"the record does not hold its plugins: give the folder with --plugins-dir (was {folder})"
+            )
+        files = (sources or {}).items()
+        return load_registry(files=[PluginFile(Path(folder, name), source) for name, source in files])
 
     def cycle(self, entry: Cycle) -> Replayed:
         """Decide a cycle again.

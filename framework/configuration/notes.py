@@ -22,7 +22,8 @@ class UnusableError(ConfigError):
 
 def below(path: str, key: str) -> str:
     """Return the path of a key inside `path`; the top of the file is the empty path."""
-    return f"{path}.{key}" if path else key
+    shown = key if key.isprintable() else repr(key)
+    return f"{path}.{shown}" if path else shown
 
 
 @dataclass(slots=True)

@@ -197,6 +197,8 @@ def _read_tiers(path: str, value: object, known: Known, notes: Notes) -> tuple[t
 
 def _read_tier(path: str, value: object, known: Known, notes: Notes) -> tuple[PluginOption, ...]:
     tier = notes.mapping(path, value)
+    if not tier:
+        notes.warn(path, "empty: a tier without plugins has no effect")
     notes.unknown_keys(path, tier, ("plugins",))
     entries = notes.sequence(below(path, "plugins"), tier.get("plugins"))
     options = (read_option(f"{path}.plugins[{index}]", entry, known, notes) for index, entry in enumerate(entries))

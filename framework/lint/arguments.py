@@ -94,8 +94,10 @@ def _needless(owner: str, arguments: Mapping[str, Any], path: str) -> Iterator[F
 
 
 def _unlisted(arguments: Mapping[str, Any], path: str, key: str, prefix: str) -> Iterator[Finding]:
-    names = arguments.get(key, "")
-    listed = {name.strip() for name in names.split(",")} if isinstance(names, str) else set(map(str, names or ()))
+    try:
+        listed = set(convert(tuple[str, ...], arguments.get(key) or ""))
+    except Mismatch:
+        return  # the list itself is at fault
     for other in arguments:
         if other.startswith(prefix) and other.removeprefix(prefix) not in listed:
             name = other.removeprefix(prefix)

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     cycles = busy = 0
     try:
         with Path(given.file).open("rb") as lines:
-            for replayed in replay(lines):
+            for replayed in replay(lines, plugins_dir=given.plugins_dir):
                 cycles += 1
                 busy += not replayed.was_quiet
                 if not replayed.is_same:
@@ -64,4 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="what `pyroclast scheduler --record FILE` wrote")
+    parser.add_argument(
+        "--plugins-dir", default="", metavar="DIR", help="folder of plugins to use in place of those in the record"
+    )
     return parser

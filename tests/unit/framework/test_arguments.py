@@ -64,11 +64,45 @@ def test_absent_keys_keep_their_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "weight"), [(5, 5), ("5", 5), (5.0, 5), ("5.0", 5), (" 7 ", 7), ("1e3", 1000), (2**63 - 1, 2**63 - 1)]
+    ("value", "weight"), [(5, 5), ("5", 5), (5.0, 5), ("5.0", 5), (" 7 ", 7), ("1e3", 1000), (2**31 - 1, 2**31 - 1)]
 )
 def test_whole_numbers_are_read_however_written(value: object, weight: int) -> None:
     """`weight: "5"` and `weight: 5.0` are five."""
     assert read(binpack__weight=value) == (Args(weight=weight), [])
+
+
+@pytest.mark.parametrize("value", ["1_000", "\uff11\uff12", "\u0663", "1__0"])
+def test_digits_that_go_does_not_read_are_no_number(value: str) -> None:
+    """Volcano keeps the default too."""
+    arguments, (warning,) = read(binpack__weight=value)
+
+    assert arguments == Args()
+    assert warning == f"{PATH}.binpack.weight: got {value!r}, expected a whole number; the default 1 is kept"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "doubt"),
+    [
+        ("volcano.weight", -5, "got -5, probably not meant: a negative weight turns the score round"),
+        ("change", -0.5, "got -0.5, probably not meant: it is negative"),
+        ("volcano.weight", 2**31, "got 2147483648, probably not meant: it exceeds 31 bits"),
+        ("importance.cpu", -1, "got -1, probably not meant: it is negative"),
+        ("importance", {"cpu": 2**63 - 1}, "got 9223372036854775807, probably not meant: it exceeds 31 bits"),
+    ],
+)
+def test_numbers_that_are_probably_not_meant_are_taken_with_a_warning(key: str, value: object, doubt: str) -> None:
+    """Fields without bounds take what Volcano takes."""
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Unbounded:
+        weight: int = argument("volcano.weight", 1)
+        change: float = argument("change", 1.0)
+        importance: Mapping[str, int] = argument("importance", {}, prefix="importance.")
+
+    arguments, (warning,) = decode(Unbounded, {key: value}, PATH)
+
+    assert arguments != Unbounded()
+    assert warning == f"{PATH}.{key}{'.cpu' if isinstance(value, dict) else ''}: {doubt}"
 
 
 @pytest.mark.parametrize(

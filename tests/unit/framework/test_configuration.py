@@ -426,6 +426,7 @@ GOOD = "actions: allocate\ntiers: [{plugins: [{name: gang}]}]\n"
             "tiers[0].plugins[1].name: capacity beside proportion",
         ),
         ("actions: allocate", "tiers: no plugins"),
+        (GOOD.replace("[{plugins", "[null, {plugins"), "tiers[0]: empty: a tier without plugins has no effect"),
         (GOOD + "configurations: [{name: premept}]", "configurations[0].name: unknown action 'premept', its arguments"),
         (GOOD + "configurations: [{name: preempt}, {name: preempt}]", "configurations[1]: has no effect: the first"),
         (

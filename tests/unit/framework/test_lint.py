@@ -156,6 +156,11 @@ def test_flags_and_arguments_without_effect_are_named(plugin: str, finding: str)
     assert only.startswith(f"warning tiers[0].plugins[5]{finding}")
 
 
+def test_a_list_of_resources_that_is_none_is_not_looked_into() -> None:
+    """The reader of the configuration warns of it, and keeps the default."""
+    assert found("enqueue, allocate", f"{SOUND}, {{name: binpack, arguments: {{binpack.resources: 5}}}}") == []
+
+
 @pytest.mark.parametrize(
     "plugin",
     [

@@ -216,13 +216,36 @@ def test_plugins_from_files_are_part_of_a_record(tmp_path: Path) -> None:
     assert not other.is_same
 
 
-def test_a_record_without_its_plugins_needs_their_folder(tmp_path: Path) -> None:
-    """As records of earlier versions; the message names what cannot be used."""
-    lines = recorded_with_plugin(tmp_path).read_bytes().splitlines()
-    without = [msgspec.json.encode({**json.loads(line), "plugins": None}) for line in lines if b'"do":"conf' in line]
+def without_plugins(record: Path) -> list[bytes]:
+    """Return the lines of a record without the texts of plugins, as earlier versions wrote it."""
+    return [
+        msgspec.json.encode({**json.loads(line), "plugins": None}) if b'"do":"conf' in line else line
+        for line in record.read_bytes().splitlines()
+    ]
 
-    with pytest.raises(RecordError, match=r"configuration 1 .* cannot be used: .*the folder of plugins"):
-        list(replay([lines[0], *without]))
+
+def test_a_record_does_not_choose_the_folder_of_plugins(tmp_path: Path) -> None:
+    """The folder that a record names is not read, also where it exists; the message says how to give one."""
+    lines = without_plugins(recorded_with_plugin(tmp_path))
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "liking.py").write_text("raise SystemExit('loaded')")
+
+    with pytest.raises(RecordError, match=r"configuration 1 .* cannot be used: .*--plugins-dir"):
+        list(replay(lines))
+
+
+def test_a_folder_that_is_given_replaces_the_plugins_of_a_record(tmp_path: Path) -> None:
+    """Records with and without the texts are decided with the files of that folder."""
+    record = recorded_with_plugin(tmp_path)
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "liking.py").write_text(PLUGIN.replace("LIKED", "n2"))
+    (same,) = replay(without_plugins(record), plugins_dir=str(given))
+    (given / "liking.py").write_text(PLUGIN.replace("LIKED", "n1"))
+    (other,) = replay(record.read_bytes().splitlines(), plugins_dir=str(given))
+
+    assert same.is_same
+    assert not other.is_same
 
 
 def test_what_nodes_really_use_is_part_of_a_record(record: Path) -> None:
@@ -269,6 +292,17 @@ def test_a_hole_in_a_record_is_refused(record: Path) -> None:
 
     with pytest.raises(RecordError, match="line 3"):
         list(replay(lines))
+
+
+def test_damage_is_named_with_its_line(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A value that decodes and cannot be used ends the command with status 2, without a traceback."""
+    lines = record.read_bytes().splitlines()
+    number = next(number for number, line in enumerate(lines) if b'"kind":"Node"' in line)
+    lines[number] = lines[number].replace(b'"kind":"Node"', b'"kind":"Nodes"')
+    record.write_bytes(b"\n".join(lines))
+
+    assert main([str(record)]) == 2
+    assert f"line {number + 1}: the record is damaged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", [b"", b"{}\n{}\n", b'{"do": "snapshot"}\n'])
