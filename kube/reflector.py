@@ -148,7 +148,9 @@ class Reflector(Generic[T]):
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
         self._backoff = Backoff(chance=self._chance)
-        self._expiry = Backoff(first_seconds=_SHORTEST_PAUSE, chance=self._chance)
+        self._expiry = Backoff(first_seconds=_SHORTEST_PAUSE, cap_seconds=_LONG_WATCH, chance=self._chance)
+        self._listed_at = 0.0
+        """Time of the last list, by the monotonic clock."""
         self._absence = Backoff(
             first_seconds=_ABSENT_KIND_WAIT, cap_seconds=6 * _ABSENT_KIND_WAIT, jitter=0.2, chance=self._chance
         )
@@ -167,6 +169,9 @@ class Reflector(Generic[T]):
                 await self._follow()
             except _ExpiredError:
                 self._restart("expired")
+                if self._clock.monotonic() - self._listed_at > _LONG_WATCH:
+                    self._expiry.reset()
+                # Expiries that follow each list are no reason to list without end.
                 await self._clock.sleep(self._expiry.next_wait())
             except ApiError as error:
                 if error.is_not_found and self.resource.is_optional:
@@ -212,6 +217,7 @@ class Reflector(Generic[T]):
         await self._replace(objects, broken)
         self._is_rewound = False
         self.resource_version = page.resource_version
+        self._listed_at = self._clock.monotonic()
         self.synced.set()
 
     async def _replace(self, objects: dict[str, T], broken: dict[str, ObjectError]) -> None:
@@ -338,7 +344,6 @@ class Reflector(Generic[T]):
         self._failing_since = None
         self._watch_failures = 0
         self._backoff.reset()
-        self._expiry.reset()
 
     def _learn(self, key: str, new: T) -> bool:
         """Take an object as it is now; tell whether that was news."""

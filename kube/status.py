@@ -147,7 +147,7 @@ class StatusWriter:
         self._concurrency = concurrency
         self._traffic = traffic or Traffic()
         self._clock = clock or SystemClock()
-        self._queue: WriteQueue[_Write] = WriteQueue(share=share)
+        self._queue: WriteQueue[_Write] = WriteQueue(share=share, failing=max(1, concurrency // 2))
         self._written: dict[tuple[str, str], _Written] = {}
         """Oldest first."""
         self._changed = asyncio.Condition()
@@ -344,11 +344,18 @@ class StatusWriter:
         self._queue.done(write)
         return None
 
-    def _note_failure(self, write: _Write, error: ApiError, begun: float) -> float:
-        """Note a failure that may pass, of this object or of the whole server; return the seconds to wait."""
-        STATUS_WRITES.labels(write.resource.plural, "retried").inc()
+    def _note_failure(self, write: _Write, error: ApiError, begun: float) -> float | None:
+        """Note a failure that may pass, of this object or of the whole server.
+
+        Returns:
+            The seconds to wait; None where nothing is left to write.
+        """
         self._server.failed(error, begun)
-        wait, failures = self._queue.delay(write, at_least=error.retry_after)
+        delayed = self._queue.delay(write, at_least=error.retry_after)
+        STATUS_WRITES.labels(write.resource.plural, "dropped" if delayed is None else "retried").inc()
+        if delayed is None:
+            return None
+        wait, failures = delayed
         if failures >= _WORTH_A_LINE and failures.bit_count() == 1:  # the 4th, 8th, 16th ...
             _log.warning(
                 "status_not_written",

@@ -6,8 +6,8 @@
               └──── its time ────────────────────┘
 
 An object stands in each place at most once; a newer write replaces the one that waits. Namespaces take turns, and each
-has a share of the workers: two where its last write failed. A webhook that fails for the pods of one namespace, or does
-not answer, so delays the writes of that namespace alone.
+has a share of the workers: two where its last write failed, and all of those together half of the workers. A webhook
+that fails for the pods of one namespace, or does not answer, so delays the writes of that namespace alone.
 """
 
 from collections.abc import Hashable
@@ -47,6 +47,8 @@ class _Namespace(Generic[W]):
     """Longest waiting first."""
     under_way: dict[Hashable, W | None] = field(default_factory=dict)
     """Objects that are being written, each with the newer write that waits for the end of that."""
+    dropped: set[Hashable] = field(default_factory=set)
+    """Those of them that are not to be written again if they fail."""
     delayed: dict[Hashable, W] = field(default_factory=dict)
     backoffs: dict[Hashable, Backoff] = field(default_factory=dict)
     """Of the objects whose last write failed."""
@@ -61,9 +63,14 @@ class _Namespace(Generic[W]):
 class WriteQueue(Generic[W]):
     """Writes that wait for a worker or for their time."""
 
-    def __init__(self, *, share: int) -> None:
-        """Begin empty; `share`: writes at a time of one namespace at most."""
-        self._share = share
+    def __init__(self, *, share: int, failing: int = 6) -> None:
+        """Begin empty.
+
+        Args:
+            share: Most writes at a time of one namespace.
+            failing: Most writes at a time of all namespaces whose last write failed.
+        """
+        self._share, self._failing = share, failing
         self._namespaces: dict[str, _Namespace[W]] = {}
         """Namespaces with writes that are not done, next turn first."""
 
@@ -74,6 +81,7 @@ class WriteQueue(Generic[W]):
     def put(self, write: W) -> None:
         """Add a write in place of the one that waits for the same object; that one's place and due time stay."""
         space = self._namespaces.setdefault(write.namespace, _Namespace())
+        space.dropped.discard(write.key)
         for writes in (space.under_way, space.delayed):
             if write.key in writes:
                 writes[write.key] = write
@@ -92,13 +100,14 @@ class WriteQueue(Generic[W]):
         return namespace in self._namespaces and key in self._namespaces[namespace].under_way
 
     def drop(self, key: Hashable, namespace: str) -> None:
-        """Remove the write that waits for an object; one that is under way ends."""
+        """Remove the write that waits for an object; one that is under way ends, and is not tried again."""
         space = self._namespaces.get(namespace)
         if space is None:
             return
         space.ready.pop(key, None)
         if key in space.under_way:
             space.under_way[key] = None
+            space.dropped.add(key)
         else:
             space.delayed.pop(key, None)
             space.backoffs.pop(key, None)
@@ -109,6 +118,8 @@ class WriteQueue(Generic[W]):
         for name, space in self._namespaces.items():
             if not space.ready or len(space.under_way) >= (_FAILING_SHARE if space.is_failing else self._share):
                 continue
+            if space.is_failing and self._failing_under_way() >= self._failing:
+                continue
             key = next(iter(space.ready))
             write = space.ready.pop(key)
             space.under_way[key] = None
@@ -116,17 +127,21 @@ class WriteQueue(Generic[W]):
             return write
         return None
 
+    def _failing_under_way(self) -> int:
+        return sum(len(space.under_way) for space in self._namespaces.values() if space.is_failing)
+
     def done(self, write: W) -> None:
         """Note the end of a write that is not to be tried again: it was written, or refused for good."""
         space = self._namespaces[write.namespace]
         space.backoffs.pop(write.key, None)
         space.is_failing = False
+        space.dropped.discard(write.key)
         newer = space.under_way.pop(write.key)
         if newer is not None:
             space.ready[write.key] = newer
         self._forget_empty(write.namespace, space)
 
-    def delay(self, write: W, *, at_least: float) -> tuple[float, int]:
+    def delay(self, write: W, *, at_least: float) -> tuple[float, int] | None:
         """Note that a write failed and is to be tried again, or the newer one in its place.
 
         Args:
@@ -134,10 +149,17 @@ class WriteQueue(Generic[W]):
             at_least: Seconds that the server asked to wait.
 
         Returns:
-            Seconds after which `release` is due, and how many writes of the object failed in a row.
+            Seconds after which `release` is due, and how many writes of the object failed in a row; None where the
+            write was dropped meanwhile.
         """
         space = self._namespaces[write.namespace]
         space.is_failing = True
+        if write.key in space.dropped:
+            space.dropped.discard(write.key)
+            space.under_way.pop(write.key)
+            space.backoffs.pop(write.key, None)
+            self._forget_empty(write.namespace, space)
+            return None
         space.delayed[write.key] = space.under_way.pop(write.key) or write
         backoff = space.backoffs.setdefault(write.key, Backoff())
         return backoff.next_wait(at_least), backoff.failures

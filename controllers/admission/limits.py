@@ -2,17 +2,20 @@
 
 Anybody on the network may open connections, unless a NetworkPolicy or a client certificate forbids it. Small questions,
 which nearly all are, need no permit; of large ones a few are read and answered at a time, the others wait unread. When
-there are as many connections as may be, the one that has been idle for longest is closed for the next.
+there are as many connections as may be, an idle one is closed for the next: one without any question so far, else the
+one whose last question is longest ago. The connections of the API server, which it keeps open, so survive many others.
 """
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
 from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
 
-__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Bodies", "listen"]
+__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Bodies", "Questioners", "listen"]
 
 LARGEST_BODY_BYTES: Final = 8 * 2**20
 """The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
@@ -22,6 +25,27 @@ _LARGE_AT_A_TIME: Final = 4
 """Larger questions that are held in memory at a time: 32 MiB, and what is decoded of them."""
 _CONNECTIONS: Final = 256
 """Connections at a time; with a small question each they hold 32 MiB."""
+
+
+class Questioners:
+    """Connections that sent a question, in the order of their last ones."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._rank: dict[RequestHandler, int] = {}
+        self._count = 0
+
+    def note(self, connection: RequestHandler) -> None:
+        """Note that a connection sent a question; forget those that are closed."""
+        self._count += 1
+        self._rank[connection] = self._count
+        if len(self._rank) > 2 * _CONNECTIONS:
+            self._rank = {each: rank for each, rank in self._rank.items() if each.transport is not None}
+
+    def most_expendable(self, connections: Sequence[RequestHandler]) -> RequestHandler:
+        """Return the connection to close for another."""
+        idle = [each for each in connections if getattr(each, "_current_request", None) is None]  # not public
+        return min(idle or connections, key=lambda each: self._rank.get(each, 0))
 
 
 class Bodies:
@@ -50,9 +74,15 @@ class Bodies:
 
 
 async def listen(
-    server: web.Server, host: str | None, port: int, tls: ssl.SSLContext | None, *, most: int = _CONNECTIONS
+    server: web.Server,
+    host: str | None,
+    port: int,
+    tls: ssl.SSLContext | None,
+    *,
+    questioners: Questioners,
+    most: int = _CONNECTIONS,
 ) -> asyncio.Server:
-    """Accept connections, at most `most` at a time.
+    """Accept connections, at most `most` at a time; `questioners` tells which to close for the next.
 
     Raises:
         OSError: The address cannot be used.
@@ -61,9 +91,7 @@ async def listen(
     def accept() -> asyncio.Protocol:
         connections = server.connections
         if len(connections) >= most:
-            # the first that waits for a request has waited for longest
-            idle = next((each for each in connections if each._current_request is None), connections[0])  # noqa: SLF001  the library has no public way to tell
-            idle.force_close()
+            questioners.most_expendable(connections).force_close()
         return server()
 
     return await asyncio.get_running_loop().create_server(accept, host, port, ssl=tls)

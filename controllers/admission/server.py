@@ -17,7 +17,7 @@ import structlog
 from aiohttp import web
 
 from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
-from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, listen
+from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
 from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
@@ -62,7 +62,7 @@ class Server:
         self._cluster, self._body_seconds = cluster, body_seconds
         self._turn = asyncio.Lock()
         """Held by the large question that is being judged, in a thread: that may take seconds."""
-        self._bodies = Bodies()
+        self._bodies, self._questioners = Bodies(), Questioners()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
@@ -84,7 +84,7 @@ class Server:
         await self._runner.setup()
         assert self._runner.server is not None, "made by the line above"
         try:
-            self._listener = await listen(self._runner.server, host or None, port, tls)
+            self._listener = await listen(self._runner.server, host or None, port, tls, questioners=self._questioners)
         except OSError as error:
             await self._runner.cleanup()
             raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
@@ -134,6 +134,7 @@ class Server:
             return "malformed", _text(408, f"the body did not come within {self._body_seconds:g} s")
         except ReviewError as error:
             return "malformed", _text(400, str(error))
+        self._questioners.note(request.protocol)
         began = perf_counter()
         try:
             verdict = await self._verdict(service, review, is_large=len(body) > SMALL_BODY_BYTES)

@@ -126,6 +126,14 @@ class JobReconciler:
                 self._vanished.setdefault(key, set()).add(old.metadata.name)
         return ()
 
+    def _forget_vanished(self, key: Key, seen: Observed) -> None:
+        """Forget the pods that a decision took into account; others may have vanished while it was carried out."""
+        left = self._vanished.get(key, set()) - seen.vanished
+        if left:
+            self._vanished[key] = left
+        else:
+            self._vanished.pop(key, None)
+
     async def reconcile(self, key: Key) -> float | None:
         """Take the next step of a Job."""
         job = self._stores.jobs.get(*key)
@@ -148,7 +156,7 @@ class JobReconciler:
             return 1.0
         decision = decide(seen)
         await self._carry_out(key, seen, decision)
-        self._vanished.pop(key, None)
+        self._forget_vanished(key, seen)
         if job.status.state.phase in FINISHED:
             self._observer.forget(key)  # Jobs that are over are many, and looked at seldom
         return decision.again_in

@@ -327,6 +327,16 @@ async def test_continue_tokens_that_always_expire_are_done_without(world: World,
     assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
 
 
+async def test_watches_that_always_expire_do_not_list_without_end(world: World, pods: Reflector[Pod]) -> None:
+    """The waits between the lists grow, although each list works."""
+    world.faults.add(effect="error", verb="watch", code=410, resource="pods", count=-1)
+    world.start(pods.run())
+    await world.soon(lambda: sum(world.clock.slept) > 100)
+
+    assert len(world.clock.slept) < 60
+    assert pods.synced.is_set()
+
+
 async def test_a_server_restored_from_a_backup_is_listed_again(world: World, pods: Reflector[Pod]) -> None:
     """A lower version leads to a list, in which equal versions may name different states."""
     await world.pod("a")

@@ -20,6 +20,12 @@ def names(queue: WriteQueue[Named], count: int) -> list[str]:
     return ["-" if write is None else write.key for write in taken]
 
 
+def seconds(delayed: tuple[float, int] | None) -> float:
+    """Return how long a write is delayed."""
+    assert delayed is not None
+    return delayed[0]
+
+
 def test_namespaces_take_turns() -> None:
     """A long queue in one namespace does not delay another."""
     queue: WriteQueue[Named] = WriteQueue(share=8)
@@ -93,7 +99,7 @@ def test_waits_grow_for_each_object_alone() -> None:
     queue.put(write)
     for _ in range(12):
         assert queue.take() == write
-        waits.append(queue.delay(write, at_least=0.01)[0])
+        waits.append(seconds(queue.delay(write, at_least=0.01)))
         queue.release(write)
     other = Named("a", "y")
     queue.put(other)
@@ -101,4 +107,42 @@ def test_waits_grow_for_each_object_alone() -> None:
     assert queue.take() == other
 
     assert 15 <= waits[-1] <= 30
-    assert queue.delay(other, at_least=0)[0] <= 0.1
+    assert seconds(queue.delay(other, at_least=0)) <= 0.1
+
+
+def test_a_write_that_is_dropped_while_under_way_is_not_tried_again() -> None:
+    """A newer write of the same object is written all the same."""
+    queue: WriteQueue[Named] = WriteQueue(share=8)
+    queue.put(Named("a", "x"))
+    old = queue.take()
+    assert old is not None
+    queue.drop("x", "a")
+
+    assert queue.delay(old, at_least=0) is None
+    assert len(queue) == 0
+
+    queue.put(old)
+    queue.take()
+    queue.drop("x", "a")
+    queue.put(Named("a", "x", 1))
+    assert queue.delay(old, at_least=0) is not None
+    queue.release(old)
+    assert queue.take() == Named("a", "x", 1)
+
+
+def test_namespaces_that_fail_leave_workers_to_the_others() -> None:
+    """However many they are."""
+    queue: WriteQueue[Named] = WriteQueue(share=8, failing=3)
+    spaces = [f"bad{number}" for number in range(10)]
+    for space in spaces:
+        queue.put(Named(space, space))
+    for first in [queue.take() for _ in spaces]:
+        assert first is not None
+        queue.delay(first, at_least=0)
+    for space in spaces:
+        queue.put(Named(space, f"{space}-second"))
+    queue.put(Named("good", "good"))
+
+    taken = names(queue, 12)
+    assert "good" in taken
+    assert sum(name.startswith("bad") for name in taken) == 3

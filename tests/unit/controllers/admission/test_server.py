@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from controllers.admission.judging import Policy
-from controllers.admission.limits import SMALL_BODY_BYTES, Bodies, listen
+from controllers.admission.limits import SMALL_BODY_BYTES, Bodies, Questioners, listen
 from controllers.admission.lookups import Lookups, QueuesByName
 from controllers.admission.options import AdmissionOptions
 from controllers.admission.server import LARGEST_BODY_BYTES, Server
@@ -335,7 +335,7 @@ async def test_idle_connections_give_way_to_new_ones() -> None:
         return web.Response(text="here")
 
     server = web.Server(answer)
-    listener = await listen(server, "127.0.0.1", 0, None, most=8)
+    listener = await listen(server, "127.0.0.1", 0, None, questioners=Questioners(), most=8)
     port = listener.sockets[0].getsockname()[1]
     idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
     await asyncio.sleep(0.05)
@@ -346,6 +346,34 @@ async def test_idle_connections_give_way_to_new_ones() -> None:
     ):
         assert await reply.text() == "here"
     assert len(server.connections) <= 8
+
+    for _, writer in idle:
+        writer.close()
+    listener.close()
+    await server.shutdown()
+
+
+async def test_a_connection_that_asks_is_kept_before_those_that_do_not() -> None:
+    """The API server keeps its connections open, and others open many meanwhile."""
+    questioners = Questioners()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        questioners.note(request.protocol)
+        return web.Response(text=str(id(request.protocol)))
+
+    server = web.Server(answer)
+    listener = await listen(server, "127.0.0.1", 0, None, questioners=questioners, most=8)
+    port = listener.sockets[0].getsockname()[1]
+
+    async def ask(session: aiohttp.ClientSession) -> str:
+        async with asyncio.timeout(5), session.get(f"http://127.0.0.1:{port}/") as reply:
+            return await reply.text()
+
+    async with aiohttp.ClientSession() as session:
+        connection = await ask(session)
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
+        await asyncio.sleep(0.05)
+        assert await ask(session) == connection
 
     for _, writer in idle:
         writer.close()

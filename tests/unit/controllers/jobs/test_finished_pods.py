@@ -1,5 +1,7 @@
 """Pods that have ended: they are not run again, and nobody is evicted when they are cleaned away."""
 
+from typing import Any
+
 import pytest
 
 from controllers.jobs.reconciler import JobReconciler
@@ -73,6 +75,27 @@ def test_a_pod_that_succeeded_and_went_unseen_is_done() -> None:
     assert world.pods() == ["job-long-0"]
     assert world.status()["succeeded"] == 1
     assert world.status().get("retryCount", 0) == 0
+
+
+def test_a_pod_that_vanishes_while_a_decision_is_carried_out_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It succeeds and is deleted after its Job was observed."""
+    world = two()
+    carry_out = world.reconciler._carry_out
+    left = iter(["job-quick-0"])
+
+    async def meanwhile(*arguments: Any) -> None:
+        await carry_out(*arguments)
+        for name in left:
+            world.set_pod(name, "Succeeded")
+            old = world.stores.pods.get(NAMESPACE, name)
+            world.evict(name)
+            world.reconciler.note_vanished(old, None)
+
+    monkeypatch.setattr(world.reconciler, "_carry_out", meanwhile)
+    world.run()
+    world.run()
+    assert world.pods() == ["job-long-0"]
+    assert world.status()["succeeded"] == 1
 
 
 def test_a_task_whose_pods_are_cleaned_away_one_by_one_is_completed() -> None:
