@@ -277,7 +277,7 @@ class Planner:
                 return None
             harm = self._harm(attempt)
             # one with a protected victim is compared with the plan that has it
-            is_least = not attempt.limits.protected and self._is_least(attempt.job, harm)
+            is_least = not attempt.limits.protected and self._is_least(attempt, harm)
             found = Found(harm, is_least, attempt.domain, tuple(attempt.units), tuple(attempt.places))
             if is_least:
                 self.keep(attempt)
@@ -290,14 +290,40 @@ class Planner:
         job = self._session.job_of(task)
         return 0 if job is None else self._rule.importance(task, job)
 
-    def _is_least(self, job: SessionJob, harm: Harm) -> bool:
-        """Return whether no plan for a job can be less harmful, as far as is easily seen."""
+    def _is_least(self, attempt: Attempt, harm: Harm) -> bool:
+        """Return whether no plan for the job can be less harmful, as far as is easily seen."""
         if not harm.victims:
             return True
-        least = self._least_of(job)
+        least = self._least_of(attempt.job)
         if harm.highest > least.lowest:
             return False
-        return harm.victims == (least.gang if harm.gangs else 1) and harm.gangs <= 1
+        if harm.gangs:
+            return harm.gangs == 1 and harm.victims == least.gang
+        return harm.victims == 1 or harm.victims <= self._fewest_victims(attempt)
+
+    def _fewest_victims(self, attempt: Attempt) -> int:
+        """Return a number of victims below which no plan can have places for the equal tasks that the job needs.
+
+        Each node has places for so many of them without evictions, and one more victim makes so many more at most.
+        """
+        session, job = self._session, attempt.job
+        template = attempt.places[0][0].template
+        needed = min(job.min_available - job.ready_count - job.waiting_count + len(attempt.places), len(attempt.places))
+        if needed <= 0 or any(task.template is not template for task, _ in attempt.places):
+            return 1
+        request = session.nodes.needs(template).request
+        asked = np.flatnonzero(request > 0)
+        room, largest = session.nodes.columns().future_idle[asked], self._all.largest()[asked]
+        for victim in (victim for unit in attempt.units for victim in unit):
+            assert victim.node is not None, "a victim has a node"
+            freed = session.nodes.needs(victim.template).request[asked]
+            room[:, session.nodes.table.column[victim.node]] -= freed
+            largest = np.maximum(largest, freed)
+        for _, column in attempt.places:
+            room[:, column] += request[asked]
+        free = int((np.maximum(room, 0) // request[asked, None]).min(axis=0).sum())
+        by_one = int((-(-largest // request[asked])).max(initial=1))
+        return -(-(needed - free) // by_one)
 
     def place_unharmed(
         self,

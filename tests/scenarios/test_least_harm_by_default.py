@@ -71,3 +71,18 @@ def test_the_larger_pod_of_a_gang_gets_the_larger_node(action: str, sizes: tuple
         scenario = scenario.pod(f"w-{number}", job="w", cpu=cpu, priority=9)
 
     assert evicted(scenario, action) == ["a-0", "b-0"]
+
+
+def test_a_plan_with_the_fewest_victims_that_are_possible_is_searched_for_once() -> None:
+    """Eight pods need a place each and one victim frees one place: no further search protects a victim."""
+    scenario = Scenario().priority_class("high", 9)
+    for number in range(12):
+        scenario = scenario.node(f"n{number}", cpu=4)
+        for kind in ("a", "b"):
+            scenario = scenario.running(f"{kind}{number}", on=[f"n{number}"] * 2)
+    scenario = scenario.job("w", tasks=8, priority_class="high", priority=9, phase="Inqueue")
+    outcome = scenario.run("preempt", plugins=(("priority", "gang"), ("predicates",)))
+
+    assert len(outcome.evictions) == 8
+    (looks,) = (each.value for each in outcome.report.samples if each.metric == "total_preemption_attempts")
+    assert looks < 300
