@@ -113,9 +113,26 @@ def _parsed(path: str, text: str) -> list[Any]:
         except (msgspec.DecodeError, RecursionError):
             pass  # several JSON documents, or YAML in flow style: YAML's reader takes both
     try:
-        return list(yaml.load_all(text, Loader=_Loader))
+        documents = list(yaml.load_all(text, Loader=_Loader))
     except YAML_FAULTS as error:
         return _json_stream(path, text, error)
+    if _holds_itself(documents, set(), set()):
+        raise ReadError(f"{path}: an alias stands inside what it names")
+    return documents
+
+
+def _holds_itself(value: Any, around: set[int], sound: set[int]) -> bool:
+    """Return whether a value is part of itself; the sets hold identities: of what is open, and of what is done."""
+    if not isinstance(value, (dict, list)) or id(value) in sound:
+        return False
+    if id(value) in around:
+        return True
+    around.add(id(value))
+    if any(_holds_itself(each, around, sound) for each in (value.values() if isinstance(value, dict) else value)):
+        return True
+    around.remove(id(value))
+    sound.add(id(value))
+    return False
 
 
 def _json_stream(path: str, text: str, fault: Exception) -> list[Any]:

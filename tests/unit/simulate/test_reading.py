@@ -97,3 +97,12 @@ def test_a_folder_without_objects_is_a_fault(tmp_path: Path) -> None:
     """Nothing was meant by it."""
     with pytest.raises(ReadError, match="no file"):
         read_objects([str(tmp_path)])
+
+
+def test_an_alias_inside_what_it_names_is_refused(tmp_path: Path) -> None:
+    """No object of a cluster holds itself."""
+    file = tmp_path / "file.yaml"
+    file.write_text("kind: &a [*a]")
+
+    with pytest.raises(ReadError, match="an alias stands inside what it names"):
+        read_objects([str(file)])
