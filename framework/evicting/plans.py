@@ -302,28 +302,41 @@ class Planner:
         return harm.victims == 1 or harm.victims <= self._fewest_victims(attempt)
 
     def _fewest_victims(self, attempt: Attempt) -> int:
-        """Return a number of victims below which no plan can have places for the equal tasks that the job needs.
+        """Return a number of victims below which no plan can have places for the tasks that the job needs.
 
-        Each node has places for so many of them without evictions, and one more victim makes so many more at most.
+        Of equal tasks each node has places for so many without evictions, and one more victim makes so many more at
+        most. Where all of unlike tasks are needed, the free room and the victims must be as large as these together.
         """
         session, job = self._session, attempt.job
-        template = attempt.places[0][0].template
-        needed = min(job.min_available - job.ready_count - job.waiting_count + len(attempt.places), len(attempt.places))
-        if needed <= 0 or any(task.template is not template for task, _ in attempt.places):
+        tasks = [task for task, _ in attempt.places]
+        needed = min(job.min_available - job.ready_count - job.waiting_count + len(tasks), len(tasks))
+        is_uniform = all(task.template is tasks[0].template for task in tasks)
+        if needed <= 0 or not (is_uniform or (needed == len(tasks) and not job.counts[TaskStatus.PENDING])):
             return 1
-        request = session.nodes.needs(template).request
-        asked = np.flatnonzero(request > 0)
-        room, largest = session.nodes.columns().future_idle[asked], self._all.largest()[asked]
+        requests = [session.nodes.needs(task.template).request for task in tasks]
+        room, largest = self._before(attempt)
+        asked = np.flatnonzero(np.sum(requests, axis=0) > 0)
+        room, largest = room[asked], largest[asked]
+        if not is_uniform:
+            lacking = np.sum(requests, axis=0)[asked] - room.sum(axis=1)
+            return int((-(-lacking // np.maximum(largest, 1))).max(initial=1))
+        request = requests[0][asked]
+        free = int((room // request[:, None]).min(axis=0).sum())
+        by_one = int((-(-largest // request)).max(initial=1))
+        return -(-(needed - free) // by_one)
+
+    def _before(self, attempt: Attempt) -> tuple[IntArray, IntArray]:
+        """Return the room that a plan found on each node, shape (R, N), and the most that one victim frees."""
+        nodes = self._session.nodes
+        room, largest = nodes.columns().future_idle.copy(), self._all.largest()
         for victim in (victim for unit in attempt.units for victim in unit):
             assert victim.node is not None, "a victim has a node"
-            freed = session.nodes.needs(victim.template).request[asked]
-            room[:, session.nodes.table.column[victim.node]] -= freed
+            freed = nodes.needs(victim.template).request
+            room[:, nodes.table.column[victim.node]] -= freed
             largest = np.maximum(largest, freed)
-        for _, column in attempt.places:
-            room[:, column] += request[asked]
-        free = int((np.maximum(room, 0) // request[asked, None]).min(axis=0).sum())
-        by_one = int((-(-largest // request[asked])).max(initial=1))
-        return -(-(needed - free) // by_one)
+        for task, column in attempt.places:
+            room[:, column] += nodes.needs(task.template).request
+        return np.maximum(room, 0), largest
 
     def place_unharmed(
         self,

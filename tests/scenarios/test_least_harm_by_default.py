@@ -73,16 +73,21 @@ def test_the_larger_pod_of_a_gang_gets_the_larger_node(action: str, sizes: tuple
     assert evicted(scenario, action) == ["a-0", "b-0"]
 
 
-def test_a_plan_with_the_fewest_victims_that_are_possible_is_searched_for_once() -> None:
-    """Eight pods need a place each and one victim frees one place: no further search protects a victim."""
+@pytest.mark.parametrize(("cpus", "victims"), [((1,) * 8, 8), ((1, 2, 3, 2), 8)], ids=["equal", "unlike"])
+def test_a_plan_with_the_fewest_victims_that_are_possible_is_searched_for_once(
+    cpus: tuple[int, ...], victims: int
+) -> None:
+    """One victim frees 1 CPU, and 8 are needed: no further search protects a victim."""
     scenario = Scenario().priority_class("high", 9)
     for number in range(12):
         scenario = scenario.node(f"n{number}", cpu=4)
         for kind in ("a", "b"):
             scenario = scenario.running(f"{kind}{number}", on=[f"n{number}"] * 2)
-    scenario = scenario.job("w", tasks=8, priority_class="high", priority=9, phase="Inqueue")
-    outcome = scenario.run("preempt", plugins=(("priority", "gang"), ("predicates",)))
+    scenario = scenario.job("w", tasks=0, min_available=len(cpus), priority_class="high", phase="Inqueue")
+    for number, cpu in enumerate(cpus):
+        scenario = scenario.pod(f"w-{number}", job="w", cpu=cpu, priority=9)
+    outcome = scenario.run("preempt", plugins=(("priority",), ("predicates",)))
 
-    assert len(outcome.evictions) == 8
+    assert len(outcome.evictions) == victims
     (looks,) = (each.value for each in outcome.report.samples if each.metric == "total_preemption_attempts")
     assert looks < 300
