@@ -17,9 +17,9 @@ def with_default_queues(objects: Iterable[Mapping[str, Any]], default: QueueName
     return (*known, *(_queue(name) for name in (ROOT_QUEUE, default) if name not in names))
 
 
-def _name(each: Mapping[str, Any]) -> Any:
+def _name(each: Mapping[str, Any]) -> str:
     metadata = each.get("metadata")
-    return metadata.get("name") if isinstance(metadata, Mapping) else None
+    return str(metadata.get("name")) if isinstance(metadata, Mapping) else ""
 
 
 def _queue(name: QueueName) -> Mapping[str, Any]:

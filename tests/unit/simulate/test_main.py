@@ -219,3 +219,12 @@ def test_the_profile_of_the_scheduler_name_decides(tmp_path: Path, capsys: pytes
     assert "Placed: 2" in capsys.readouterr().out
     assert main(["simulate", "-f", written(tmp_path), "--config", str(settings), "--scheduler-name", "other"]) == 2
     assert "profiles: none for the scheduler name 'other'" in capsys.readouterr().err
+
+
+def test_a_name_that_is_no_text_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The queue is left out, and the default queue is made."""
+    file = tmp_path / "file.json"
+    file.write_text('{"kind": "Queue", "metadata": {"name": {}}}')
+
+    assert main(["simulate", "-f", str(file)]) == 0
+    assert "warning: Queue" in capsys.readouterr().err
