@@ -52,6 +52,7 @@ class Crowded:
         """Arguments by action."""
         whole = {"allowWholeBundle": self.whole, "leastHarm": False}
         return {
+            "allocate": {"gangSearch": False},
             "preempt": {"enableTopologyAwarePreemption": self.least_harm, "leastHarm": False},
             "reclaim": {"leastHarm": False},
             "gangpreempt": whole,
