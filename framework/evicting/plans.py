@@ -18,7 +18,7 @@ import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
-from framework.evicting.harm import NO_VICTIM, Found, Harm, Limits, Unit, least_harmful
+from framework.evicting.harm import ANY_PRIORITY, NO_VICTIM, Found, Harm, Limits, Unit, least_harmful
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -102,6 +102,12 @@ class Attempt:
         del self.units[units:]
         del self.places[places:]
 
+    def take_over(self, other: "Attempt") -> None:
+        """Go on with what another attempt evicted and placed after this one."""
+        self.statement.merge(other.statement)
+        self.units.extend(other.units)
+        self.places.extend(other.places)
+
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
@@ -110,7 +116,18 @@ class _Choice:
     key: tuple[Any, ...]
     """The less, the better."""
     column: int
+    trial: "_Trial"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What evictions on one node came to."""
+
+    harm: Harm
+    """Its priority is at least the floor of the search."""
     units: tuple[Unit, ...]
+    is_kept: bool
+    """Whether the plan has these evictions and the place already; else nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,7 +598,7 @@ class Planner:
         if self._rule.least_harm:
             attempt.tried.clear()
             choice = self._least_harmful_node(attempt, task, modes)
-            if choice is not None and self._evict_there(attempt, task, *choice):
+            if choice is not None and (choice.trial.is_kept or self._evict_there(attempt, task, choice)):
                 return None
         elif any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
@@ -591,17 +608,15 @@ class Planner:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""
         limits, attempt.limits = attempt.limits, replace(attempt.limits, takes_gangs=takes_gangs)
         attempt.tried.clear()
-        columns = self._columns(attempt, task)
+        columns: Iterable[int] = (column for each in self._columns(attempt, task) for column in each.tolist())
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
         is_placed = any(self._evict_on(attempt, task, column) for column in columns)
         attempt.limits = limits
         return is_placed
 
-    def _least_harmful_node(
-        self, attempt: Attempt, task: Task, modes: Sequence[bool]
-    ) -> tuple[int, tuple[Unit, ...]] | None:
-        """Return the column where the victims matter least, beside those that the plan has, and who they are."""
+    def _least_harmful_node(self, attempt: Attempt, task: Task, modes: Sequence[bool]) -> _Choice | None:
+        """Return the node where the victims matter least, beside those that the plan has."""
         best: _Choice | None = None
         before = self._harm(attempt)
         floor = max(before.highest, attempt.limits.floor)
@@ -612,12 +627,12 @@ class Planner:
                     break
                 limits = replace(limits, highest=min(limits.highest, best.key[0] - 1))
             best = self._least_on_nodes(attempt, task, limits) or best
-        return None if best is None else (best.column, best.units)
+        return best
 
-    def _least_on_nodes(self, attempt: Attempt, task: Task, limits: Limits) -> "_Choice | None":
-        """Try nodes, those first whose bound is lowest; stop where no other can be better."""
+    def _least_on_nodes(self, attempt: Attempt, task: Task, limits: Limits) -> _Choice | None:
+        """Try nodes, those first whose bound is lowest; keep what meets its bound, since no other can be better."""
         within = replace_limits(attempt, limits)
-        columns = np.array(list(self._columns(within, task)), dtype=np.intp)
+        columns = np.concatenate([np.zeros(0, dtype=np.intp), *self._columns(within, task)])
         if not columns.size:
             return None
         bounds = self._bounds(within, task, columns)
@@ -629,15 +644,17 @@ class Planner:
                 break
             if best is not None and not self._compares_nodes and best.key <= least:
                 break
-            found = self._least_on(within, task, int(columns[position]))
-            if found is None:
+            enough = None if self._compares_nodes else Harm(*least[:3])
+            trial = self._least_on(within, task, int(columns[position]), enough)
+            if trial is None:
                 continue
             successes += 1
-            harm, units = found
-            tie = harm_of_node([each for unit in units for each in unit]) if self._compares_nodes else ()
-            key = (max(limits.floor, harm.highest), harm.gangs, harm.victims, *tie, position)
+            tie = harm_of_node([each for unit in trial.units for each in unit]) if self._compares_nodes else ()
+            key = (*trial.harm, *tie, position)
             if best is None or key < best.key:
-                best = _Choice(key, int(columns[position]), units)
+                best = _Choice(key, int(columns[position]), trial)
+            if trial.is_kept:
+                break
         return best
 
     def _bounds(self, attempt: Attempt, task: Task, columns: IntArray) -> list[IntArray]:
@@ -656,8 +673,8 @@ class Planner:
         highest = np.full(columns.size, max(attempt.limits.floor, least.lowest), dtype=np.int64)
         return [highest, gangs, victims]
 
-    def _least_on(self, attempt: Attempt, task: Task, column: int) -> tuple[Harm, tuple[Unit, ...]] | None:
-        """Return who would go from a node for a task, with the least harm; nothing has changed afterwards."""
+    def _least_on(self, attempt: Attempt, task: Task, column: int, enough: Harm | None) -> _Trial | None:
+        """Return the least harmful evictions on a node for a task; those that harm no more than `enough` are kept."""
         session = self._session
         on_node = session.nodes.tasks_on(column).values()
         in_turn = in_order(session, attempt.job, self._proposed(attempt, task, on_node))
@@ -667,14 +684,16 @@ class Planner:
             candidates = [victim for victim in in_turn if by_priority[victim.id] <= highest]
             if not self._could_fit(task, column, candidates):
                 continue
-            limits = replace(attempt.limits, highest=highest)
-            found = [
-                each
-                for order in self._orders(task, column, candidates)
-                if (each := self._try_on(replace_limits(attempt, limits), task, column, order)) is not None
-            ]
-            if found:
-                return min(found, key=lambda each: each[0])  # of equals the first order
+            within = replace_limits(attempt, replace(attempt.limits, highest=highest))
+            best: _Trial | None = None
+            for order in self._orders(task, column, candidates):
+                trial = self._try_on(within, task, column, order, enough)
+                if trial is not None and (best is None or trial.harm < best.harm):
+                    best = trial
+                if best is not None and best.is_kept:
+                    break
+            if best is not None:
+                return best
         permitted = self._permitted(attempt, task, in_turn)
         attempt.tried.setdefault(column, TOO_FEW_GO if permitted else ALL_SPARED)
         return None
@@ -695,8 +714,8 @@ class Planner:
             yield by_help
 
     def _try_on(
-        self, attempt: Attempt, task: Task, column: int, order: Sequence[Task]
-    ) -> tuple[Harm, tuple[Unit, ...]] | None:
+        self, attempt: Attempt, task: Task, column: int, order: Sequence[Task], enough: Harm | None
+    ) -> _Trial | None:
         """Evict from a node in one order on trial, and give back what is not needed."""
         permitted = self._permitted(attempt, task, order)
         self._last_victims = len(permitted)
@@ -707,17 +726,23 @@ class Planner:
             if not self._evict_until_it_fits(trial, task, column, permitted):
                 return None
             self._spare_unneeded(trial)
-            return self._harm(trial), tuple(trial.units)
+            harm = self._harm(trial)
+            harm = harm._replace(highest=max(harm.highest, attempt.limits.floor))
+            units = tuple(trial.units)
+            is_kept = enough is not None and harm <= enough
+            if is_kept:
+                attempt.take_over(trial)
+            return _Trial(harm, units, is_kept)
 
-    def _evict_there(self, attempt: Attempt, task: Task, column: int, units: Sequence[Unit]) -> bool:
+    def _evict_there(self, attempt: Attempt, task: Task, choice: _Choice) -> bool:
         """Do what was found on trial."""
         mark = attempt.mark()
-        for unit in units:
+        for unit in choice.trial.units:
             if not _evict(self._session, attempt.statement, unit, self._rule.action):
                 attempt.undo_to(mark)
                 return False
             attempt.units.append(unit)
-        if self._settle(attempt, task, column):
+        if self._settle(attempt, task, choice.column):
             return True
         attempt.undo_to(mark)
         return False
@@ -772,8 +797,8 @@ class Planner:
         queue = attempt.job.queue
         return room.of_queue(queue) if self._rule.same_queue else room.of_others(queue)
 
-    def _columns(self, attempt: Attempt, task: Task) -> Iterator[int]:
-        """Yield nodes on which evictions might make a place, in the rule's order."""
+    def _columns(self, attempt: Attempt, task: Task) -> Iterator[IntArray]:
+        """Yield nodes on which evictions might make a place, in the rule's order, in groups one after the other."""
         session, rule = self._session, self._rule
         freed = self.freed(attempt)
         candidates = session.candidates(task)
@@ -790,7 +815,7 @@ class Planner:
             # scores are compared among all nodes that evictions could ever help, whoever might go on them now
             by_score = rule.looks_first is Looks.BEST_SCORE and (group & possible).any()
             columns = candidates.ranked(task, group) if by_score else np.flatnonzero(group)
-            yield from columns[possible[columns]].tolist()
+            yield columns[possible[columns]]
 
     def _nodes_of(self, job: SessionJob) -> BoolArray:
         nodes = self._session.nodes
@@ -881,7 +906,9 @@ class Planner:
 
     def _is_within(self, attempt: Attempt, victim: Task, job: SessionJob) -> bool:
         limits = attempt.limits
-        return self._rule.importance(victim, job) <= limits.highest and victim.id not in limits.protected
+        if victim.id in limits.protected:
+            return False
+        return limits.highest == ANY_PRIORITY or self._rule.importance(victim, job) <= limits.highest
 
     def _sparable(self, attempt: Attempt, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
         """Leave out those that their gangs cannot spare, where no gang goes whole.
