@@ -1,10 +1,12 @@
 """Crowded clusters by chance: nodes are filled with running work, and more important work waits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from pyroclast.testing import Scenario
+from tests.differential.generated import AS_VOLCANO
 
 CLASSES = {"low": -5, "": 0, "mid": 5, "high": 10}
 ZONES = ("a", "b")
@@ -48,11 +50,11 @@ class Crowded:
         return self.tiers
 
     @property
-    def arguments(self) -> dict[str, dict[str, Any]]:
+    def arguments(self) -> dict[str, Mapping[str, Any]]:
         """Arguments by action."""
         whole = {"allowWholeBundle": self.whole, "leastHarm": False}
         return {
-            "allocate": {"gangSearch": False},
+            **AS_VOLCANO,
             "preempt": {"enableTopologyAwarePreemption": self.least_harm, "leastHarm": False},
             "reclaim": {"leastHarm": False},
             "gangpreempt": whole,

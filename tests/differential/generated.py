@@ -34,6 +34,11 @@ RESERVES: tuple[dict[str, Any] | None, ...] = (
     {"cpu": 0},
 )
 CPUS: tuple[int | str, ...] = (1, 2, 4, 4, "3500m", 8)
+AS_VOLCANO: Mapping[str, Mapping[str, Any]] = {
+    "enqueue": {"countEvictions": False, "freeUnusablePromises": False},
+    "allocate": {"gangSearch": False},
+}
+"""Arguments that switch off rules which the plain scheduler does not state: they have their own laws in tests/laws."""
 ACTIONS = (("enqueue", "allocate", "backfill"),) * 3 + (
     ("allocate", "backfill"),
     ("enqueue", "allocate"),

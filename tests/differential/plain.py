@@ -567,8 +567,8 @@ class Plain:
         finished = group.count("Succeeded", "Failed")
         scheduled = group.count("Running", "Bound") + finished + leaving
         lacks = group.ready + group.light < group.minimum and self.has("gang") and bool(group.pods)
-        only_leaving = leaving and not group.count("Pending", "Pipelined") and scheduled >= group.minimum
-        if group.count("Running") and lacks and not only_leaving:
+        had_places = not group.count("Pending", "Pipelined") and scheduled >= group.minimum
+        if group.count("Running") and lacks and not had_places:
             return "Unknown"
         if scheduled >= group.minimum and (scheduled or group.minimum):
             return "Completed" if scheduled == finished else "Running"

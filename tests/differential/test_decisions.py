@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scheduler.simulate.case import moment_after
 from tests.differential.evicting import Evicting
-from tests.differential.generated import Case, case
+from tests.differential.generated import AS_VOLCANO, Case, case
 
 ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
@@ -23,9 +23,8 @@ def plainly(each: Case) -> dict[str, Any]:
 
 def by_the_product(each: Case) -> dict[str, Any]:
     """Decide as the product does."""
-    outcome = each.scenario.run(
-        *each.actions, plugins=each.tiers, now=moment_after(each.scenario.objects) - 3600 * 24 * 365
-    )
+    now = moment_after(each.scenario.objects) - 3600 * 24 * 365
+    outcome = each.scenario.run(*each.actions, plugins=each.tiers, arguments=AS_VOLCANO, now=now)
     assert outcome.failed_plugins == []
     assert outcome.warnings == ()
     names = outcome.rounds[0].pod_names

@@ -1,6 +1,6 @@
 """Queues in a tree: capacity with `enableHierarchy` in whole cycles, and crowded clusters with branches of queues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 from random import Random
@@ -85,7 +85,7 @@ class Branched(Crowded):
     levels: int = 0
 
     @property
-    def arguments(self) -> dict[str, dict[str, Any]]:
+    def arguments(self) -> dict[str, Mapping[str, Any]]:
         """Arguments by plugin and action."""
         return {**super().arguments, "capacity": {LEVELS: self.levels}}
 

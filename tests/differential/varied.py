@@ -15,7 +15,7 @@ from tests.differential.cluster import amount
 from tests.differential.crowded import crowded
 from tests.differential.evicting import Evicting
 from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
-from tests.differential.generated import case
+from tests.differential.generated import AS_VOLCANO, case
 from tests.elastic_quotas import elastic_quota, uses
 from tests.nodemetrics import node_metric, pod_metric
 
@@ -81,7 +81,7 @@ def roomy(chance: Random) -> Varied:
     """Make a cluster that takes work: nobody is evicted."""
     each = case(chance, divided=chance.random() < 0.2)
     now = moment_after(each.scenario.objects) - YEAR_SECONDS
-    return Varied(each.scenario, each.tiers, each.actions, {}, now, {})
+    return Varied(each.scenario, each.tiers, each.actions, AS_VOLCANO, now, {})
 
 
 def related(chance: Random) -> Varied:

@@ -14,10 +14,13 @@ from model.tasks import ALLOCATED_STATUSES
 from pyroclast.testing import Outcome, Scenario, open_session
 from tests.laws.test_evictions_last import EVICTING, LAWS, PLUGINS, crowded
 
+IN_SHARES = {"proportion": {"lendIdle": False}}
+"""What is lent is beyond shares, so a queue refuses it when it is asked again."""
+
 
 def decide(scenario: Scenario, evicting: tuple[str, ...]) -> Outcome:
     """Run one cycle."""
-    return scenario.run("enqueue", "allocate", *evicting, "backfill", plugins=PLUGINS)
+    return scenario.run("enqueue", "allocate", *evicting, "backfill", plugins=PLUGINS, arguments=IN_SHARES)
 
 
 def evicting_plans(outcome: Outcome) -> Iterator[Plan]:
@@ -60,7 +63,7 @@ def test_gangs_keep_their_minimum_or_go_whole(scenario: Scenario, evicting: tupl
 def test_no_victim_can_be_taken_out_of_a_plan(scenario: Scenario, evicting: tuple[str, ...]) -> None:
     """With any one of them back somebody has no place, or is refused by his queue; or a gang would be left in part."""
     outcome = decide(scenario, evicting)
-    session = open_session(scenario, plugins=PLUGINS)
+    session = open_session(scenario, plugins=PLUGINS, arguments=IN_SHARES)
     nominated = {place.task for plan in outcome.rounds[0].plans for place in plan.nominations}
     with session.statement() as whole:
         for places in outcome.report.pipelined.values():
