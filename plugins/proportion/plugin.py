@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import gt, sub
 from typing import ClassVar
 
 import numpy as np
@@ -141,7 +142,9 @@ class Division:
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Refuse to take room for tasks with which the queue would have more than it deserves."""
         self._gates.refresh()
-        return self._within(queue, self._sum(map(self._request, tasks)), self._sum(map(self._unreserved, tasks)))
+        request = self._sum(map(self._request, tasks))
+        is_reserved = any(task in self._gates for task in tasks)
+        return self._within(queue, request, self._sum(map(self._unreserved, tasks)) if is_reserved else request)
 
     def _within(self, queue: Queue, request: Sequence[int], unreserved: Sequence[int]) -> Refusal | None:
         """Refuse what would give a queue more than it may have of what is asked for.
@@ -155,11 +158,12 @@ class Division:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
         book = self._book(queue)
-        most = self._most(queue, book)
-        would = book.with_more(unreserved)
-        short = [row for row in self._rows if request[row] > 0 and would[row] > most[row]]
+        most, has, reserved = self._most(queue, book), book.allocated, book.reserved
+        asked = [row for row in self._rows if request[row] > 0]
+        short = [row for row in asked if has[row] + reserved[row] + unreserved[row] > most[row]]
         if not short:
             return None
+        would = book.with_more(unreserved)
         over = amounts_beyond(self._session.resources, short, would, most)
         message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
         lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request, unreserved)
@@ -345,11 +349,11 @@ class Division:
 
 
 def _exceeds(used: Sequence[int], most: Sequence[int]) -> bool:
-    return any(amount > limit for amount, limit in zip(used, most, strict=True))
+    return any(map(gt, used, most))
 
 
 def _less(amounts: Sequence[int], fewer: Sequence[int]) -> list[int]:
-    return [amount - other for amount, other in zip(amounts, fewer, strict=True)]
+    return list(map(sub, amounts, fewer))
 
 
 def make_books(session: Session) -> dict[QueueName, QueueBook]:
