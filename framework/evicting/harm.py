@@ -11,7 +11,7 @@ from model.arrays import BoolArray
 from model.ids import TaskId
 from model.tasks import Task
 
-__all__ = ["ANY_PRIORITY", "NO_VICTIM", "Found", "Harm", "Limits", "Unit", "least_harmful"]
+__all__ = ["ANY_PRIORITY", "NO_VICTIM", "Effort", "Found", "Harm", "Limits", "Unit", "least_harmful"]
 
 ANY_PRIORITY: Final = 1 << 62
 """As a limit: victims of every priority may go."""
@@ -19,6 +19,8 @@ NO_VICTIM: Final = -(1 << 62)
 """The highest priority where nothing is evicted."""
 _MOST_SEARCHES: Final = 64
 """Searches with a protected victim for one job."""
+_MOST_STEPS: Final = 20_000
+"""Steps of searches with a protected victim in one session."""
 
 Unit = tuple[Task, ...]
 """Tasks that are evicted together: one, or a whole gang."""
@@ -39,6 +41,16 @@ class Harm(NamedTuple):
         victims = [task for unit in units for task in unit]
         highest = max(map(priority, victims), default=NO_VICTIM)
         return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the searches of a session take: a step is a node that is tried, or a task that is evicted on trial."""
+
+    steps: int = 0
+    """Steps of all searches so far."""
+    left: int = _MOST_STEPS
+    """Steps that are left for searches with a protected victim; those that find the first plans need none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +83,28 @@ Search = Callable[[Limits], Found | None]
 """Looks for a plan within limits."""
 
 
-def least_harmful(modes: Sequence[bool], search: Search) -> Found | None:
+def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Found | None:
     """Return the least harmful plan that can be found; None where there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
-    protected in turn, as long as a better plan comes of that.
+    protected in turn, as long as a better plan comes of that and steps are left.
 
     Args:
         modes: Whether gangs may go whole, in the order in which plans are sought.
-        search: Looks for a plan within limits.
+        search: Looks for a plan within limits, and counts its steps.
+        effort: What all searches of the session take.
     """
     best = _below(modes, search, frozenset())
     searches = 0
     while best is not None and best.harm.victims > 0 and not best.is_least:
         better = None
         for task in _victims(best):
-            if searches >= _MOST_SEARCHES:
+            if searches >= _MOST_SEARCHES or effort.left <= 0:
                 return best
             searches += 1
+            begun = effort.steps
             found = _below(modes, search, frozenset({task.id}))
+            effort.left -= effort.steps - begun
             if found is not None and found.harm < best.harm:
                 better = found
                 break

@@ -18,7 +18,7 @@ import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
-from framework.evicting.harm import ANY_PRIORITY, NO_VICTIM, Found, Harm, Limits, Unit, least_harmful
+from framework.evicting.harm import ANY_PRIORITY, NO_VICTIM, Effort, Found, Harm, Limits, Unit, least_harmful
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -58,6 +58,9 @@ _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 
 _MOST_ORDERS: Final = 8
 """Orders of unlike tasks that are tried for one plan."""
+
+_EFFORT: Final = object()
+"""Key of the session's scratch: all actions of a session have one budget for less harmful plans."""
 
 _MOST_NODES: Final = 256
 """Nodes on which a place can be made, of which the least harmful one is taken."""
@@ -154,6 +157,7 @@ class Planner:
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._least: dict[QueueName, _Least] = {}
+        self._effort: Effort = session.scratch.setdefault(_EFFORT, Effort())
         self._compares_nodes = rule.looks_first is Looks.LEAST_HARM
         self._order = LongOrder(session, rule.statuses)
         self._all = EvictableRoom(session, rule.statuses, self._might_lose)
@@ -275,7 +279,7 @@ class Planner:
                         best = found
             return best
 
-        best = least_harmful(self._rule.modes, search)
+        best = least_harmful(self._rule.modes, search, self._effort)
         if best is None or best.is_least:
             return best is not None
         with self._session.statement() as statement:
@@ -679,6 +683,7 @@ class Planner:
         on_node = session.nodes.tasks_on(column).values()
         in_turn = in_order(session, attempt.job, self._proposed(attempt, task, on_node))
         self._attempts += 1
+        self._effort.steps += 1
         by_priority = {victim.id: self._importance(victim) for victim in in_turn}
         for highest in sorted({max(attempt.limits.floor, each) for each in by_priority.values()}):
             candidates = [victim for victim in in_turn if by_priority[victim.id] <= highest]
@@ -990,6 +995,7 @@ class Planner:
             if unit is None or not _evict(self._session, attempt.statement, unit, self._rule.action):
                 continue
             attempt.units.append(unit)
+            self._effort.steps += len(unit)
             yield unit
             if len(unit) > 1:
                 gone = {each.id for each in unit}
