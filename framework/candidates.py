@@ -114,8 +114,7 @@ class Candidates:
         self._needs = session.nodes.needs(task.template)
         count = len(session.nodes)
         columns = session.nodes.columns()
-        steady = self._permitted(self._functions.verdicts[Locality.FACTS], task, columns)
-        self._steady: BoolArray = np.ones(count, dtype=np.bool_) if steady is None else steady
+        self._steady = session.permitted_by_facts(task)
         base = self._sum(self._functions.scores[Locality.FACTS], task, columns)
         self._base: FloatArray = np.zeros(count) if base is None else base
         self._amount_verdicts = self._concerned(self._functions.verdicts[Locality.AMOUNTS], task, columns)

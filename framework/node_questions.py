@@ -45,6 +45,10 @@ class NodeQuestions(Registering):
         """Room free now or later on each node, and the length of the log at that moment."""
         self._fits_empty: dict[int, bool] = {}
         self._places_empty: dict[int, PlacesOnEmptyNodes] = {}
+        self._permitted: dict[int, BoolArray] = {}
+        """By template number, see `permitted_by_facts`."""
+        self._masks: dict[bytes, BoolArray] = {}
+        """Equal masks are kept once: most templates share one."""
         self.unscored: dict[TaskId, Refusal] = {}
         """Tasks of which somebody would not have a node chosen, by their id, and why."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
@@ -53,11 +57,12 @@ class NodeQuestions(Registering):
     def seal(self) -> None:
         """End the time of registering, and drop what was answered in it by the plugins opened so far."""
         super().seal()
-        for known in (self._candidates, self._fits_empty, self._places_empty, self._explained):
+        for known in (self._candidates, self._fits_empty, self._places_empty, self._permitted, self._explained):
             known.clear()
         self._beyond = (None, -1, None)
         self.node_functions = NodeFunctions(self.functions(points.PREDICATE), self.functions(points.NODE_ORDER))
         self.takes_best_score = self._takes_best_score()
+        self._after_opening()
 
     def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Ask a predicate over arrays; a failing one refuses every node."""
@@ -200,13 +205,30 @@ class NodeQuestions(Registering):
                 return None
         return self.explain(task)
 
+    def permitted_by_facts(self, task: Task) -> BoolArray:
+        """Return which nodes permit a task by all that no eviction can change, shape (N,); do not write.
+
+        Candidates cost many times as much, since they also hold scores and amounts.
+        """
+        known = self._permitted.get(task.template.number)
+        if known is None:
+            known = np.ones(len(self.nodes), dtype=np.bool_)
+            columns = self.nodes.columns()
+            for each in self.node_functions.verdicts[Locality.FACTS]:
+                verdicts = self.ask_verdicts(each, task, columns)
+                if verdicts is not None:
+                    known = known & (verdicts == 0)
+            known = self._masks.setdefault(known.tobytes(), known)
+            self._permitted[task.template.number] = known
+        return known
+
     def fits_empty_nodes(self, task: Task) -> bool:
         """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
         known = self._fits_empty.get(task.template.number)
         if known is None:
             thresholds = self.nodes.needs(task.template).thresholds
             fits = np.logical_and.reduce(thresholds <= self.nodes.table.allocatable, axis=0)
-            known = bool((fits & self.candidates(task).permitted_by_facts).any())
+            known = bool((fits & self.permitted_by_facts(task)).any())
             self._fits_empty[task.template.number] = known
         return known
 
@@ -215,7 +237,7 @@ class NodeQuestions(Registering):
         known = self._places_empty.get(task.template.number)
         if known is None:
             request = self.nodes.needs(task.template).request
-            offered = self.nodes.table.allocatable[:, self.candidates(task).permitted_by_facts]
+            offered = self.nodes.table.allocatable[:, self.permitted_by_facts(task)]
             known = self._places_empty[task.template.number] = places_for(request, offered)
         return known
 

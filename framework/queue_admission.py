@@ -28,7 +28,7 @@ from framework.queue_limits import usage_text
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, QueueName
-from model.jobs import Job, JobTable
+from model.jobs import NO_QUEUE, Job, JobTable
 from model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "reserved",
     "rules_of",
     "ungated",
+    "unusable_requests",
     "why_never_run",
 ]
 
@@ -157,6 +158,15 @@ def _why_never(session: Session, job: Job) -> str:
     if excess is not None:
         return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
     return ""
+
+
+def unusable_requests(session: Session) -> IntArray:
+    """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
+    table = session.snapshot.job_table
+    mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
+    for job in table.select(mask):
+        mask[job.column] = can_never_run(session, job)
+    return np.where(mask, table.pending, 0)
 
 
 _COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}

@@ -57,6 +57,7 @@ class Registering:
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
+        self._opened_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
         self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
         self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
@@ -250,6 +251,18 @@ class Registering:
         """Call back when the session closes, in the order of the configuration."""
         self._close_hooks.append((self._registrant(plugin), hook))
 
+    def on_opened(self, plugin: str, hook: Callable[[], None]) -> None:
+        """Call back when all plugins are opened: for work that asks other plugins."""
+        self._opened_hooks.append((self._registrant(plugin), hook))
+
+    def _after_opening(self) -> None:
+        """Run what plugins asked for with `on_opened`, in the order of the configuration."""
+        for plugin, hook in self._opened_hooks:
+            try:
+                hook()
+            except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+                self.note_failure(plugin, error)
+
     def open_plugin(self, option: PluginOption, opening: Callable[["Session"], None]) -> None:
         """Let one plugin register; one that fails is left out and named, the others go on."""
         self._option = option
@@ -272,6 +285,7 @@ class Registering:
         _forget(self._delegates, instance)
         _forget(self._serving, instance)
         _forget(self._close_hooks, instance)
+        _forget(self._opened_hooks, instance)
 
     def note_failure(self, plugin: str, error: Exception) -> Refusal:
         """Note that a plugin raised something; returns the refusal that it amounts to."""

@@ -20,7 +20,7 @@ from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
 from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated
+from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated, unusable_requests
 from framework.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
 from framework.queue_notes import zero_notes
 from framework.session import Session
@@ -48,6 +48,8 @@ class ProportionArgs:
 
     lends_idle: bool = argument("lendIdle", True)
     """Whether idle room that no queue can use within its share is lent to queues beyond theirs."""
+    counts_unusable: bool = argument("countUnusableRequests", False)
+    """Whether requests of jobs that can never run count in what their queues ask for; true restores Volcano's rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,9 @@ class Proportion:
         session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
         session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
         session.register_ledger(self.name, division)
-        division.measure()
+        if not self.args.counts_unusable:
+            session.on_opened(self.name, division.leave_out_unusable)
+        session.on_opened(self.name, division.measure)
         session.events.extend(zero_notes(session))
 
 
@@ -96,8 +100,29 @@ class Division:
         self._admission = QueueAdmission(session, self._rows, self._accounts_of)
         self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
         """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
+        self._asking_in_vain: set[QueueName] = set()
+        """Queues with a job that can never run."""
         self._lent = LentRoom(session, self.books, self._rows)
         self._gates = LiftedGates(session, self._reserve)
+
+    def leave_out_unusable(self) -> None:
+        """Divide the cluster without the requests of jobs that can never run; for when all plugins are opened.
+
+        Where all requests fit the cluster together, these take no share from other queues.
+        """
+        requested = self._sum(book.request for book in self.books.values())
+        if all(amount <= there for amount, there in zip(requested, self._session.total.tolist(), strict=True)):
+            return
+        names = self._session.snapshot.queue_names
+        unusable = self._session.snapshot.job_table.by_queue(unusable_requests(self._session), len(names))
+        self._asking_in_vain = {names[number] for number in np.flatnonzero(unusable.any(axis=0)).tolist()}
+        if not self._asking_in_vain:
+            return
+        for name in self._asking_in_vain:
+            self.books[name].request = _less(self.books[name].request, unusable[:, names.index(name)].tolist())
+        shares = divide(self._session, self.books, {name: book.request for name, book in self.books.items()})
+        for name, share in shares.items():
+            self.books[name].settle(share)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
@@ -106,9 +131,13 @@ class Division:
         return -queue.priority, self._book(queue).share
 
     def overused(self, queue: Queue) -> Refusal | None:
-        """Refuse a queue that has all it deserves."""
+        """Refuse a queue that has all it deserves.
+
+        A queue with a job that can never run is not refused, so that the job gets its true reason; the share still
+        holds for each of its tasks.
+        """
         book = self._book(queue)
-        if not book.is_overused:
+        if not book.is_overused or queue.name in self._asking_in_vain:
             return None
         message = (
             f"queue {queue.name} has all that it deserves: {in_words(self._session.resources, book.floor) or 'nothing'}"

@@ -112,3 +112,40 @@ def test_the_capability_of_a_queue_above_counts() -> None:
     )
 
     assert len(ends(scenario, {"name": "capacity", "enableHierarchy": True})) == 4
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize(
+    "never",
+    [
+        {"cpu": 17, "tasks": 1},
+        {"cpu": 1, "tasks": 25},
+        {"cpu": 8, "tasks": 1, "pod": {"nodeSelector": {"gone": "yes"}}},
+    ],
+    ids=["too large", "too many pods", "no such label"],
+)
+def test_a_job_that_can_never_run_takes_no_share_from_other_queues(action: str, never: dict[str, Any]) -> None:
+    """Beside it a queue deserves what it deserves alone, and may exchange its jobs."""
+    alone = Scenario().priority_class("low", 1).priority_class("high", 9).queue("q").queue("r").node("n1", cpu=16)
+    alone = alone.running("old", on=["n1"] * 4, cpu=4, queue="q", priority_class="low", priority=1)
+    alone = alone.job("new", cpu=4, queue="q", priority_class="high", priority=9, min_resources={"cpu": 4})
+    beside = alone.job("never", queue="r", min_resources={"cpu": 2}, phase="Inqueue", **never)
+
+    def evictions(scenario: Scenario, **arguments: Any) -> list[str]:
+        plugins = (("priority", {"name": "gang", "enablePreemptable": False}), ("proportion", "predicates"))
+        more = {"proportion": {"lendIdle": False, **arguments}}
+        return scenario.run("enqueue", "allocate", action, plugins=plugins, cycles=4, arguments=more).evictions
+
+    assert evictions(alone) == evictions(beside) == ["old-3"]
+    assert len(evictions(beside, countUnusableRequests=True)) > 1
+
+
+def test_a_job_that_can_never_run_says_so_where_its_queue_deserves_nothing() -> None:
+    """Its requests do not count in the share; the reason is the nodes, not the share."""
+    scenario = Scenario().queue("q").queue("r").node("n1", cpu=8).running("old", on=["n1"] * 8, queue="q")
+    scenario = scenario.job("never", queue="r", phase="Inqueue", cpu=9)
+
+    outcome = scenario.run("enqueue", "allocate", plugins=(("gang",), ("proportion", "predicates")), cycles=2)
+
+    assert "Insufficient cpu" in outcome.why("never")
+    assert "deserves" not in outcome.why("never")
