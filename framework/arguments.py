@@ -270,8 +270,7 @@ class _Slot:
         if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
             return
         if value < 0 and self.least is None:
-            effect = "a negative weight turns the score round" if key.lower().endswith("weight") else "it is negative"
-            reader.warnings.append(f"{reader.path}.{key}: got {_shown(value)}, probably not meant: {effect}")
+            reader.warnings.append(f"{reader.path}.{key}: got {_shown(value)}, probably not meant: it is negative")
         elif abs(float(value)) >= _DOUBTFUL and self.parse is None:
             reader.warnings.append(f"{reader.path}.{key}: got {_shown(value)}, probably not meant: it exceeds 31 bits")
 

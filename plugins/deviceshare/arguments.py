@@ -133,8 +133,6 @@ class DeviceShareArgs:
         """Name values that say less than somebody may think."""
         if self.policy not in {"", BINPACK, SPREAD}:
             yield f"deviceshare.SchedulePolicy: {self.policy!r} is no policy (binpack, spread): cards go by their index"
-        if self.weight < 0:
-            yield f"deviceshare.ScheduleWeight: {self.weight} is as 0: cards have no say in the order of nodes"
         if self.exclusive and not self.vgpu:
             yield "deviceshare.GPUExclusiveRules: has no effect without deviceshare.VGPUEnable"
         if self.koordinator and self.node_lock:

@@ -48,7 +48,7 @@ def decided_here(case: Input, seed: int) -> dict[str, Any]:
 
 def refused(report: CycleReport) -> Counter[str]:
     """Count what is said of tasks that wait."""
-    return Counter(why[0].message for why in report.task_refusals.values())
+    return Counter(why[0].text for why in report.task_refusals.values())
 
 
 @pytest.mark.parametrize("seed", [0, 7])

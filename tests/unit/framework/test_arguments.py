@@ -83,7 +83,7 @@ def test_digits_that_go_does_not_read_are_no_number(value: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "doubt"),
     [
-        ("volcano.weight", -5, "got -5, probably not meant: a negative weight turns the score round"),
+        ("volcano.weight", -5, "got -5, probably not meant: it is negative"),
         ("change", -0.5, "got -0.5, probably not meant: it is negative"),
         ("volcano.weight", 2**31, "got 2147483648, probably not meant: it exceeds 31 bits"),
         ("importance.cpu", -1, "got -1, probably not meant: it is negative"),

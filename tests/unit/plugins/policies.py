@@ -228,6 +228,7 @@ def opened(
     metrics: Mapping[str, str] | None = None,
     usage: Mapping[str, NodeUsage] | None = None,
     now: float = 0.0,
+    runs: Mapping[str, float] | None = None,
 ) -> World:
     """Open a session on objects.
 
@@ -240,6 +241,7 @@ def opened(
         metrics: Of the configuration: where usage comes from.
         usage: What nodes were measured to use, by name.
         now: The moment, seconds since 1970.
+        runs: When plugins that act from time to time last did, by instance.
     """
     books = Books()
     given = {(type(each).__name__, each.metadata.name) for each in objects}
@@ -273,6 +275,7 @@ def opened(
         committed=plans.append,
         settled=Settled(),
     )
+    session.runs = dict(runs or {})
     for option in profile.plugins:
         plugin = known.build_plugin(option)
         session.open_plugin(option, plugin.on_session_open)

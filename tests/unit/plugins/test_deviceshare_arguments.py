@@ -57,7 +57,7 @@ def test_ascend_devices_are_not_there(key: str) -> None:
     ("arguments", "doubt"),
     [
         ({"SchedulePolicy": "pack"}, "a.deviceshare.SchedulePolicy: 'pack' is no policy"),
-        ({"ScheduleWeight": -1}, "a.deviceshare.ScheduleWeight: -1 is as 0"),
+        ({"ScheduleWeight": -1}, "a.deviceshare.ScheduleWeight: got -1, probably not meant: it is negative"),
         ({"GPUExclusiveRules": [{"a": "b"}]}, "a.deviceshare.GPUExclusiveRules: has no effect without"),
         ({"ScheduleWeight": "many"}, "a.deviceshare.ScheduleWeight: got 'many', expected a whole number"),
         ({"VGPUEnabled": True}, "a.deviceshare.VGPUEnabled: unknown argument"),

@@ -11,7 +11,7 @@ from framework.session import Session
 from model import wire
 from model.tasks import Task
 from model.usage import NodeUsage
-from plugins.rescheduling import Rescheduling, ReschedulingArgs
+from plugins.rescheduling import ReschedulingArgs
 from plugins.rescheduling.arguments import Marks, Params, Strategy
 from plugins.rescheduling.plugin import loads_of, moves_of, quality_of_service
 from tests.unit.plugins.policies import World, node, opened, pod
@@ -28,6 +28,7 @@ def there(
     idle: tuple[float, float] = (20, 20),
     *,
     measured: float = NOW,
+    last_run: float | None = None,
     **arguments: Any,
 ) -> World:
     """Open the example."""
@@ -37,7 +38,9 @@ def there(
         for name, (cpu, memory) in (("n1", busy), ("n2", idle))
     }
     configured = {"name": "rescheduling", "arguments": arguments}
-    return opened(node("n1", cpu="10"), node("n2", cpu="10"), *pods, plugins=[configured], usage=usage, now=NOW)
+    nodes = node("n1", cpu="10"), node("n2", cpu="10")
+    runs = None if last_run is None else {"rescheduling": last_run}
+    return opened(*nodes, *pods, plugins=[configured], usage=usage, now=NOW, runs=runs)
 
 
 def named(world: World, *names: str, is_measured: bool = True) -> list[str]:
@@ -46,11 +49,8 @@ def named(world: World, *names: str, is_measured: bool = True) -> list[str]:
     return [move.task.name for move in moves_of(STRATEGY, loads)]
 
 
-def is_due(session: Session, last: float) -> bool:
-    """Tell whether the plugin takes part when it last ran at some moment."""
-    session.runs["rescheduling"] = last
-    option = session.profile.plugins[0]
-    session.open_plugin(option, Rescheduling(args=ReschedulingArgs()).on_session_open)
+def is_due(session: Session) -> bool:
+    """Return whether the plugin takes part in a session."""
     return bool(session.functions(points.VICTIM_TASKS))
 
 
@@ -98,15 +98,15 @@ def test_the_first_cycle_only_begins_to_count() -> None:
 
 def test_a_run_is_due_after_the_interval() -> None:
     """Five minutes and more; the moment of the run is remembered."""
-    session = there().session
+    session = there(last_run=NOW - 301).session
 
-    assert is_due(session, NOW - 301)
+    assert is_due(session)
     assert session.runs == {"rescheduling": NOW}
 
 
 def test_a_run_is_not_due_at_the_interval() -> None:
     """It has to be over."""
-    assert not is_due(there().session, NOW - 300)
+    assert not is_due(there(last_run=NOW - 300).session)
 
 
 def test_a_measurement_that_has_grown_old_moves_nobody() -> None:

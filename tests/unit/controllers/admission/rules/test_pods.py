@@ -143,7 +143,7 @@ def test_broken_pods_are_left_to_the_server(value: Json) -> None:
         ("resourceGroups: [{object: {key: label}}]", "resourceGroups[0].object.key: got 'label'"),
         ("resourceGroups: [{affinity: '{'}]", "resourceGroups[0].affinity: got '{'"),
         ("resourceGroups: [{object: {key: annotation, value: ['x']}}]", "resourceGroups[0].object.value[0]: got 'x'"),
-        ("[", "no YAML"),
+        ("[", "not YAML"),
     ],
 )
 def test_faults_of_the_file(text: str, words: str) -> None:
