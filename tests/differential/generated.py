@@ -37,6 +37,7 @@ CPUS: tuple[int | str, ...] = (1, 2, 4, 4, "3500m", 8)
 AS_VOLCANO: Mapping[str, Mapping[str, Any]] = {
     "enqueue": {"countEvictions": False, "freeUnusablePromises": False},
     "allocate": {"gangSearch": False},
+    "proportion": {"countUnusableRequests": True},
 }
 """Arguments that switch off rules which the plain scheduler does not state: they have their own laws in tests/laws."""
 ACTIONS = (("enqueue", "allocate", "backfill"),) * 3 + (
