@@ -74,15 +74,16 @@ def test_an_impossible_gang_says_why(ground: Ground, daemon: Daemon) -> None:
         "True",
         "NotEnoughResources",
     )
-    assert condition["message"].endswith(f"Origin reason is large-worker-0: {IMPOSSIBLE}")
+    never = "It can never run: the largest node has 8 cpu."
+    assert condition["message"].endswith(f"Origin reason is large-worker-0: {IMPOSSIBLE} {never}")
     assert ground.nodes_of("large") == ["", ""]
     daemon.wait_for(lambda: bool(ground.events_of("large")) and bool(ground.condition_of("large-worker-0")))
     assert ("Unschedulable", condition["message"]) in ground.events_of("large")
     assert ground.condition_of("large-worker-0")["reason"] == "Unschedulable"
-    assert ground.condition_of("large-worker-0")["message"] == IMPOSSIBLE
+    assert ground.condition_of("large-worker-0")["message"] == f"{IMPOSSIBLE} {never}"
     assert IMPOSSIBLE in ground.kubectl("describe", "pod", "large-worker-0")
     explained = daemon.get_json("/debug/explain?job=binding/large")
-    assert explained["taskRefusals"]["binding/large-worker-0"][0]["message"] == IMPOSSIBLE
+    assert explained["taskRefusals"]["binding/large-worker-0"][0]["message"] == f"{IMPOSSIBLE} {never}"
     assert explained["taskRefusals"]["binding/large-worker-0"][0]["counts"] == {"Insufficient cpu": 4}
 
 

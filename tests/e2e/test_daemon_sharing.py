@@ -20,7 +20,7 @@ SHARDS = "/apis/shard.volcano.sh/v1alpha1/nodeshards"
 @pytest.fixture(scope="module")
 def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """Eight nodes of eight CPUs: by the ring, each of two members has some."""
-    with standing_on(cluster_with_crds, "sharing", folder=tmp_path_factory.mktemp("sharing"), nodes=8) as ground:
+    with standing_on(cluster_with_crds, "shared", folder=tmp_path_factory.mktemp("sharing"), nodes=8) as ground:
         yield ground
 
 
