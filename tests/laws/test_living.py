@@ -239,7 +239,7 @@ class LifeInATree(Life):
             LifeInATree,
             marks=pytest.mark.xfail(
                 strict=False,
-                reason="a plan of gangpreempt in a tree, searched for the least harm, cannot be repeated from its victims",
+                reason="a plan of gangpreempt in a tree cannot be repeated from its victims",
             ),
         ),
     ],
