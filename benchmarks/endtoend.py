@@ -35,7 +35,7 @@ from kube.configuration import ClusterOptions, connect
 from kube.resources import POD_GROUPS, PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
-__all__ = ["BENCHMARKS", "INPUTS", "is_synced", "wait_until"]
+__all__ = ["BENCHMARKS", "INPUTS", "PodEvent", "is_synced", "wait_until"]
 
 NODE_COUNT, POD_COUNT, GANG = 1000, 5000, 100
 BUDGET = at_least(75, "%")
@@ -91,8 +91,9 @@ class _Pod(msgspec.Struct):
     spec: _Spec
 
 
-class _Event(msgspec.Struct):
-    type: str
+class PodEvent(msgspec.Struct):
+    """An event of a watch of pods, as far as the benchmarks read it."""
+
     object: _Pod
 
 
@@ -123,7 +124,7 @@ class Course(Ground):
         page = await self._page(PODS.collection(clusters.NAMESPACE))
         bound = set[str]()
         first = 0.0
-        decode = msgspec.json.Decoder(_Event).decode
+        decode = msgspec.json.Decoder(PodEvent).decode
         params = {"watch": "1", "resourceVersion": page.metadata.resource_version}
         path = PODS.collection(clusters.NAMESPACE)
         async with self.client.stream(path, params=params, silence_seconds=WAIT_SECONDS) as lines:

@@ -21,7 +21,7 @@ import uvloop
 
 from benchmarks import clusters
 from benchmarks.emulator import site
-from benchmarks.endtoend import is_synced, wait_until
+from benchmarks.endtoend import PodEvent, is_synced, wait_until
 from benchmarks.ground import WAIT_SECONDS, Ground
 from benchmarks.results import Result, below
 from kube.client import Client
@@ -38,23 +38,6 @@ P50, P99 = below(50, "ms"), below(200, "ms")
 
 Server = Callable[[Path], AbstractContextManager[Path]]
 """Starts an API server in a folder, and gives its kubeconfig."""
-
-
-class _Spec(msgspec.Struct, rename="camel"):
-    node_name: str = ""
-
-
-class _Metadata(msgspec.Struct):
-    name: str
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
-
-
-class _Event(msgspec.Struct):
-    object: _Pod
 
 
 @contextmanager
@@ -111,7 +94,7 @@ async def reactions(ground: Ground, seed: int) -> list[float]:
 
 
 async def _watch(client: Client, bound: dict[str, asyncio.Future[float]]) -> None:
-    decode = msgspec.json.Decoder(_Event).decode
+    decode = msgspec.json.Decoder(PodEvent).decode
     path = PODS.collection(clusters.NAMESPACE)
     async with client.stream(path, params={"watch": "1"}, silence_seconds=WAIT_SECONDS) as lines:
         while True:
