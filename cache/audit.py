@@ -13,7 +13,7 @@ from model.tasks import Task
 
 __all__ = ["differences"]
 
-_JOB_BLOCKS = ("allocated", "pending", "total", "gated", "min_resources")
+_JOB_BLOCKS = ("allocated", "uncounted", "pending", "total", "gated", "min_resources")
 _JOB_NUMBERS = ("pending_best_effort", "has_min_resources", "min_available", "phase_inqueue", "phase_running")
 _NODE_BLOCKS = ("used", "releasing", "pipelined", "viewed")
 

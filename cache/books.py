@@ -34,6 +34,7 @@ from cache.shards import shard_mask
 from cache.topology import TopologyKeeper
 from cache.tracking import Tracking
 from cache.translate import Translator, single_group, single_job_id, task_status
+from cache.uncounted import Uncounted
 from cache.uses import UseIndex
 from cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
 from model import wire
@@ -158,7 +159,8 @@ class Books:
             case "Pod":
                 self._remove_pod(TaskId(old.metadata.uid))
             case "Node":
-                if self._stored["Node"].pop(old.metadata.name, None) is not None:
+                self._stored["Node"].pop(old.metadata.name, None)
+                if self._nodes.has_object(NodeName(old.metadata.name)):
                     self._nodes.set_node(NodeName(old.metadata.name), None)
                     self._names.withdraw()
                     self._generation += 1
@@ -187,12 +189,13 @@ class Books:
         numbers = {name: number for number, name in enumerate(self._queue_names)}
         self._jobs.refresh(numbers, self._priorities)
         nodes, objects = self._nodes.table(self._in_shard), self._lookups.frozen()
+        uncounted = self._nodes.uncounted(self._effects)
         self._snapshot = Snapshot(
             generation=self._generation,
             resources=self._space,
             nodes=nodes,
             jobs=self._jobs.jobs(),
-            job_table=self._jobs.table(),
+            job_table=self._jobs.table(uncounted),
             queues=MappingProxyType({name: self._queues[name] for name in self._queue_names}),
             queue_names=self._queue_names,
             objects=objects,
@@ -208,7 +211,8 @@ class Books:
             numa=self._numa.of(objects.numatopologies),
             loads=self._loads.of(objects.node_metrics),
             elastic_quotas=self._quotas.by_name(),
-            quota_uses=self._uses_by_claim(),
+            quota_uses=self._uses_by_claim(uncounted),
+            uncounted=MappingProxyType({task.id: amounts for task, amounts in uncounted}),
             gangs=self._gangs.shown(),
         )
         return self._snapshot
@@ -351,6 +355,9 @@ class Books:
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
                 fresh.apply(kind, each)
+        for name, offered in self._nodes.elsewhere().items():
+            if name not in self._stored["Node"]:  # one of another part of the ring
+                fresh._set_elsewhere(name, offered)
         fresh._departed = self._departed.copy()  # of pods that are gone no object tells
         return fresh
 
@@ -363,6 +370,8 @@ class Books:
         copied._kept = set(self._kept)
         copied._departed = self._departed.copy()
         copied._usage = self._usage
+        for name, offered in self._nodes.elsewhere().items():
+            copied._set_elsewhere(name, offered)
         copied._gangs.resume(self._gangs)
         return copied.rebuild
 
@@ -515,6 +524,7 @@ class Books:
     def _set_node(self, node: wire.Node) -> None:
         name = NodeName(node.metadata.name)
         if not self._tracking.has_node(name):
+            self._set_elsewhere(name, self.translator.allocatable(node))
             return
         known = self._stored["Node"].get(name)
         if known is not None and is_heartbeat(known, node):
@@ -526,15 +536,21 @@ class Books:
         name = NodeName(node.metadata.name)
         if not self.options.node_selector.selects(node.metadata.labels):
             # One that stops matching leaves, but what runs on it stays accounted, for it may match again.
-            if self._nodes.node(name) is None:
-                return
-            self._nodes.set_node(name, None)
-            self._names.withdraw()
+            self._set_elsewhere(name, self.translator.allocatable(node))
         else:
             limits = attach_limits(self._lookups.of("CSINode").get(name))
             new = self.translator.node(node, limits, self._lookups.of("Device").get(name))
             self._offer(new.allocatable, new.oversubscribed)
             self._nodes.set_node(name, new)
+            self._generation += 1
+
+    def _set_elsewhere(self, name: NodeName, offered: Amounts) -> None:
+        """Note what a node offers that is not ours: what runs on it counts for queues."""
+        if self._nodes.elsewhere().get(name) == offered:
+            return
+        if self._nodes.node(name) is not None:
+            self._names.withdraw()
+        self._nodes.set_node(name, None, elsewhere=offered)
         self._generation += 1
 
     # Groups, queues, lookups
@@ -765,11 +781,11 @@ class Books:
         )
         return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
 
-    def _uses_by_claim(self) -> QuotaUses | None:
+    def _uses_by_claim(self, uncounted: Iterable[Uncounted]) -> QuotaUses | None:
         if not self._quotas.by_name():
             self._quota_uses.stop()
             return None
-        return self._quota_uses.table(self._space, self._effects, self._tasks.values())
+        return self._quota_uses.table(self._space, self._effects, self._tasks.values(), uncounted)
 
     def _placed_with_affinity(self) -> tuple[Task, ...]:
         names = self._nodes.names()

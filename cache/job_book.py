@@ -14,17 +14,18 @@ from cache.columns import Matrix, frozen
 from cache.effects import JOB_SEGMENTS, Effects
 from cache.priorities import PriorityClasses
 from cache.translate import GroupFacts
+from cache.uncounted import Uncounted
 from model.arrays import BoolArray, IntArray
 from model.errors import ObjectError
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
 from model.resources import Amounts, ResourceSpace
-from model.tasks import READY_STATUSES, Task, TaskStatus, by_name
+from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
 
 __all__ = ["JobBook", "JobEntry"]
 
 _MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE = range(5)
-_MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 6, 7
+_ALLOCATED_SEGMENT, _MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 2, 6, 7
 
 
 @dataclass(slots=True, eq=False)
@@ -171,10 +172,12 @@ class JobBook:
         """Return the jobs that are not in the snapshot, in the order of their ids."""
         return (self._entries[job] for job in sorted(self._outside))
 
-    def table(self) -> JobTable:
+    def table(self, uncounted: Iterable[Uncounted]) -> JobTable:
         """Return what is counted per job, copied; what groups say is copied only when a group changed."""
         *counted, min_resources, _ = self._matrix.slices
-        values = frozen(self._matrix.values[: min_resources.start, : self._matrix.columns].copy())
+        values = self._matrix.values[: min_resources.start, : self._matrix.columns].copy()
+        beyond = self._take_out(uncounted, values[counted[_ALLOCATED_SEGMENT]])
+        frozen(values)
         counts, best_effort, allocated, pending, total, gated = (values[each] for each in counted)
         minimums, fixed, masks = self._said_by_groups()
         unseen = self._matrix.columns - len(self._by_column)
@@ -185,6 +188,7 @@ class JobBook:
             counts=counts,
             pending_best_effort=best_effort[0],
             allocated=allocated,
+            uncounted=beyond,
             pending=pending,
             total=total,
             gated=gated,
@@ -194,6 +198,19 @@ class JobBook:
             phase_inqueue=masks[1],
             phase_running=masks[2],
         )
+
+    def _take_out(self, uncounted: Iterable[Uncounted], allocated: IntArray) -> IntArray:
+        """Take out of what is allocated what does not count, and return that, shape (R, J)."""
+        beyond: IntArray = np.broadcast_to(np.int64(0), allocated.shape)
+        for task, amounts in uncounted:
+            if task.job is None or task.status not in ALLOCATED_STATUSES:
+                continue
+            column = self._entries[task.job].column
+            if not beyond.flags.writeable:
+                beyond = beyond.copy()
+            beyond[:, column] += amounts
+            allocated[:, column] -= amounts
+        return frozen(beyond)
 
     def _said_by_groups(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return minimum resources, the fixed numbers, and those of them that are questions."""

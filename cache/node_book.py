@@ -12,10 +12,11 @@ import numpy as np
 
 from cache.columns import Matrix, frozen
 from cache.effects import NODE_SEGMENTS, Effects
+from cache.uncounted import Uncounted, beyond
 from model.arrays import BoolArray, IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
-from model.resources import ResourceSpace
+from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
 from model.tasks import Task, TaskStatus, by_name
 
 __all__ = ["NodeBook", "takes_room"]
@@ -62,6 +63,11 @@ class NodeBook:
         self._facts: NodeFacts | None = None
         self._offers: tuple[IntArray, IntArray] | None = None
         self._tasks: list[Mapping[TaskId, Task]] = []
+        self._elsewhere: dict[NodeName, Amounts] = {}
+        """What nodes offer that have an object and are not in the table."""
+        self._uncounted: dict[NodeName, Mapping[TaskId, Uncounted]] = {}
+        self._unmeasured: set[NodeName] = set()
+        """Nodes of which `_uncounted` may not be true any more."""
 
     def add(self, task: Task, effects: Effects) -> None:
         """Account a task that takes room on its node."""
@@ -71,6 +77,7 @@ class NodeBook:
         entry.tasks[task.id] = task
         entry.is_sorted = False
         self._changed_tasks.add(task.node)
+        self._unmeasured.add(task.node)
 
     def remove(self, task: Task, effects: Effects) -> None:
         """Take a task off its node."""
@@ -79,6 +86,7 @@ class NodeBook:
         self._matrix.values[:, entry.column] -= _effect(task, effects)
         del entry.tasks[task.id]
         self._changed_tasks.add(task.node)
+        self._unmeasured.add(task.node)
         self._tidy(task.node, entry)
 
     def exchange(self, old: Task, new: Task, effects: Effects) -> None:
@@ -90,9 +98,21 @@ class NodeBook:
             self._matrix.values[:, entry.column] += after - before
         entry.tasks[new.id] = new
         self._changed_tasks.add(new.node)
+        if before is not after or old.status is not new.status or new.node in self._uncounted:
+            self._unmeasured.add(new.node)
 
-    def set_node(self, name: NodeName, node: Node | None) -> None:
-        """Take a node into the table, with new facts, or out of it."""
+    def set_node(self, name: NodeName, node: Node | None, *, elsewhere: Amounts | None = None) -> None:
+        """Take a node into the table, with new facts, or out of it.
+
+        Args:
+            name: Its name.
+            node: The node; None where it is not one of ours.
+            elsewhere: What such a node offers; None where it has no object.
+        """
+        if elsewhere is None:
+            self._elsewhere.pop(name, None)
+        else:
+            self._elsewhere[name] = elsewhere
         if node is None and name not in self._entries:
             return
         entry = self._entry(name)
@@ -100,13 +120,18 @@ class NodeBook:
             self._order = None
         entry.node = node
         self._facts = self._offers = None
-        reported = allocatable = np.zeros(len(self._space), dtype=np.int64)
+        self._unmeasured.add(name)
+        reported = allocatable = self._space.vector(elsewhere or NO_AMOUNTS)
         if node is not None:
             reported = self._space.vector(node.allocatable)
             allocatable = reported + self._space.vector(node.oversubscribed)
         self._matrix.values[self._matrix.slices[_REPORTED], entry.column] = reported
         self._matrix.values[self._matrix.slices[_ALLOCATABLE], entry.column] = allocatable
         self._tidy(name, entry)
+
+    def has_object(self, name: NodeName) -> bool:
+        """Return whether there is a node of a name, in the table or not."""
+        return name in self._elsewhere or self.node(name) is not None
 
     def node(self, name: NodeName) -> Node | None:
         """Return a node of the table."""
@@ -129,11 +154,35 @@ class NodeBook:
         idle: IntArray = offered - self._matrix.values[self._matrix.slices[0], column]
         return idle
 
+    def uncounted(self, effects: Effects) -> Iterable[Uncounted]:
+        """Return the tasks that ask for more than their nodes offer; costs what changed."""
+        names = sorted(name for name in self._unmeasured if name in self._entries)
+        for name in self._unmeasured:
+            self._uncounted.pop(name, None)
+        self._unmeasured.clear()
+        columns = np.array([self._entries[name].column for name in names], dtype=np.int64)
+        used = self._matrix.values[: len(self._space), columns]
+        offered = self._matrix.values[self._matrix.slices[_ALLOCATABLE]][:, columns]
+        for position in np.flatnonzero((used > offered).any(axis=0)).tolist():
+            tasks = self._entries[names[position]].tasks.values()
+            if found := beyond(tasks, offered[:, position], effects):
+                self._uncounted[names[position]] = found
+        return [each for name in sorted(self._uncounted) for each in self._uncounted[name].values()]
+
+    def elsewhere(self) -> Mapping[NodeName, Amounts]:
+        """Return what nodes offer that have an object and are not in the table."""
+        return self._elsewhere
+
     def respace(self, space: ResourceSpace) -> None:
         """Go over to a larger resource space."""
         self._matrix.respace(space)
         self._space = space
         self._offers = None
+        self._uncounted.clear()
+        self._unmeasured.update(self._entries)
+        for name, entry in self._entries.items():
+            if entry.node is None:
+                self._write_elsewhere(name, entry)
 
     def names(self) -> tuple[NodeName, ...]:
         """Return the names of the nodes of the table, ascending."""
@@ -162,7 +211,12 @@ class NodeBook:
         entry = self._entries.get(name)
         if entry is None:
             entry = self._entries[name] = _Entry(self._matrix.take())
+            self._write_elsewhere(name, entry)
         return entry
+
+    def _write_elsewhere(self, name: NodeName, entry: _Entry) -> None:
+        offered = self._space.vector(self._elsewhere.get(name, NO_AMOUNTS))
+        self._matrix.values[self._matrix.slices[_ALLOCATABLE], entry.column] = offered
 
     def _tidy(self, name: NodeName, entry: _Entry) -> None:
         """Forget a node that nobody speaks of any more."""

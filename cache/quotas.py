@@ -10,6 +10,7 @@ import numpy as np
 
 from cache.columns import frozen
 from cache.effects import Effects
+from cache.uncounted import Uncounted
 from model import wire
 from model.arrays import IntArray
 from model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
@@ -95,8 +96,13 @@ class UsesByClaim:
         if new is not None:
             self._add(self._counted, new, effects, 1)
 
-    def table(self, space: ResourceSpace, effects: Effects, tasks: Iterable[Task]) -> QuotaUses:
-        """Return the sums; `tasks` are all there are, and are counted where that has not been done in this space."""
+    def table(
+        self, space: ResourceSpace, effects: Effects, tasks: Iterable[Task], uncounted: Iterable[Uncounted]
+    ) -> QuotaUses:
+        """Return the sums, without what is `uncounted`.
+
+        `tasks` are all there are, and are counted where that has not been done in this space.
+        """
         if self._counted is None or self._space is not space or self._effects is not effects:
             self._space, self._effects, self._counted = space, effects, {}
             for task in tasks:
@@ -105,6 +111,11 @@ class UsesByClaim:
         both = np.zeros((2, len(space), len(claims)), dtype=np.int64)
         for column, claim in enumerate(claims):
             both[:, :, column] = self._counted[claim][0]
+        columns = {claim: column for column, claim in enumerate(claims)}
+        for task, amounts in uncounted:
+            asks, uses = counts(task)
+            if asks:
+                both[: 1 + uses, :, columns[claim_of(task)]] -= amounts
         frozen(both)
         return QuotaUses(claims=claims, requested=both[0], used=both[1])
 

@@ -241,7 +241,7 @@ class Translator:
             annotations=metadata.annotations,
             taints=node.spec.taints,
             unschedulable=node.spec.unschedulable,
-            allocatable={**self._allocatable(node), **limits},
+            allocatable={**self.allocatable(node), **limits},
             oversubscribed=self._oversubscribed(metadata),
             images={name: image.size_bytes for image in node.status.images for name in image.names},
             revocable_zone=metadata.labels.get(REVOCABLE_ZONE, ""),
@@ -250,7 +250,8 @@ class Translator:
         )
         return made if device is None else replace(made, allocatable={**_offers(made), **made.allocatable})
 
-    def _allocatable(self, node: wire.Node) -> dict[str, int]:
+    def allocatable(self, node: wire.Node) -> dict[str, int]:
+        """Return what a node offers; an amount that cannot be read is not offered."""
         offered: dict[str, int] = {}
         for name, amount in node.status.allocatable.items():
             try:

@@ -37,7 +37,7 @@ def placed_with_claims(session: JobQuestions) -> Iterator[tuple[QueueName, Task]
             continue
         looked_at = session.known_jobs().get(job.id)
         now = task if looked_at is None else looked_at.tasks[task.id]
-        if now.status in ALLOCATED_STATUSES:
+        if now.status in ALLOCATED_STATUSES and session.snapshot.has_node_of(task):
             yield job.queue, now
 
 

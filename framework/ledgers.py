@@ -39,7 +39,19 @@ class Verb(Enum):
 class Change:
     """Tasks of one job and one template, placed or evicted together; frozen by convention."""
 
-    __slots__ = ("amounts", "columns", "is_trial", "job", "needs", "sign", "tasks", "template", "totals", "verb")
+    __slots__ = (
+        "amounts",
+        "columns",
+        "each",
+        "is_trial",
+        "job",
+        "needs",
+        "sign",
+        "tasks",
+        "template",
+        "totals",
+        "verb",
+    )
 
     def __init__(
         self,
@@ -49,6 +61,7 @@ class Change:
         columns: Sequence[int],
         *,
         needs: Needs,
+        uncounted: IntArray | None = None,
         is_trial: bool = False,
     ) -> None:
         self.verb = verb
@@ -62,10 +75,13 @@ class Change:
         self.is_trial = is_trial
         """Whether it belongs to a trial, which is always undone; a ledger counts it, and sends nothing outside."""
         is_one = len(tasks) == 1
-        self.amounts: IntArray = needs.request if is_one else needs.request * len(tasks)
-        """Sum of their requests, base units, shape (R,)."""
-        self.totals: list[int] = needs.amounts if is_one else self.amounts.tolist()
-        """The same as a list; do not write."""
+        each = needs.request if uncounted is None else needs.request - uncounted
+        self.amounts: IntArray = each if is_one else each * len(tasks)
+        """Sum of what counts of their requests, base units, shape (R,)."""
+        self.each: list[int] = needs.amounts if uncounted is None else each.tolist()
+        """What counts of one of them; do not write."""
+        self.totals: list[int] = self.each if is_one else self.amounts.tolist()
+        """The sum as a list; do not write."""
         self.sign = -1 if verb is Verb.EVICT else 1
         """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
         self.template: TaskTemplate = tasks[0].template

@@ -54,6 +54,19 @@ class NodeQuestions(Registering):
         self._explained: dict[int, tuple[int, Refusal]] = {}
         """By template: why no node took its tasks, and the length of the log at that moment."""
 
+    def counted_amounts(self, task: Task) -> list[int]:
+        """Return what counts of a task for its queue or quota, base units by row; do not write.
+
+        That is its request, of a task on a node as far as the node offers it.
+        """
+        uncounted = self.snapshot.uncounted.get(task.id)
+        amounts: list[int] = self.nodes.needs(task.template).amounts
+        return (
+            amounts
+            if uncounted is None
+            else [each - more for each, more in zip(amounts, uncounted.tolist(), strict=True)]
+        )
+
     def seal(self) -> None:
         """End the time of registering, and drop what was answered in it by the plugins opened so far."""
         super().seal()

@@ -92,9 +92,9 @@ def reserved(table: JobTable) -> IntArray:
     """Return what each job keeps reserved beyond what it uses, base units, shape (R, J).
 
     Jobs in phase `Inqueue`, and running ones that reach their minimum, reserve the part of their minimum resources that
-    is not allocated yet, less the requests of tasks that are held back by scheduling gates.
+    their placed tasks do not ask for, less the requests of tasks that are held back by scheduling gates.
     """
-    missing = np.maximum(table.min_resources - table.allocated, 0)
+    missing = np.maximum(table.min_resources - table.allocated - table.uncounted, 0)
     return np.where(holds_reservation(table), np.maximum(missing - table.gated, 0), 0)
 
 

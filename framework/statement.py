@@ -97,7 +97,8 @@ class Statement:
         column = self._session.nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
         needs = self._session.nodes.needs(task.template)
-        change = Change(Verb.EVICT, job, [leaving], [column], needs=needs, is_trial=self.is_trial)
+        uncounted = self._session.snapshot.uncounted.get(task.id)
+        change = Change(Verb.EVICT, job, [leaving], [column], needs=needs, uncounted=uncounted, is_trial=self.is_trial)
         return self._do(Operation(change, [task], reason, evicts_for=False, message=message))
 
     def _do(self, operation: Operation) -> Refusal | None:

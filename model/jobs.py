@@ -116,7 +116,9 @@ class JobTable:
     pending_best_effort: IntArray
     """Pending tasks that ask for nothing, shape (J,)."""
     allocated: IntArray
-    """Requests of tasks in an allocated status, base units, shape (R, J)."""
+    """Requests of tasks in an allocated status as far as their nodes offer it, base units, shape (R, J)."""
+    uncounted: IntArray
+    """What those tasks ask for beyond that, base units, shape (R, J)."""
     pending: IntArray
     """Requests of pending tasks, base units, shape (R, J)."""
     total: IntArray

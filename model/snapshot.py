@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from model import wire
+from model.arrays import IntArray
 from model.elastic import ElasticQuota, QuotaUses
 from model.gangs import GangGroup
-from model.ids import JobId, NodeName, QueueName
+from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import Departed, Job, JobTable
 from model.load import NodeLoad
 from model.nodes import NodeTable
 from model.numa import NumaNode
 from model.queues import Queue
 from model.refusals import Refusal
-from model.resources import ResourceSpace
+from model.resources import PODS, ResourceSpace
 from model.tasks import Task
 from model.topology.tree import Topology
 from model.usage import NO_USAGE, NodeUsage
@@ -101,5 +102,13 @@ class Snapshot:
     """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None
     """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""
+    uncounted: Mapping[TaskId, IntArray] = field(default_factory=dict)
+    """What tasks ask for beyond what their nodes offer, which counts for no queue and no quota, base units, shape (R,);
+    tasks that count in full are absent."""
     gangs: Mapping[JobId, GangGroup] = field(default_factory=dict)
     """The gangs of jobs that are made of gangs, in the order of their ids; empty while nobody asks for gangs."""
+
+    def has_node_of(self, task: Task) -> bool:
+        """Return whether a task counts on its node at all: whether there is one, with a place among its pods."""
+        uncounted = self.uncounted.get(task.id)
+        return uncounted is None or not uncounted[self.resources.rows[PODS]]

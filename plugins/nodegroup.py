@@ -136,7 +136,7 @@ class Rules:
         column = self._session.nodes.table.column.get(node)
         used = None if column is None else self._used.get((queue, int(self._codes[column])))
         if used is not None:
-            used += self._session.nodes.needs(task.template).request
+            used += np.array(self._session.counted_amounts(task), dtype=np.int64)
 
     def _of(self, task: Task) -> QueueRules | None:
         job = self._session.job_of(task)
@@ -180,7 +180,7 @@ class Rules:
     def _shift(self, change: Change, sign: int) -> None:
         if change.job.queue not in self._limits:
             return
-        amounts = sign * self._session.nodes.needs(change.template).request
+        amounts = sign * np.array(change.each, dtype=np.int64)
         for column in change.columns:
             used = self._used.get((change.job.queue, int(self._codes[column])))
             if used is not None:

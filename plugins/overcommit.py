@@ -54,7 +54,9 @@ class Budget:
         self._session = session
         self._factor = factor
         self._limit = budget_of(session.total, factor)
-        self._used = session.nodes.state[session.nodes.rows.used].sum(axis=1).tolist()
+        nodes = session.nodes.columns()
+        # at most what a node offers: pods that named it themselves may ask for any amount
+        self._used = np.minimum(nodes.used, nodes.allocatable).sum(axis=1).tolist()
         self._promised = admitted_amounts(session)
         self._admitted = self._promised.sum(axis=1).tolist()
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]

@@ -48,6 +48,8 @@ class Policy:
     resource_groups: tuple[ResourceGroup, ...] = ()
     gates_pods: bool = False
     """Pods that ask for it wait behind a gate until their queue admits them."""
+    allows_node_name: bool = False
+    """New pods of our schedulers may name their node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +158,12 @@ def _quota_faults(review: Review, _policy: Policy, known: Known) -> tuple[Fault,
 
 
 def _pod_faults(review: Review, policy: Policy, _known: Known) -> tuple[Fault, ...]:
-    return pods.faults_of(review.object, _old(review), scheduler_names=policy.scheduler_names)
+    return pods.faults_of(
+        review.object,
+        _old(review),
+        scheduler_names=policy.scheduler_names,
+        allows_node_name=policy.allows_node_name,
+    )
 
 
 def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:

@@ -66,6 +66,8 @@ class AdmissionOptions:
     """A queue with allocated pods may not be deleted (`--enable-queue-allocated-pods-check`)."""
     gates_pods: bool = False
     """Pods that ask for it wait behind a gate until their queue admits them (gate SchedulingGatesQueueAdmission)."""
+    allows_node_name: bool = False
+    """New pods of our schedulers may name their node (`--admission-allow-node-name`)."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.

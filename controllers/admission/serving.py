@@ -146,4 +146,5 @@ class Admission:
             queue_limits=self._options.queue_limits,
             resource_groups=groups,
             gates_pods=self._options.gates_pods,
+            allows_node_name=self._options.allows_node_name,
         )

@@ -418,8 +418,7 @@ class Holding:
         return [self.books[each] for each in self.tree.paths[name]]
 
     def _request(self, task: Task) -> list[int]:
-        request: list[int] = self._session.nodes.needs(task.template).amounts
-        return request
+        return self._session.counted_amounts(task)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Fairness:
         return before
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.nodes.needs(task.template).amounts
+        return self._session.counted_amounts(task)
 
 
 class Hierarchy:
@@ -133,7 +133,7 @@ class Hierarchy:
             tree.add_job(
                 job_id,
                 node,
-                request=table.total[:, job.column].tolist(),
+                request=(table.total - table.uncounted)[:, job.column].tolist(),
                 allocated=table.allocated[:, job.column].tolist(),
             )
         tree.settle()
@@ -175,7 +175,7 @@ class Hierarchy:
         self._tree.change(change.job.id, (change.amounts * -change.sign).tolist())
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.nodes.needs(task.template).amounts
+        return self._session.counted_amounts(task)
 
 
 def _plus(amounts: Sequence[int], others: Sequence[int], sign: int) -> list[int]:

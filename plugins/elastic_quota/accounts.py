@@ -26,7 +26,7 @@ def uses_on_nodes(session: Session) -> QuotaUses:
         for task in tasks.values():
             if counts(task)[1]:
                 sums = used.setdefault(claim_of(task), np.zeros(len(session.resources), dtype=np.int64))
-                sums += session.nodes.needs(task.template).request
+                sums += np.array(session.counted_amounts(task), dtype=np.int64)
     claims = tuple(sorted(used))
     columns = np.array([used[claim] for claim in claims], dtype=np.int64).reshape(len(claims), len(session.resources)).T
     return QuotaUses(claims=claims, requested=np.zeros_like(columns), used=columns)
@@ -80,8 +80,7 @@ class Accounts:
 
     def request(self, task: Task) -> list[int]:
         """Return what a task asks for, base units by row."""
-        amounts: list[int] = self._session.nodes.needs(task.template).amounts
-        return amounts
+        return self._session.counted_amounts(task)
 
     def over(self, book: QuotaBook, more: Sequence[int]) -> list[int]:
         """Return the rows in which a quota would have more than it may, with more; also those that are not asked for.
@@ -111,7 +110,7 @@ class Accounts:
         self._count(change, -change.sign)
 
     def _count(self, change: Change, sign: int) -> None:
-        amounts = change.needs.amounts
+        amounts = change.each
         for task in change.tasks:
             claim = claim_of(task)
             book = self.tree.books.get(self._quota_of(claim))

@@ -5,6 +5,8 @@ A queue is never lent more than its limit, nor what the guarantees of other queu
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from framework.ledgers import Change, Verb
 from framework.session import Session
 from model.ids import QueueName
@@ -54,7 +56,8 @@ class LentRoom:
         others = [self._unused(name) for name in self._guarantees if name != queue.name]
         if not others:
             return spare
-        free = self._session.nodes.columns().future_idle.sum(axis=1).tolist()
+        # one node that is overfull takes nothing from what others have free
+        free = np.maximum(self._session.nodes.columns().future_idle, 0).sum(axis=1).tolist()
         return [min(own, there - sum(kept)) for own, there, *kept in zip(spare, free, *others, strict=True)]
 
     def _unused(self, name: QueueName) -> list[int]:
@@ -90,7 +93,7 @@ class LentRoom:
     def _sum(self, tasks: Iterable[Task]) -> list[int]:
         amounts = [0] * len(self._session.resources)
         for task in tasks:
-            _add(amounts, self._session.nodes.needs(task.template).amounts, 1)
+            _add(amounts, self._session.counted_amounts(task), 1)
         return amounts
 
     def count(self, change: Change, sign: int) -> None:
@@ -99,7 +102,7 @@ class LentRoom:
         if known is not None and change.verb is Verb.EVICT:
             for task in change.tasks:
                 if task.is_lent:
-                    _add(known, change.needs.amounts, sign)
+                    _add(known, change.each, sign)
 
     def _lent_tasks(self, name: QueueName) -> Iterator[Task]:
         known = self._session.known_jobs()

@@ -341,8 +341,7 @@ class Division:
             self.books[job.queue].reserve(self._request(task), sign)
 
     def _request(self, task: Task) -> list[int]:
-        request: list[int] = self._session.nodes.needs(task.template).amounts
-        return request
+        return self._session.counted_amounts(task)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 

@@ -91,6 +91,9 @@ class Options(ProcessOptions):
     enable_queue_allocated_pods_check: bool = flag(
         FlagKind.BOOLEAN, default=False, help="A queue with allocated pods may not be deleted."
     )
+    admission_allow_node_name: bool = flag(
+        FlagKind.BOOLEAN, default=False, help="New pods of our schedulers may name their node."
+    )
 
     debug_socket_folder: str = SOCKET_FOLDER
     """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
@@ -149,6 +152,7 @@ class Options(ProcessOptions):
             protects_root_queue=self.enable_root_queue_protection,
             keeps_queues_in_use=self.enable_queue_allocated_pods_check,
             gates_pods=self.features.enabled("SchedulingGatesQueueAdmission"),
+            allows_node_name=self.admission_allow_node_name,
         )
 
 

@@ -29,6 +29,7 @@ _PERCENTAGE = re.compile(r"[+-]?[0-9]{1,9}%")
 
 class _PodSpec(Wire, frozen=True, kw_only=True):
     scheduler_name: str = ""
+    node_name: str = ""
 
 
 class _Pod(Wire, frozen=True, kw_only=True):
@@ -78,6 +79,7 @@ def faults_of(
     lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
     *,
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
+    allows_node_name: bool = False,
 ) -> tuple[Fault, ...]:
     """Find what is wrong with a new pod of our schedulers; of others, and of changes, nothing is said.
 
@@ -86,17 +88,25 @@ def faults_of(
         old: What it was; None when it is new.
         lookups: Not asked.
         scheduler_names: Our schedulers.
+        allows_node_name: Whether a new pod may name its node, past the scheduler.
     """
     if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
         return ()
-    return the_first(_faults(pod))
+    return the_first(_faults(pod, allows_node_name=allows_node_name))
 
 
-def _faults(value: Mapping[str, Any]) -> Iterator[Fault]:
+def _faults(value: Mapping[str, Any], *, allows_node_name: bool) -> Iterator[Fault]:
     pod = read(_Pod, value)
     if isinstance(pod, Fault):
         yield pod
         return
+    if pod.spec.node_name and not allows_node_name:
+        yield Fault(
+            field="spec.nodeName",
+            value=pod.spec.node_name,
+            expected="no node: the scheduler chooses it",
+            rule="a new pod of this scheduler must not name its node",
+        )
     yield from budget_faults(pod.metadata.annotations)
 
 

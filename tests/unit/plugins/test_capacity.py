@@ -247,8 +247,9 @@ def test_who_has_only_what_its_queue_is_not_promised_goes_at_once() -> None:
         queue("q"),
         queue("v", deserved={"cpu": "8", "memory": "8Gi"}),
         *gpu_jobs("a", "q", gpu="1"),
-        *gpu_jobs("b", "v", gpu="1", on="n"),
+        *gpu_jobs("b", "v", gpu="1", on="m"),
         *jobs("c", "v", "", on="n"),
+        gpu_node(),
     )
 
     assert victims(there, "a", "b", "c") == ["b"]
@@ -260,7 +261,7 @@ def test_more_than_deserved_of_what_nobody_spoke_of_does_not_count() -> None:
         queue("q", deserved={"cpu": "4"}),
         queue("v", deserved={"nvidia.com/gpu": "1"}),
         *jobs("a", "q", "4"),
-        *gpu_jobs("b", "v", gpu="1", cpu="4", memory="4Gi", on="n"),
+        *gpu_jobs("b", "v", gpu="1", cpu="4", memory="4Gi", on="m"),
         gpu_node(),
     )
 

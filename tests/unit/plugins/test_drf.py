@@ -371,15 +371,20 @@ def test_reclaim_decides_as_trees_made_afresh_would(data: st.DataObject) -> None
     )
 
     def fresh(candidate: Task) -> bool:
-        tree, needs = Tree(there.session.total.tolist()), there.session.nodes.needs
+        tree = Tree(there.session.total.tolist())
+        counted = {
+            task.id: np.array(there.session.counted_amounts(task))
+            for name in names
+            for task in there.job(name).tasks.values()
+        }
         for name in names:
             job = there.job(name)
             changes = {reclaimer.id: 1, candidate.id: -1}
             moved = sum(
-                (changes[task.id] * needs(task.template).request for task in job.tasks.values() if task.id in changes),
+                (changes[task.id] * counted[task.id] for task in job.tasks.values() if task.id in changes),
                 start=job.allocated,
             )
-            request = sum((needs(task.template).request for task in job.tasks.values()), start=0 * job.allocated)
+            request = sum((counted[task.id] for task in job.tasks.values()), start=0 * job.allocated)
             tree.add_job(job.id, tree.node(*paths[name]), request=request.tolist(), allocated=moved.tolist())
         tree.settle()
         job = there.session.job_of(candidate)

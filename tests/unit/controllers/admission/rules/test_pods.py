@@ -226,3 +226,13 @@ def test_a_way_that_leads_to_no_node_stays_one() -> None:
     affinity = terms({}, {"matchExpressions": [ZONE]})
     (patch,) = defaulted(pod(affinity=affinity), tree_nodes=POOL)
     assert patch["value"] == terms({}, {"matchExpressions": [ZONE, *IN_POOL]})
+
+
+def test_new_pods_of_ours_name_no_node() -> None:
+    """The scheduler chooses the node; pods of other schedulers, and an operator's choice, are left alone."""
+    named = pod(nodeName="ghost")
+
+    assert [fault.field for fault in faults_of(named)] == ["spec.nodeName"]
+    assert faults_of(named, allows_node_name=True) == ()
+    assert faults_of(named, scheduler_names=("night",)) == ()
+    assert faults_of(named, pod()) == ()
