@@ -1,7 +1,9 @@
 # Pyroclast in a container: `docker build -t pyroclast .`, then `docker run pyroclast scheduler --help`.
 
-# A release is pinned to the last digit; give a digest for bit-for-bit builds: --build-arg PYTHON_IMAGE=python@sha256:…
-ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
+# Pinned by digest. It is the index of all platforms that docker-library/repo-info lists for this tag, in
+# repos/python/remote/3.11.16-slim-bookworm.md at commit 422f3cfe. Debian's later fixes need a later digest:
+# --build-arg PYTHON_IMAGE=python:…@sha256:…
+ARG PYTHON_IMAGE=python:3.11.16-slim-bookworm@sha256:c425d915a89a6dcd3183b1797ad9bd8878caff5a417f6371c8df93c8ea8b727f
 
 # The first stage has pip; nothing of it is in the image that ships.
 FROM ${PYTHON_IMAGE} AS build
@@ -10,11 +12,16 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
     PYTHONDONTWRITEBYTECODE=1
 
-RUN python -m venv /opt/pyroclast
 WORKDIR /src
 
-# The lock is a constraint, not a list: it names the tools of development too, which the image does without.
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+# Each file is compared with its hash in the lock, and no source archive is built.
+COPY requirements-image.lock requirements-build.lock ./
+RUN python -m venv /opt/pyroclast \
+    && /opt/pyroclast/bin/pip install --require-hashes --only-binary :all: --requirement requirements-image.lock
+RUN python -m venv /opt/build \
+    && /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement requirements-build.lock
+
+COPY pyproject.toml README.md LICENSE ./
 COPY actions actions
 COPY cache cache
 COPY config config
@@ -26,14 +33,13 @@ COPY model model
 COPY plugins plugins
 COPY pyroclast pyroclast
 COPY scheduler scheduler
-RUN /opt/pyroclast/bin/pip install --constraint requirements.lock '.[emulator]' \
+RUN /opt/build/bin/python -m hatchling build --target wheel --directory wheels \
+    && /opt/pyroclast/bin/pip install --no-deps --no-index wheels/*.whl \
     # Compiled here, since the file system of a running container is read-only.
     && /opt/pyroclast/bin/python -m compileall -q /opt/pyroclast/lib
 
 # What is in the image, in CycloneDX's form, for those who audit it.
-RUN python -m venv /opt/sbom \
-    && /opt/sbom/bin/pip install cyclonedx-bom==7.5.0 \
-    && /opt/sbom/bin/cyclonedx-py environment --output-reproducible --of JSON -o /opt/pyroclast/sbom.cdx.json \
+RUN /opt/build/bin/cyclonedx-py environment --output-reproducible --of JSON -o /opt/pyroclast/sbom.cdx.json \
         /opt/pyroclast/bin/python \
     && /opt/pyroclast/bin/pip uninstall --yes pip
 

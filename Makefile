@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # a file's tests share what it starts; long ones come first, by the order of the folders
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+compile := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --generate-hashes $(LOCK)
 
 .DEFAULT_GOAL := help
 
@@ -23,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed (PYTHON=...)' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' || { echo 'the venv module is missing: apt-get install python3-venv' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -84,8 +85,10 @@ webhooks: $(READY)  ## Renew deploy/webhooks from controllers/admission
 	$(BIN)/python -m controllers.admission.webhooks deploy/webhooks
 
 .PHONY: lock
-lock: $(READY)  ## Renew requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --no-emit-index-url pyproject.toml --output-file requirements.lock
+lock: $(READY)  ## Renew the requirements*.lock files, each with the hashes of all files of each version
+	$(compile) --extra dev pyproject.toml --output-file requirements.lock
+	$(compile) --extra emulator --constraint requirements.lock pyproject.toml --output-file requirements-image.lock
+	$(compile) --group image --constraint requirements.lock --output-file requirements-build.lock
 
 .PHONY: clean
 clean:  ## Remove the virtual environment and caches

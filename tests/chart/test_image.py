@@ -91,7 +91,7 @@ def test_modules_of_python_are_compiled_once(image: Path, tmp_path: Path) -> Non
 def test_versions_are_those_of_the_lock(image: Path) -> None:
     """Each package of the bill of materials has the version of the lock."""
     # a name may stand there more than once, each time for other versions of Python
-    locked = set(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    locked = set(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements-image.lock").read_text(), re.MULTILINE))
     bill = json.loads((image / "sbom.cdx.json").read_text())
     found = {(each["name"].lower().replace("_", "-"), each["version"]) for each in bill["components"]}
 
