@@ -6,7 +6,7 @@ __all__ = ["CERTIFICATE_EXPIRY", "REVIEWS", "REVIEW_SECONDS"]
 
 REVIEWS = Counter(
     "pyroclast_admission_reviews_total",
-    "Questions of the API server by path, and how they were answered: `allowed`, `refused`, `malformed` or `failed`.",
+    "Questions of the API server by path, and their answers: `allowed`, `refused`, `malformed`, `failed`, `forbidden`.",
     ["path", "answer"],
 )
 REVIEW_SECONDS = Histogram(

@@ -56,6 +56,10 @@ class AdmissionOptions:
     """Its key (`--tls-private-key-file`)."""
     ca_cert_file: str = ""
     """The authority to be trusted, written into the configurations (`--ca-cert-file`)."""
+    client_ca_file: str = ""
+    """Authority of clients, read again when it changes; empty: any client may ask (`--admission-client-ca-file`)."""
+    client_names: tuple[str, ...] = ()
+    """Names of which a client's certificate must have one; empty: any (`--admission-client-names`)."""
     resource_groups_file: str = ""
     """Which pods go to which nodes, read again when it changes; empty: none (`--admission-conf`)."""
     max_queue_depth: int = 5
@@ -78,6 +82,8 @@ class AdmissionOptions:
         faults = [f"admission path: got {path!r}, expected one of {', '.join(SERVICES)}" for path in self.unknown]
         if bool(self.tls_cert_file) != bool(self.tls_private_key_file):
             faults.append("tls-cert-file and tls-private-key-file: expected both or none")
+        if self.client_names and not self.client_ca_file:
+            faults.append("admission-client-names: expected admission-client-ca-file too: without it no name is proven")
         if not self.address.rpartition(":")[2].isdecimal():
             faults.append(f"admission address: got {self.address!r}, expected host:port or :port")
         if self.max_queue_depth < 1:

@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
+from controllers.admission.certificates.clients import names_of
 from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
 from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
 from controllers.admission.lookups import QueuesByName
@@ -49,6 +50,7 @@ class Server:
         paths: Iterable[str] = SERVICES,
         *,
         body_seconds: float = _BODY_SECONDS,
+        client_names: Iterable[str] = (),
     ) -> None:
         """Take what to serve; nothing is opened yet.
 
@@ -57,9 +59,10 @@ class Server:
             policy: What the operator chose; may be replaced while serving.
             paths: Services to serve; the others are not found.
             body_seconds: Longest wait for a question to end.
+            client_names: Names of which a client's certificate must have one; none: whoever TLS lets in may ask.
         """
         self.policy = policy
-        self._cluster, self._body_seconds = cluster, body_seconds
+        self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
         """Held by the large question that is being judged, in a thread: that may take seconds."""
         self._bodies, self._questioners = Bodies(), Questioners()
@@ -122,6 +125,8 @@ class Server:
 
     async def _answered(self, service: Service, request: web.Request, held: AsyncExitStack) -> tuple[str, web.Response]:
         """Answer one request; the first of the pair is how, for the metric."""
+        if self._client_names and not self._client_names.intersection(names_of(request.get_extra_info("peercert"))):
+            return "forbidden", _text(403, "the client's certificate has none of the expected names")
         if request.content_type != "application/json":
             return "malformed", _text(415, f"got {request.content_type}, expected application/json")
         try:

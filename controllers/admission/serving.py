@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from controllers.admission.certificates.clients import ClientAuthority
 from controllers.admission.certificates.files import CertificateFiles
 from controllers.admission.certificates.keeping import Keeper
 from controllers.admission.certificates.secret import SharedSecret
@@ -61,9 +62,15 @@ class Admission:
                 client, namespace=options.namespace, name=options.secret, names=options.names, clock=self._clock
             )
         )
-        self._keeper = Keeper(client, source, configuration=options.configuration, clock=self._clock)
+        clients = ClientAuthority(options.client_ca_file) if options.client_ca_file else None
+        self._keeper = Keeper(client, source, configuration=options.configuration, clock=self._clock, clients=clients)
         self._groups_text = ""
-        self._server = Server(self._cluster, self._policy(self._read_groups() or ()), options.paths)
+        self._server = Server(
+            self._cluster,
+            self._policy(self._read_groups() or ()),
+            options.paths,
+            client_names=options.client_names,
+        )
         self.port: int | None = None
         """Where it listens, once it does."""
 

@@ -40,7 +40,7 @@ class Options(ProcessOptions):
     controllers: tuple[str, ...] = flag(
         FlagKind.LIST,
         ("*", "-sharding-controller"),
-        "What runs: `*` for all, `name` or `+name` for one, `-name` for all but one.",
+        "What runs: `*` for all, `-*` for none but those named, `name` or `+name` for one, `-name` for all but one.",
     )
     inherit_owner_annotations: bool = flag(
         FlagKind.BOOLEAN, default=True, help="Pod groups take size and annotations from owners of their pods."
@@ -71,6 +71,14 @@ class Options(ProcessOptions):
     )
     admission_tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
     admission_ca_cert_file: str = flag(FlagKind.TEXT, "", "Authority of that certificate, PEM.")
+    admission_client_ca_file: str = flag(
+        FlagKind.TEXT,
+        "",
+        "Authority of clients of the webhooks, PEM, read again when it changes; empty: any client may ask.",
+    )
+    admission_client_names: tuple[str, ...] = flag(
+        FlagKind.LIST, (), "Names of which a client's certificate must have one; empty: any of that authority."
+    )
     admission_secret: str = flag(
         FlagKind.TEXT, _DEFAULTS["secret"], "Secret that replicas share certificates in which are made here."
     )
@@ -147,6 +155,8 @@ class Options(ProcessOptions):
             tls_cert_file=self.admission_tls_cert_file,
             tls_private_key_file=self.admission_tls_private_key_file,
             ca_cert_file=self.admission_ca_cert_file,
+            client_ca_file=self.admission_client_ca_file,
+            client_names=self.admission_client_names,
             resource_groups_file=self.admission_conf,
             max_queue_depth=self.max_queue_depth,
             protects_root_queue=self.enable_root_queue_protection,

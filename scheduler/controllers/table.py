@@ -43,7 +43,7 @@ NOT_HERE: Final[Mapping[str, str]] = {
 
 
 def chosen(entries: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Read `--controllers`: `*`, `name` or `+name`, `-name`; the first entry that names a controller counts.
+    """Read `--controllers`: `*`, `-*`, `name` or `+name`, `-name`; the first entry that names a controller counts.
 
     Returns:
         The controllers to run in the table's order, warnings, and faults.
@@ -52,7 +52,7 @@ def chosen(entries: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     verdicts: dict[str, bool] = {}
     signs: dict[str, set[str]] = {}
     for entry in entries:
-        if entry == "*":
+        if entry in {"*", "-*"}:
             continue
         name = entry.removeprefix("+") if entry.startswith("+") else entry.removeprefix("-")
         is_wanted = not entry.startswith("-")

@@ -21,9 +21,9 @@ from tests.chart.helm import CHART, by_kind, helm, rendered
 
 MATRIX = [
     ["size=small", "size=large"],
-    ["admission.enabled=false", "admission.certManager.enabled=true"],
+    ["admission.enabled=false", "admission.certManager.enabled=true", "admission.separate=true"],
     ["controllers.enabled=false", "scheduler.replicas=1"],
-    ["networkPolicy.enabled=true", "networkPolicy.monitoringNamespaces={monitoring}"],
+    ["networkPolicy.enabled=false", "networkPolicy.monitoringNamespaces={monitoring}"],
     ["metrics.serviceMonitor.enabled=true", "metrics.alerts.enabled=true"],
 ]
 
@@ -212,6 +212,124 @@ def test_cards_need_rights_of_their_own() -> None:
     assert after - without == {("", "nodes", "get"), ("", "nodes", "patch")}
 
 
+def rights(objects: list[dict[str, Any]], name: str) -> set[tuple[str, str, str]]:
+    """Return what the roles of this name allow, wherever."""
+    roles = [each for each in objects if each["kind"] in {"Role", "ClusterRole"} and each["metadata"]["name"] == name]
+    return {right for role in roles for right in kinds_of(role)}
+
+
+@pytest.mark.parametrize(
+    ("sets", "patches"),
+    [
+        ((), False),
+        (("SchedulingGatesQueueAdmission=true",), True),
+        (("AllAlpha=true",), True),
+        (("AllAlpha=true", "SchedulingGatesQueueAdmission=false"), False),
+    ],
+)
+def test_the_scheduler_changes_pods_where_it_takes_gates_off(sets: tuple[str, ...], patches: bool) -> None:
+    """Only with the gate of that feature, as the process reads it; without it nothing but status and binding."""
+    objects = rendered(*(f"scheduler.featureGates.{each}" for each in sets))
+    flags = next(pods_of([by_kind(objects, "Deployment", "-scheduler")]))["containers"][0]["args"][1:]
+
+    assert parse_options(flags).options.features.enabled("SchedulingGatesQueueAdmission") is patches
+    assert (("", "pods", "patch") in rights(objects, "pyro-pyroclast-scheduler")) is patches
+
+
+KEYS = {("", "secrets", verb) for verb in ("get", "create", "patch", "delete")}
+
+
+@pytest.mark.parametrize(
+    ("sets", "namespaces"),
+    [
+        ((), [None]),
+        (("controllers.sshKeys.enabled=false",), []),
+        (("controllers.sshKeys.namespaces={team-a,team-b}",), ["team-a", "team-b"]),
+        (("scheduler.featureGates.VolcanoJobSupport=false",), []),
+        (("scheduler.featureGates.AllBeta=false",), []),
+    ],
+)
+def test_secrets_of_users_are_touched_where_jobs_need_keys(sets: tuple[str, ...], namespaces: list[str | None]) -> None:
+    """Everywhere, in some namespaces, or nowhere; the Secret with the webhooks' certificate is named."""
+    objects = rendered(*sets)
+    found = {
+        each["metadata"].get("namespace"): rule
+        for each in objects
+        if each["kind"] in {"Role", "ClusterRole"}
+        for rule in each["rules"]
+        if "secrets" in rule["resources"] and each["metadata"].get("namespace") != "batch"
+    }
+    own = [rule for rule in by_kind(objects, "Role", "-controllers")["rules"] if "secrets" in rule["resources"]]
+
+    assert list(found) == namespaces
+    assert all(set(product(rule["apiGroups"], rule["resources"], rule["verbs"])) == KEYS for rule in found.values())
+    assert [rule.get("resourceNames") for rule in own] == [None, ["pyro-pyroclast-admission"]]
+    assert [rule["verbs"] for rule in own if "resourceNames" not in rule] == [["create"]]
+    bound = [each["metadata"]["namespace"] for each in objects if each["metadata"]["name"].endswith("-controllers-ssh")]
+    assert sorted(set(bound)) == [name for name in namespaces if name]
+
+
+OF_WEBHOOKS = {
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "patch"),
+    ("", "secrets", "update"),
+    ("", "namespaces", "get"),
+}
+
+
+def test_separate_webhooks_have_their_own_rights_and_everything_that_points_to_them() -> None:
+    """The controllers lose the rights of webhooks, and whoever answers has no others; nothing reconciles there."""
+    objects = rendered("admission.separate=true", "admission.extraEnv[0].name=PROXY")
+    deployment = by_kind(objects, "Deployment", "-admission")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    parsed = parse_controllers(container["args"][1:])
+    labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+    own, others = (rights(objects, f"pyro-pyroclast-{name}") for name in ("admission", "controllers"))
+
+    assert parsed.warnings == ()
+    assert (parsed.options.enable_admission, parsed.options.leader_elect, parsed.options.chosen) == (True, False, [])
+    assert container["env"] == [{"name": "PROXY"}]
+    assert {"startupProbe", "readinessProbe", "livenessProbe"} <= container.keys()
+    assert own >= OF_WEBHOOKS
+    assert not others & OF_WEBHOOKS
+    assert {verb for _, resource, verb in own if resource != "secrets"} == {"list", "watch", "get", "patch"}
+    assert by_kind(objects, "Service", "-admission")["spec"]["selector"].items() <= labels
+    for kind, selector in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector")):
+        assert by_kind(objects, kind, "-admission")["spec"][selector]["matchLabels"].items() <= labels
+    ports = [each["name"] for each in container["ports"]]
+    assert "webhooks" in ports
+    (old,) = by_kind(objects, "Deployment", "-controllers")["spec"]["template"]["spec"]["containers"]
+    assert not parse_controllers(old["args"][1:]).options.enable_admission
+    assert "webhooks" not in [each["name"] for each in old["ports"]]
+    assert by_kind(rendered("admission.separate=true", "controllers.enabled=false"), "Deployment", "-admission")
+
+
+@pytest.mark.parametrize("separate", ["true", "false"])
+def test_clients_of_webhooks_need_a_certificate_where_an_authority_is_given(separate: str) -> None:
+    """Its file is mounted in the folder that the flag names."""
+    sets = ("admission.clientCA.configMap=api-ca", "admission.clientCA.names={kube-apiserver}")
+    objects = rendered(f"admission.separate={separate}", *sets)
+    pod = next(pods_of([by_kind(objects, "Deployment", "-admission" if separate == "true" else "-controllers")]))
+    (container,) = pod["containers"]
+    told = parse_controllers(container["args"][1:]).options.of_admission
+    (folder,) = [each["mountPath"] for each in container["volumeMounts"] if each["name"] == "admission-clients"]
+
+    assert (told.client_ca_file, told.client_names) == (f"{folder}/ca.crt", ("kube-apiserver",))
+    assert {"name": "admission-clients", "configMap": {"name": "api-ca"}} in pod["volumes"]
+
+
+def test_ports_of_metrics_and_webhooks_alone_are_open() -> None:
+    """By default, to anybody; with addresses of the API server, webhooks to these."""
+    block = [{"ipBlock": {"cidr": "10.0.0.1/32"}}]
+    for sets, sources in (((), None), (("networkPolicy.apiServerCIDRs={10.0.0.1/32}",), block)):
+        objects = rendered(*sets)
+        scheduler, controllers = (
+            by_kind(objects, "NetworkPolicy", f"-{name}")["spec"]["ingress"] for name in ("scheduler", "controllers")
+        )
+        assert [each["ports"] for each in scheduler] == [[{"port": "metrics"}]]
+        assert [each["ports"] for each in controllers] == [[{"port": "metrics"}], [{"port": "webhooks"}]]
+        assert controllers[1].get("from") == sources
+
+
 def test_the_shipped_configuration_is_good() -> None:
     """`config check` finds nothing in the tiers of the ConfigMap."""
     text = by_kind(rendered(), "ConfigMap", "-scheduler")["data"]["volcano-scheduler.conf"]
@@ -230,6 +348,8 @@ def test_the_shipped_configuration_is_good() -> None:
         ("image.digest=abc", "digest"),
         ("metrics.authorization=true", "metrics.secretName"),
         ("admission.config=resourceGroups", "admission.pods"),
+        ("admission.clientCA.names={kube-apiserver}", "admission.clientCA.configMap"),
+        ("networkPolicy.apiServerCIDRs={10.0.0.1}", "apiServerCIDRs"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(wrong: str, named: str) -> None:

@@ -117,9 +117,9 @@ def scheduling(ground: Ground, folder: Path) -> Iterator[Daemon]:
 
 
 @contextmanager
-def controlling(ground: Ground, folder: Path) -> Iterator[Controllers]:
-    """Run the controllers as their Deployment says, on ports of the test's own."""
-    pod = read(ground, "deployment", f"{NAME}-pyroclast-controllers")["spec"]["template"]["spec"]
+def controlling(ground: Ground, folder: Path, component: str = "controllers") -> Iterator[Controllers]:
+    """Run the controllers, or the separate webhooks, as their Deployment says, on ports of the test's own."""
+    pod = read(ground, "deployment", f"{NAME}-pyroclast-{component}")["spec"]["template"]["spec"]
     command, *flags = pod["containers"][0]["args"]
     assert command == "controllers"
     (port,) = free_ports(1)
@@ -347,7 +347,10 @@ def own(ground: Ground, version: str, plural: str, kind: str) -> None:
 
 
 def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path) -> None:
-    """The server asks for a right on each owner that is to wait; pods of any owner, and all of a Job's, are made."""
+    """The server asks for a right on each owner that is to wait; pods of any owner, and all of a Job's, are made.
+
+    Webhooks in a process of their own have what they need, too.
+    """
     job = template(
         plugins={"env": [], "svc": [], "ssh": []},
         volumes=[
@@ -361,7 +364,13 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
         ],
     )
     names = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "whole"}}
-    with installed(ground), controlling(ground, tmp_path) as running:
+    separate = tmp_path / "admission"
+    separate.mkdir()
+    with (
+        installed(ground, "admission.separate=true"),
+        controlling(ground, separate, "admission") as answering,
+        controlling(ground, tmp_path) as running,
+    ):
         ground.pod("alone")
         for each in WORKLOADS:
             own(ground, *each)
@@ -378,6 +387,7 @@ def test_rights_suffice_where_owners_are_guarded(ground: Ground, tmp_path: Path)
             )
         )
         assert refused(running.metrics()) == []
+        assert refused(answering.metrics()) == []
         ground.kubectl("delete", "vcjob,jobtemplate,replicasets,statefulsets,daemonsets,jobs", "--all")
         ground.kubectl("delete", "persistentvolumeclaims", "--all", "--wait=false")
 
@@ -649,6 +659,14 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("", "secrets", "patch"): "keys of a Job that somebody changed",
         ("", "events", "patch"): "an event that is told again",
     },
+    "admission": {
+        (
+            "",
+            "namespaces",
+            "get",
+        ): "a webhook is called for a namespace that is not seen yet; nobody calls webhooks here",
+        ("", "secrets", "update"): "certificates are renewed after months",
+    },
 }
 """Rights that this file need not use, and why they are given all the same."""
 
@@ -674,13 +692,14 @@ def used(ground: Ground, component: str) -> set[Right]:
     return found
 
 
-@pytest.mark.parametrize("component", ["scheduler", "controllers"])
+@pytest.mark.parametrize("component", ["scheduler", "controllers", "admission"])
 def test_each_right_is_used_or_has_its_reason(ground: Ground, component: str, request: pytest.FixtureRequest) -> None:
     """The tests above use what the chart gives, all but what is named with its reason; and they use nothing else."""
     chosen = {item.originalname for item in request.session.items if item.path == request.path}  # type: ignore[attr-defined]  # of functions
     if not chosen >= {name for name in globals() if name.startswith("test_")}:
         pytest.skip("only the whole file shows what is used")
-    with installed(ground):
+    separate = ("admission.separate=true",) if component == "admission" else ()
+    with installed(ground, "scheduler.featureGates.SchedulingGatesQueueAdmission=true", *separate):
         given = granted(ground, component)
 
     assert UNUSED[component].keys() <= given

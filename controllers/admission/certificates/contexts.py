@@ -9,7 +9,7 @@ __all__ = ["new_context", "show"]
 
 
 def new_context() -> ssl.SSLContext:
-    """Return settings without a certificate: TLS 1.2 or newer, clients are not asked for theirs."""
+    """Return settings without a certificate: TLS 1.2 or newer; clients are asked for theirs where `clients` says so."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context

@@ -3,11 +3,13 @@
 A renewal that fails is tried again at the next look; what is shown stays until then.
 """
 
+import asyncio
 import ssl
 from typing import Final, Protocol
 
 import structlog
 
+from controllers.admission.certificates.clients import ClientAuthority
 from controllers.admission.certificates.contexts import new_context, show
 from controllers.admission.certificates.pairs import Pair
 from controllers.admission.certificates.renewing import Material
@@ -45,7 +47,15 @@ class Keeper:
     States: made, showing (after the first `look` that succeeds).
     """
 
-    def __init__(self, client: Client, source: Source, *, configuration: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        source: Source,
+        *,
+        configuration: str,
+        clock: Clock,
+        clients: ClientAuthority | None = None,
+    ) -> None:
         """Take what to keep.
 
         Args:
@@ -53,10 +63,11 @@ class Keeper:
             source: Where certificates come from.
             configuration: Name of the webhook configurations whose `caBundle` is kept; empty leaves them to others.
             clock: For waiting.
+            clients: Authority whose certificates clients must show; None: they are not asked for any.
         """
         self.context: ssl.SSLContext = new_context()
         """For the server; shows what is current."""
-        self._client, self._source, self._clock = client, source, clock
+        self._client, self._source, self._clock, self._clients = client, source, clock, clients
         self._configuration = configuration
         self._shown: Pair | None = None
 
@@ -74,6 +85,8 @@ class Keeper:
             ApiError: The API server does not answer as it should.
             ConfigError: A file cannot be used.
         """
+        if self._clients is not None:
+            await asyncio.to_thread(self._clients.demand, self.context)
         material = await self._source.current()
         self._show(material)
         if self._configuration and material.trusted:

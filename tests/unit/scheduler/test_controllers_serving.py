@@ -39,6 +39,23 @@ async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_pat
     ]
 
 
+async def test_admission_is_answered_by_a_process_without_controllers(tmp_path: Path) -> None:
+    """It holds no lease, is ready once it answers, follows what webhooks judge by and nothing else."""
+    async with Emulator(port=0) as emulator:
+        kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
+        flags = ("--controllers=-*", "--leader-elect=false", "--enable-admission", "--admission-address=127.0.0.1:0")
+        options = parse_options([f"--kubeconfig={kubeconfig}", "--webhook-namespace=default", *flags]).options
+        with capture_logs() as lines:
+            serving = asyncio.create_task(serve(options, Level(20)))
+            async with asyncio.timeout(20):
+                while not any(line["event"] == "admission_serving" for line in lines):  # noqa: ASYNC110  a log has none
+                    await asyncio.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert await serving == 0
+
+    assert options.chosen == []
+
+
 async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
     """As a fault of the command line, not as a traceback."""
     certificate, key = tmp_path / "cert", tmp_path / "key"

@@ -48,6 +48,7 @@ app.kubernetes.io/component: {{ .component | quote }}
 {{- else -}}
 {{- $sizes := dict
       "scheduler" (dict "small" (list "250m" "256Mi" "512Mi") "medium" (list "500m" "512Mi" "1Gi") "large" (list "1500m" "1Gi" "2Gi"))
+      "admission" (dict "small" (list "50m" "96Mi" "256Mi") "medium" (list "100m" "128Mi" "384Mi") "large" (list "200m" "192Mi" "512Mi"))
       "controllers" (dict "small" (list "100m" "192Mi" "384Mi") "medium" (list "250m" "384Mi" "768Mi") "large" (list "500m" "768Mi" "1536Mi")) -}}
 {{- $size := index $sizes .component .root.Values.size -}}
 requests:
@@ -109,6 +110,20 @@ topologySpreadConstraints:
   {{- include "pyroclast.spread" . | trim | nindent 2 }}
 {{- end -}}
 
+{{/* Components that run, by commas. Admission is one of its own, or a part of the controllers. */}}
+{{- define "pyroclast.components" -}}
+scheduler
+{{- if .Values.controllers.enabled }},controllers{{ end }}
+{{- if and .Values.admission.enabled .Values.admission.separate }},admission{{ end }}
+{{- end -}}
+
+{{/* The component that answers webhooks; empty where none does. */}}
+{{- define "pyroclast.admissionComponent" -}}
+{{- if .Values.admission.enabled -}}
+{{- if .Values.admission.separate -}}admission{{- else if .Values.controllers.enabled -}}controllers{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* How copies follow one another: a new one is ready (synced) before an old one goes, so that an upgrade is a change of
      leader, no gap. Not so where the lease gets another name: who leads under the old one and who leads under the new
      one would not wait for each other, so all old copies end first. (dict "root" . "component" "scheduler") */}}
@@ -142,6 +157,13 @@ livenessProbe:
   httpGet: {path: /livez, port: health}
   periodSeconds: 10
   failureThreshold: 6
+{{- end -}}
+
+{{/* The API server goes on calling for a moment after the endpoint is gone. */}}
+{{- define "pyroclast.lastCalls" -}}
+lifecycle:
+  preStop:
+    exec: {command: [python, -c, "import time; time.sleep(5)"]}
 {{- end -}}
 
 {{/* Who leads, as flags: (dict "root" . "component" "scheduler") */}}
@@ -180,6 +202,114 @@ livenessProbe:
 {{- end -}}
 - {{ printf "--feature-gates=%s" (join "," $pairs) | quote }}
 {{- end -}}
+{{- end -}}
+
+{{/* Whether a feature gate is on, as "true" or nothing: (dict "root" . "gate" "Name" "stage" "AllAlpha", "default" false).
+     A gate by its own name outranks those of its stage. */}}
+{{- define "pyroclast.gate" -}}
+{{- $gates := .root.Values.scheduler.featureGates -}}
+{{- $is := .default -}}
+{{- range $name := list .stage .gate -}}
+{{- if hasKey $gates $name }}{{ $is = index $gates $name }}{{ end -}}
+{{- end -}}
+{{- if $is }}true{{ end -}}
+{{- end -}}
+
+{{/* Flags, mounts and volumes of whoever answers webhooks. */}}
+{{- define "pyroclast.admissionFlags" -}}
+- --enable-admission
+- {{ printf "--admission-address=:%v" .Values.admission.port | quote }}
+- {{ printf "--webhook-namespace=%s" .Release.Namespace | quote }}
+- {{ printf "--webhook-service-name=%s-admission" (include "pyroclast.fullname" .) | quote }}
+{{- if .Values.admission.certManager.enabled }}
+- --admission-tls-cert-file=/etc/admission/tls.crt
+- --admission-tls-private-key-file=/etc/admission/tls.key
+- --admission-ca-cert-file=/etc/admission/ca.crt
+- --admission-configuration=
+{{- else }}
+- {{ printf "--admission-secret=%s-admission" (include "pyroclast.fullname" .) | quote }}
+- {{ printf "--admission-configuration=%s-admission" (include "pyroclast.fullname" .) | quote }}
+{{- end }}
+{{- if .Values.admission.allowNodeName }}
+- --admission-allow-node-name
+{{- end }}
+{{- if .Values.admission.config }}
+- --admission-conf=/etc/resource-groups/volcano-admission.conf
+{{- end }}
+{{- if .Values.admission.clientCA.configMap }}
+- {{ printf "--admission-client-ca-file=/etc/admission-clients/%s" .Values.admission.clientCA.key | quote }}
+{{- with .Values.admission.clientCA.names }}
+- {{ printf "--admission-client-names=%s" (join "," .) | quote }}
+{{- end }}
+{{- else if .Values.admission.clientCA.names }}
+{{- fail "admission.clientCA.names needs admission.clientCA.configMap: without an authority no name is proven" }}
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.admissionMounts" -}}
+{{- if .Values.admission.certManager.enabled }}
+- {name: admission-tls, mountPath: /etc/admission, readOnly: true}
+{{- end }}
+{{- if .Values.admission.config }}
+# the whole folder, not a file of it: a mounted file would never show a change
+- {name: resource-groups, mountPath: /etc/resource-groups, readOnly: true}
+{{- end }}
+{{- if .Values.admission.clientCA.configMap }}
+- {name: admission-clients, mountPath: /etc/admission-clients, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.admissionVolumes" -}}
+{{- if .Values.admission.certManager.enabled }}
+- name: admission-tls
+  secret:
+    secretName: {{ printf "%s-admission" (include "pyroclast.fullname" .) | quote }}
+    defaultMode: 0440
+{{- end }}
+{{- if .Values.admission.config }}
+- name: resource-groups
+  configMap:
+    name: {{ printf "%s-admission" (include "pyroclast.fullname" .) | quote }}
+{{- end }}
+{{- with .Values.admission.clientCA.configMap }}
+- name: admission-clients
+  configMap:
+    name: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.sshKeyRule" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, create, patch, delete]
+{{- end -}}
+
+{{/* What the part that answers webhooks may do with certificates: rules of a ClusterRole and of a Role. */}}
+{{- define "pyroclast.admissionClusterRules" -}}
+# the namespace of an object that the webhooks are asked about, where it is newer than what is known
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get]
+{{- if not .Values.admission.certManager.enabled }}
+# whom the API server trusts when it calls the webhooks
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+  resourceNames: [{{ printf "%s-admission" (include "pyroclast.fullname" .) | quote }}]
+  verbs: [get, patch]
+{{- end }}
+{{- end -}}
+
+{{- define "pyroclast.admissionRules" -}}
+{{- if not .Values.admission.certManager.enabled }}
+# certificates of the webhooks, which replicas share; creation cannot be limited to a name
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ printf "%s-admission" (include "pyroclast.fullname" .) | quote }}]
+  verbs: [get, update]
+{{- end }}
 {{- end -}}
 
 {{- define "pyroclast.metricsMount" -}}

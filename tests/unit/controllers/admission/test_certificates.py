@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -10,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from controllers.admission.certificates.clients import ClientAuthority
 from controllers.admission.certificates.contexts import new_context, show
 from controllers.admission.certificates.files import CertificateFiles
 from controllers.admission.certificates.keeping import Keeper
@@ -30,16 +36,25 @@ NAMES = ("admission.batch.svc", "127.0.0.1")
 LIVES = Lives(authority=timedelta(days=300), serving=timedelta(days=90), notice=timedelta(days=1))
 
 
-def handshake(material: Material, trusted: bytes, *, name: str = NAMES[0]) -> None:
+def handshake(
+    material: Material,
+    trusted: bytes,
+    *,
+    name: str = NAMES[0],
+    context: ssl.SSLContext | None = None,
+    shown: Pair | None = None,
+) -> None:
     """Shake hands in memory, as the API server would with what it trusts.
 
     Raises:
         ssl.SSLError: They do not come together.
     """
-    context = new_context()
+    context = context or new_context()
     assert material.serving is not None
     show(context, material.serving)
     client = ssl.create_default_context(cadata=trusted.decode())
+    if shown is not None:
+        show(client, shown)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [client.wrap_bio(down, up, server_hostname=name), context.wrap_bio(up, down, server_side=True)]
     done = [False, False]
@@ -73,6 +88,60 @@ def test_another_authority_is_not_trusted() -> None:
         handshake(material, make_authority(datetime.now(UTC), timedelta(days=1)).certificate)
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake(material, material.trusted, name="elsewhere.svc")
+
+
+def test_clients_show_a_certificate_of_the_authority_that_is_asked_for(tmp_path: Path) -> None:
+    """None, and one of another authority, are refused; after a rotation those of both are let in."""
+    now = datetime.now(UTC)
+    material = renewed(Material(), NAMES, now, LIVES)
+    first, second = (make_authority(now + timedelta(seconds=each), timedelta(days=1)) for each in range(2))
+    file = tmp_path / "ca.crt"
+    file.write_bytes(first.certificate)
+    context, authority = new_context(), ClientAuthority(str(file))
+    authority.demand(context)
+
+    handshake(material, material.trusted, context=context, shown=client_of(first))
+    for wrong in (None, client_of(second)):
+        with pytest.raises(ssl.SSLError):
+            handshake(material, material.trusted, context=context, shown=wrong)
+    file.write_bytes(second.certificate)
+    authority.demand(context)
+    for each in (first, second):
+        handshake(material, material.trusted, context=context, shown=client_of(each))
+
+
+def client_of(authority: Pair) -> Pair:
+    """Issue a certificate for a client."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    signer = serialization.load_pem_private_key(authority.key, password=None)
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "kube-apiserver")]))
+        .issuer_name(authority.parsed.subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+    form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return Pair(
+        certificate.public_bytes(serialization.Encoding.PEM), key.private_bytes(serialization.Encoding.PEM, *form)
+    )
+
+
+@pytest.mark.parametrize("text", [None, b"", b"no certificate"])
+def test_a_file_without_an_authority_is_a_fault(tmp_path: Path, text: bytes | None) -> None:
+    """Not a server that anybody may ask."""
+    file = tmp_path / "ca.crt"
+    if text is not None:
+        file.write_bytes(text)
+
+    with pytest.raises(ConfigError, match=re.escape(str(file))):
+        ClientAuthority(str(file)).demand(new_context())
 
 
 def test_a_certificate_is_renewed_after_two_thirds_of_its_life() -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import aiohttp
 import pytest
+import trustme
 from aiohttp import web
 
 from controllers.admission.judging import Policy
@@ -95,6 +96,25 @@ async def test_questions_are_answered(ground: Ground) -> None:
 
     assert "unable to find job queue" in refused["status"]["message"]
     assert allowed == {"uid": "u", "allowed": True}
+
+
+@pytest.mark.parametrize("name", ["kube-apiserver", "somebody"])
+async def test_a_client_without_the_expected_name_is_forbidden(ground: Ground, tmp_path: Path, name: str) -> None:
+    """Its certificate is of the authority all the same; without one there is no connection."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    options = {"client_ca_file": str(tmp_path / "ca.crt"), "client_names": ("kube-apiserver",)}
+    async with asking(ground, **options) as api:
+        assert isinstance(api.session.connector, aiohttp.TCPConnector)
+        with pytest.raises((aiohttp.ClientError, ConnectionError)):
+            await api.raw("/queues/validate", b"{}")
+        trusted = api.session.connector._ssl
+        assert isinstance(trusted, ssl.SSLContext)
+        authority.issue_cert(common_name=name).configure_cert(trusted)
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted)) as session:
+            status, text = await Asking(api.address, session).raw("/queues/validate", b"{}")
+
+    assert status == (400 if name == "kube-apiserver" else 403), text
 
 
 class Lagging(Cluster):

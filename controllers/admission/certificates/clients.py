@@ -1,0 +1,52 @@
+"""Certificates of clients: where an authority is given, only what it signed may ask.
+
+The API server shows a certificate to webhooks when its `--admission-control-config-file` names a kubeconfig with one.
+"""
+
+import ssl
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from model.errors import ConfigError
+
+__all__ = ["ClientAuthority", "names_of"]
+
+
+class ClientAuthority:
+    """Authorities in a file, PEM, read again when it changes."""
+
+    def __init__(self, path: str) -> None:
+        """Take the path; nothing is read yet."""
+        self._path = path
+        self._text = ""
+
+    def demand(self, context: ssl.SSLContext) -> None:
+        """Have a context refuse clients that no authority of the file signed; later ones of the file are added.
+
+        A context cannot forget an authority: one that leaves the file is trusted until the process ends.
+
+        Raises:
+            ConfigError: The file cannot be read, or holds no certificate.
+        """
+        try:
+            text = Path(self._path).read_text(encoding="ascii")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{self._path}: {error}") from error
+        if not text.strip():
+            raise ConfigError(f"{self._path}: no certificate in PEM: the file is empty")
+        if text == self._text:
+            return
+        try:
+            context.load_verify_locations(cadata=text)
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"{self._path}: no certificate in PEM: {error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+        self._text = text
+
+
+def names_of(certificate: Any) -> Collection[str]:
+    """Return the common names and DNS names of a peer's certificate, as `SSLObject.getpeercert` gives it."""
+    fields = (certificate or {}).get("subject", ())
+    common = {value for parts in fields for key, value in parts if key == "commonName"}
+    return common | {value for kind, value in (certificate or {}).get("subjectAltName", ()) if kind == "DNS"}
