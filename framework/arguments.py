@@ -28,6 +28,7 @@ from typing import Any, Final, TypeVar
 from framework.conversions import Mismatch, camel_case, convert, field_types, unknown_keys
 from framework.nearest import did_you_mean_inside
 from model.errors import ArgumentError, ConfigError
+from model.texts import said_by
 
 __all__ = ["NoArguments", "argument", "decode", "keys_of"]
 
@@ -89,8 +90,18 @@ def decode(kind: type[T], raw: Mapping[str, Any], path: str) -> tuple[T, list[st
         path: Where `raw` stands, for messages: `tiers[1].plugins[0].arguments`.
 
     Raises:
-        ConfigError: Every fault at once: required keys that are missing, wrong values that are refused.
+        ConfigError: Every fault at once: required keys that are missing, wrong values that are refused, whatever else
+            the dataclass raises.
     """
+    try:
+        return _decode(kind, raw, path)
+    except ConfigError:
+        raise
+    except BaseException as error:  # the dataclass may be a plugin's, whose code must not end the process
+        raise ConfigError(f"{path}: {type(error).__name__}: {said_by(error)}") from error
+
+
+def _decode(kind: type[T], raw: Mapping[str, Any], path: str) -> tuple[T, list[str]]:
     reader = _Reader(raw=raw, path=path)
     plain: type = kind
     given = {slot.name: value for slot in _slots(plain) if (value := slot.read(reader)) is not UNSET}

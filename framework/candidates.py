@@ -290,8 +290,12 @@ class Candidates:
             return None
         ranked = self._ranked if domain is None else np.where(domain, self._ranked, _NEVER)
         is_open = ranked != _NEVER
-        sizes = np.bincount(grouped.groups[is_open], minlength=grouped.group_count)
-        totals = ranked + grouped.scores(sizes)[grouped.groups]
+        try:
+            sizes = np.bincount(grouped.groups[is_open], minlength=grouped.group_count)
+            totals = ranked + grouped.scores(sizes)[grouped.groups]
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self._session.note_failure(self._scorer_of_groups(task), error)
+            return None
         column = int(totals.argmax())
         return column if is_open[column] else None
 
@@ -426,8 +430,7 @@ class Candidates:
         if not ranked.size:
             return []
         if not self.stands_alone(task):
-            grouped = self._grouped(task)
-            return [] if grouped is None else grouped_run(self, task, count, ranked, grouped)
+            return self._run_by_groups(task, count, ranked)
         if count < ranked.size:
             # a column outside the first `count` ones is never reached: each choice uses up at most one of them
             threshold = np.partition(ranked, ranked.size - count)[ranked.size - count]
@@ -438,6 +441,23 @@ class Candidates:
             columns = np.arange(ranked.size)
         columns = columns[ranked[columns] != _NEVER]
         return self._merge(task, columns, count)
+
+    def _run_by_groups(self, task: Task, count: int, ranked: FloatArray) -> list[int]:
+        """Choose places by scores of groups; none where these fail, so that tasks are placed one by one."""
+        grouped = self._grouped(task)
+        if grouped is None:
+            return []
+        try:
+            return grouped_run(self, task, count, ranked, grouped)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self._session.note_failure(self._scorer_of_groups(task), error)
+            return []
+
+    def _scorer_of_groups(self, task: Task) -> str:
+        beyond = self._session.beyond(task)
+        assert beyond is not None
+        assert beyond.grouped is not None, "asked where groups are scored"
+        return beyond.grouped.plugin
 
     def rank_after(self, task: Task, column: int, level: int) -> float:
         """Return the standing score of a node after `level` more tasks; minus infinity where no other fits then."""

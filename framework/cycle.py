@@ -142,46 +142,50 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
     watches_clock = False
     with _marked(observer, "open"):
         for option in profile.plugins:
-            plugin = _built(option, registry)
-            watches_clock = watches_clock or getattr(plugin, "watches_clock", True)
             with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
-                session.open_plugin(option, plugin.on_session_open)
-            closing = getattr(plugin, "on_session_close", None)
-            if closing is not None and option.instance not in session.failures:
-                session.on_close(option.instance, partial(closing, session))
+                opening = _Opening(option, registry)
+                session.open_plugin(option, opening, is_checked=registry.is_from_outside(option.plugin))
+            watches_clock = watches_clock or opening.watches_clock
         session.seal()
     return watches_clock
 
 
-def _built(option: PluginOption, registry: Registry) -> Any:
-    try:
-        return registry.build_plugin(option)
-    except Exception as error:  # noqa: BLE001  # a builder from outside may raise anything
-        return _Broken(error)
+class _Opening:
+    """Builds a plugin and opens it, all of which is code of the plugin."""
 
+    def __init__(self, option: PluginOption, registry: Registry) -> None:
+        self._option, self._registry = option, registry
+        self.watches_clock = True
+        """What a plugin that fails before it says so has to be taken for."""
 
-class _Broken:
-    """Stands for a plugin that could not be built: opening it raises what building it raised."""
-
-    watches_clock = True
-
-    def __init__(self, error: Exception) -> None:
-        self._error = error
-
-    def on_session_open(self, _session: Session) -> None:
-        """Raise the error of the builder."""
-        raise self._error
+    def __call__(self, session: Session) -> None:
+        """Raise whatever the plugin raises."""
+        plugin = self._registry.build_plugin(self._option)
+        self.watches_clock = bool(getattr(plugin, "watches_clock", True))
+        plugin.on_session_open(session)
+        closing = getattr(plugin, "on_session_close", None)
+        if closing is not None and self._option.instance not in session.failures:
+            session.on_close(self._option.instance, partial(closing, session))
 
 
 def _run_actions(session: Session, profile: Profile, registry: Registry, observer: Observer) -> None:
     for number, name in enumerate(profile.actions, start=1):
         session.action, session.following_actions = name, profile.actions[number:]
-        action = registry.build_action(name, profile.action_arguments.get(name, {}))
         with _marked(observer, f"action/{name}"):
-            action.execute(session)
+            _run_action(session, name, profile.action_arguments.get(name, {}), registry)
     with _marked(observer, "lend"):
         lend_idle_room(session)
     session.action = ""
+
+
+def _run_action(session: Session, name: str, arguments: Mapping[str, Any], registry: Registry) -> None:
+    """Run one action; one from outside that fails is named, its open statements are undone, and the next one runs."""
+    try:
+        registry.build_action(name, arguments).execute(session)
+    except BaseException as error:
+        if not registry.is_action_from_outside(name):
+            raise
+        session.note_failure(f"action {name}", error)
 
 
 def _close(session: Session, settled: Settled, observer: Observer) -> tuple[CycleReport, float | None]:

@@ -4,7 +4,7 @@
   `new(arguments)`.
 - A folder (`--plugins-dir`), the counterpart of Volcano's `.so` files: each `*.py` file is one plugin, named by the
   file's stem, hyphens allowed; loaded as `pyroclast_plugins.<stem>`. It has `new(arguments)` (or `New`), or exactly one
-  class with `on_session_open`.
+  class with `on_session_open`, or it calls `register_plugin` or `register_action` as it is loaded.
 
 A plugin's own name must be the one it is loaded by. All faults are told at once; a broken file is named with its line.
 """
@@ -23,8 +23,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from framework.registry import Registry, name_of
+from framework.registry import Registry, filling, name_of
 from model.errors import ConfigError
+from model.texts import said_by
 
 __all__ = ["GROUP", "PluginFile", "load_entry_points", "load_files", "load_folder", "read_plugin_files"]
 
@@ -99,6 +100,8 @@ def _each(loads: Iterable[tuple[str, Callable[[], None]]]) -> tuple[str, ...]:
             load()
         except ConfigError as error:
             faults += error.faults
+        except BaseException as error:  # noqa: BLE001  # code from outside: loading it must not end the process
+            faults.append(f"{name}: {type(error).__name__}: {said_by(error)}")
         else:
             names.append(name)
     if faults:
@@ -110,18 +113,24 @@ def _load_entry_point(registry: Registry, point: EntryPoint) -> None:
     source = f"entry point {point.value}"
     try:
         target = point.load()
-    except Exception as error:
-        raise ConfigError(f"{source}: {type(error).__name__}: {error}") from error
-    _register(registry, point.name, _builder_in(target, source), source)
+    except BaseException as error:  # SystemExit too, see `_each`
+        raise ConfigError(f"{source}: {type(error).__name__}: {said_by(error)}") from error
+    builder = _builder_in(target, source)
+    assert builder is not None, "one is needed"
+    _register(registry, point.name, builder, source)
 
 
 def _load_file(registry: Registry, file: PluginFile) -> None:
     if file.fault:
         raise ConfigError(f"{file.path}: {file.fault}")
-    module = _import_file(file)
-    builder = _builder_in(module, str(file.path))
+    known = len(registry.plugins) + len(registry.actions)
+    with filling(registry):
+        module = _import_file(file)
+    has_registered = len(registry.plugins) + len(registry.actions) > known
     try:
-        _register(registry, file.path.stem, builder, str(file.path))
+        builder = _builder_in(module, str(file.path), is_needed=not has_registered)
+        if builder is not None:
+            _register(registry, file.path.stem, builder, str(file.path))
     except ConfigError:
         sys.modules.pop(module.__name__, None)
         raise
@@ -158,14 +167,14 @@ def _import_file(file: PluginFile) -> ModuleType:
     sys.modules[name] = module  # before it runs: dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # as above
         del sys.modules[name]
         raise ConfigError(f"{path}:{_line(error, path)}: {type(error).__name__}: {_message(error)}") from error
     return module
 
 
-def _builder_in(target: Any, source: str) -> Callable[..., Any]:
-    """Return the builder in a module, or `target` itself when it is one."""
+def _builder_in(target: Any, source: str, *, is_needed: bool = True) -> Callable[..., Any] | None:
+    """Return the builder in a module, or `target` itself when it is one; None where none is needed, nor there."""
     if not isinstance(target, ModuleType):
         if not callable(target):
             raise ConfigError(f"{source}: {type(target).__name__} is no builder; expected a class or new(arguments)")
@@ -178,6 +187,8 @@ def _builder_in(target: Any, source: str) -> Callable[..., Any]:
         for value in vars(target).values()
         if inspect.isclass(value) and value.__module__ == target.__name__ and hasattr(value, "on_session_open")
     ]
+    if not (classes or is_needed):
+        return None  # the file has registered what it is there for
     if len(classes) != 1:
         found = ", ".join(kind.__name__ for kind in classes) or "neither"
         raise ConfigError(f"{source}: expected new(arguments) or one class with on_session_open, found {found}")
@@ -195,7 +206,7 @@ def _register(registry: Registry, name: str, builder: Callable[..., Any], source
             plugin = builder({})
         except ConfigError:
             pass
-        except Exception as error:
+        except BaseException as error:  # as above
             where = f"{source}:{_line(error, Path(source))}" if source.endswith(".py") else source
             message = f"{where}: new({{}}) failed: {type(error).__name__}: {_message(error)}"
             raise ConfigError(message) from error
@@ -222,4 +233,4 @@ def _line(error: BaseException, path: Path) -> int:
 
 
 def _message(error: BaseException) -> str:
-    return error.msg if isinstance(error, SyntaxError) else str(error)
+    return error.msg if isinstance(error, SyntaxError) else said_by(error)

@@ -528,4 +528,5 @@ def reclaimed_queues(session: Session, job: SessionJob, minimum: Sequence[int]) 
         if each.queues is not None:
             named = frozenset(session.ask_or(each, (), job, minimum, asking=each.queues))
             found = named if found is None else found & named
-    return frozenset(name for name in found or () if name != job.queue and session.queue(name).reclaimable)
+    known = (name for name in found or () if name != job.queue and name in session.queues)
+    return frozenset(name for name in known if session.queue(name).reclaimable)

@@ -5,13 +5,17 @@ later registration is heeded from then on. After the last plugin is opened a reg
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from framework.configuration import PluginOption, Profile
 from framework.grouped import GroupedScores
+from framework.guards import Guard, LeftOutError
 from framework.last import LAST
 from framework.ledgers import Ledger
-from framework.points import Locality, Point, Registered
+from framework.outside import CycleCut
+from framework.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
 from framework.votes import failure_of
 from model.arrays import FloatArray
 from model.errors import PyroclastError
@@ -56,6 +60,8 @@ class Registering:
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
+        self._guard: Guard | None = None
+        """Of the plugin that is registering, where it is from outside; built-in ones are typed and asked directly."""
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
         self._opened_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
@@ -139,7 +145,7 @@ class Registering:
         self._tiers.pop(point.name, None)
         self._functions.pop(point.name, None)
         name = self._option.instance if self._option is not None else plugin
-        self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = Registered(
+        registered = Registered(
             name,
             function,
             locality,
@@ -159,6 +165,9 @@ class Registering:
             queues,
             reasons if callable(reasons) else None,
         )
+        if self._guard is not None:
+            registered = _guarded(self._guard, point, registered)
+        self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = registered
 
     def register_rule(self, plugin: str, rule: str) -> None:
         """Say that a plugin keeps tasks to a required rule, one of `model.required_rules`; else tasks with it wait."""
@@ -172,34 +181,47 @@ class Registering:
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
         """Show a ledger all placements and evictions of the session."""
         self._refuse_late(plugin, "a ledger")
-        self.ledgers.append((self._registrant(plugin), ledger))
+        guarded = ledger if self._guard is None else self._guard.ledger(ledger)
+        self.ledgers.append((self._registrant(plugin), guarded))
 
     def chooses_for(self, task: Task) -> bool:
         """Tell whether some ledger chooses what a task gets where it is placed: see `Ledger`."""
-        choosing = (getattr(ledger, "chooses_for", None) for _, ledger in self.ledgers)
-        return any(chooses(task) for chooses in choosing if chooses is not None)
+        choosing = ((plugin, getattr(ledger, "chooses_for", None)) for plugin, ledger in self.ledgers)
+        return any(self._chooses(plugin, chooses, task) for plugin, chooses in choosing if chooses is not None)
+
+    def _chooses(self, plugin: str, chooses: Callable[[Task], bool], task: Task) -> bool:
+        """Ask one ledger; where it fails its choice is tried out once more than needed."""
+        try:
+            return chooses(task)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.note_failure(plugin, error)
+            return True
 
     def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
         """Let a plugin say what must be done before a task may be bound to the node of a column."""
         self._refuse_late(plugin, "preparations")
-        self._preparers.append((self._registrant(plugin), prepare))
+        self._preparers.append((self._registrant(plugin), self._checked("preparations", prepare)))
 
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
         """Let a plugin add annotations to the binding of a task to the node of a column."""
         self._refuse_late(plugin, "annotations")
-        self._annotators.append((self._registrant(plugin), annotate))
+        self._annotators.append((self._registrant(plugin), self._checked("annotations", annotate)))
 
     def register_plan_annotations(
         self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
     ) -> None:
         """Let a plugin add annotations to the bindings of tasks, by task; told of all that one plan binds."""
         self._refuse_late(plugin, "annotations of plans")
-        self._plan_annotators.append((self._registrant(plugin), annotate))
+        self._plan_annotators.append((self._registrant(plugin), self._checked("plan_annotations", annotate)))
 
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
         """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
         self._refuse_late(plugin, "a delegate")
-        self._delegates.append((self._registrant(plugin), takes))
+        self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
+
+    def _checked(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the plugin that is registering, with its answers read where it is from outside."""
+        return function if self._guard is None else self._guard.of_part(part, function)
 
     def _refuse_late(self, plugin: str, what: str) -> None:
         if self._is_sealed:
@@ -249,11 +271,11 @@ class Registering:
 
     def on_close(self, plugin: str, hook: Callable[[], None]) -> None:
         """Call back when the session closes, in the order of the configuration."""
-        self._close_hooks.append((self._registrant(plugin), hook))
+        self._close_hooks.append((self._registrant(plugin), self._checked("hook", hook)))
 
     def on_opened(self, plugin: str, hook: Callable[[], None]) -> None:
         """Call back when all plugins are opened: for work that asks other plugins."""
-        self._opened_hooks.append((self._registrant(plugin), hook))
+        self._opened_hooks.append((self._registrant(plugin), self._checked("hook", hook)))
 
     def _after_opening(self) -> None:
         """Run what plugins asked for with `on_opened`, in the order of the configuration."""
@@ -263,16 +285,27 @@ class Registering:
             except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
                 self.note_failure(plugin, error)
 
-    def open_plugin(self, option: PluginOption, opening: Callable[["Session"], None]) -> None:
-        """Let one plugin register; one that fails is left out and named, the others go on."""
+    def open_plugin(
+        self, option: PluginOption, opening: Callable[["Session"], None], *, is_checked: bool = False
+    ) -> None:
+        """Let one plugin register; one that fails is left out and named, the others go on.
+
+        Args:
+            option: Its place in the configuration.
+            opening: Lets it register.
+            is_checked: Whether its answers are checked: those of plugins from outside.
+        """
         self._option = option
+        self._guard = Guard(partial(self.note_failure, option.instance)) if is_checked else None
         try:
             opening(self)  # type: ignore[arg-type]  # every registering is part of a session
-        except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+        except BaseException as error:  # a broken plugin must not end the cycle
+            if not (is_checked or isinstance(error, Exception)):
+                raise  # somebody ended the program while a plugin of ours was opened
             self.note_failure(option.instance, error)
             self._leave_out(option.instance)
         finally:
-            self._option = None
+            self._option = self._guard = None
 
     def _leave_out(self, instance: str) -> None:
         """Forget what a plugin registered before it failed: half a plugin answers worse than none."""
@@ -287,8 +320,16 @@ class Registering:
         _forget(self._close_hooks, instance)
         _forget(self._opened_hooks, instance)
 
-    def note_failure(self, plugin: str, error: Exception) -> Refusal:
-        """Note that a plugin raised something; returns the refusal that it amounts to."""
+    def note_failure(self, plugin: str, error: BaseException) -> Refusal:
+        """Note that a plugin raised something; returns the refusal that it amounts to.
+
+        Raises:
+            CycleCut: That was raised: the process is about to end, which is no failure of the plugin.
+        """
+        if isinstance(error, CycleCut):
+            raise error
+        if isinstance(error, LeftOutError) and plugin in self._failures:
+            return self._failures[plugin]
         refusal = failure_of(plugin, error)
         self._failures.setdefault(plugin, refusal)
         return refusal
@@ -361,6 +402,32 @@ class Registering:
                 observed(plugin, hook)
             except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
                 self.note_failure(plugin, error)
+
+
+def _guarded(guard: Guard, point: Point[Any], each: Registered[Any]) -> Registered[Any]:
+    """Return a registration whose answers are read."""
+    if point is PREDICATE and not each.reasons:
+        each = replace(each, reasons=(Reason(f"refused by {each.plugin}"),))  # what verdict 1 means without reasons
+    reasons = None if each.reasons_of is not None else len(each.reasons)
+    together = "together_limit" if point is QUEUE_SURPLUS else "together"
+    parts = {part: guard.of_part(part, getattr(each, part)) for part in _PARTS}
+    parts["together"] = guard.of_part(together, each.together)
+    return replace(each, function=guard.of_point(point, each.function, each.locality, reasons), **parts)
+
+
+_PARTS: Final = (
+    "normalise",
+    "cares",
+    "headroom",
+    "lent_headroom",
+    "grouped",
+    "kind",
+    "missing",
+    "many",
+    "queues",
+    "reasons_of",
+)
+"""Functions of a registration beside that of the point."""
 
 
 def _forget(registered: list[tuple[str, Anything]], instance: str) -> None:

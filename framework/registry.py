@@ -11,7 +11,9 @@ taken out of the file loses its effect.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, get_type_hints, runtime_checkable
 
@@ -21,7 +23,21 @@ from framework.conversions import NAMES
 from framework.nearest import did_you_mean
 from model.errors import ConfigError
 
-__all__ = ["DEFAULT", "Action", "Builder", "Plugin", "Registry", "name_of", "register_action", "register_plugin"]
+__all__ = [
+    "DEFAULT",
+    "Action",
+    "Builder",
+    "Plugin",
+    "Registry",
+    "filling",
+    "name_of",
+    "register_action",
+    "register_plugin",
+]
+
+
+BUILT_IN: Final = "built in"
+"""The source of plugins and actions that are ours."""
 
 
 @runtime_checkable
@@ -52,7 +68,7 @@ class Builder:
     """The dataclass of arguments; None where `make` takes the raw mapping or nothing."""
     takes_raw: bool = False
     """Whether `make` is given the raw mapping."""
-    source: str = "built in"
+    source: str = BUILT_IN
     """Where it comes from, for messages: `built in`, an entry point, a file."""
 
     def build(self, raw: Mapping[str, Any], path: str) -> Any:
@@ -80,7 +96,7 @@ class Registry:
     plugins: dict[str, Builder] = field(default_factory=dict)
     actions: dict[str, Builder] = field(default_factory=dict)
 
-    def register_plugin(self, name: str, builder: Callable[..., Any], *, source: str = "built in") -> None:
+    def register_plugin(self, name: str, builder: Callable[..., Any], *, source: str = BUILT_IN) -> None:
         """Add a plugin.
 
         Raises:
@@ -88,7 +104,7 @@ class Registry:
         """
         self._add(self.plugins, "plugin", name, builder, source)
 
-    def register_action(self, name: str, builder: Callable[..., Any], *, source: str = "built in") -> None:
+    def register_action(self, name: str, builder: Callable[..., Any], *, source: str = BUILT_IN) -> None:
         """Add an action; raises as `register_plugin`."""
         self._add(self.actions, "action", name, builder, source)
 
@@ -107,6 +123,16 @@ class Registry:
     def action(self, name: str) -> Builder:
         """Return the builder of an action; raises ConfigError when there is none."""
         return _find(self.actions, "action", name)
+
+    def is_from_outside(self, plugin: str) -> bool:
+        """Return whether a plugin is none of ours."""
+        known = self.plugins.get(plugin)
+        return known is None or known.source != BUILT_IN
+
+    def is_action_from_outside(self, action: str) -> bool:
+        """Return whether an action is none of ours."""
+        known = self.actions.get(action)
+        return known is None or known.source != BUILT_IN
 
     def argument_types(self) -> dict[str, type]:
         """Return the dataclass of arguments by plugin; those that read the raw mapping themselves have none."""
@@ -149,18 +175,32 @@ DEFAULT: Final = Registry()
 """What is registered in this process; a daemon works with a copy."""
 
 
+_filling: ContextVar["Registry | None"] = ContextVar("_filling", default=None)
+"""Where `register_plugin` and `register_action` go: the registry that a file is being loaded into, else `DEFAULT`."""
+
+
+@contextmanager
+def filling(registry: Registry) -> Iterator[None]:
+    """Let what is registered in a block go into a registry, so that a file loaded anew does not meet itself."""
+    token = _filling.set(registry)
+    try:
+        yield
+    finally:
+        _filling.reset(token)
+
+
 def register_plugin(name: str, builder: Callable[..., Any]) -> None:
-    """Make a plugin known to every scheduler of this process.
+    """Make a plugin known to every scheduler of this process; from a file of plugins, to the one that loads it.
 
     Raises:
         ConfigError: The name is taken, or the builder's own `name` is another.
     """
-    DEFAULT.register_plugin(name, builder, source=_origin(builder))
+    (_filling.get() or DEFAULT).register_plugin(name, builder, source=_origin(builder))
 
 
 def register_action(name: str, builder: Callable[..., Any]) -> None:
-    """Make an action known to every scheduler of this process; raises as `register_plugin`."""
-    DEFAULT.register_action(name, builder, source=_origin(builder))
+    """Make an action known, likewise; raises as `register_plugin`."""
+    (_filling.get() or DEFAULT).register_action(name, builder, source=_origin(builder))
 
 
 def name_of(plugin: Any) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from framework import points
+from framework.answers import number
 from framework.finite import finite
 from framework.nodes import NodeView
 from framework.points import Registered
@@ -18,6 +19,7 @@ from model.arrays import FloatArray, IntArray
 from model.ids import NodeName
 from model.refusals import Refusal
 from model.tasks import Task
+from model.texts import shortened
 
 if TYPE_CHECKING:
     from framework.candidates import Candidates
@@ -114,7 +116,7 @@ class ScoredNodes:
     def _numbers(self, each: Registered[Any], by_name: Any, views: Sequence[NodeView]) -> FloatArray | float:
         """Read scores by node as an array; an answer of another kind adds nothing."""
         try:
-            return finite(np.array([float(by_name.get(view.name, 0.0)) for view in views]))
+            return finite(np.array([number(by_name.get(view.name, 0.0)) for view in views]))
         except Exception as error:  # noqa: BLE001  # what a plugin gave is its failure
             self._session.note_failure(each.plugin, error)
             return 0.0
@@ -139,7 +141,7 @@ def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registe
     def choose(task: Task, by_score: Mapping[float, Sequence[NodeView]]) -> NodeName | None:
         name: NodeName | None = chooser.function(task, by_score)
         if name is not None and name not in columns:
-            raise ValueError(f"{name!r} is none of the candidates")
+            raise ValueError(f"{shortened(name)!r} is none of the candidates")
         return name
 
     return Registered(chooser.plugin, choose)

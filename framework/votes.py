@@ -12,20 +12,20 @@ from framework.points import Registered, Vote
 from model.ids import TaskId
 from model.refusals import Refusal
 from model.tasks import Task
+from model.texts import said_by
 
 __all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
-Failed = Callable[[str, Exception], Refusal]
+Failed = Callable[[str, BaseException], Refusal]
 """Notes that a plugin raised something; returns the refusal that it amounts to."""
 
 
-def failure_of(plugin: str, error: Exception) -> Refusal:
+def failure_of(plugin: str, error: BaseException) -> Refusal:
     """Turn a plugin's exception into a refusal."""
-    return Refusal(
-        plugin=plugin, reason="PluginError", message=f"plugin {plugin} failed: {type(error).__name__}: {error}"
-    )
+    message = f"plugin {plugin} failed: {type(error).__name__}: {said_by(error)}"
+    return Refusal(plugin=plugin, reason="PluginError", message=message)
 
 
 def first_refusal(

@@ -18,7 +18,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
@@ -30,6 +30,7 @@ from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from model.texts import said_by
 from scheduler.cycle_pause import CyclePause
 from scheduler.metrics import Metrics
 from scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
@@ -40,6 +41,8 @@ _FULL_COLLECTION_SECONDS: Final = 300.0
 """Time between full collections, which happen only after a cycle that decided nothing."""
 _STUCK_SECONDS: Final = 600.0
 """A cycle that runs for longer will not end; those of the largest clusters take seconds."""
+
+Anything = TypeVar("Anything")
 
 _log = structlog.get_logger(__name__)
 
@@ -123,6 +126,8 @@ class Daemon:
     """Between the end of a cycle and the beginning of the next."""
     after_cycle: Callable[[Seen], None] = lambda _: None
     """Told in the cycle's thread of each cycle that looked."""
+    plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
+    """Told on the loop's thread of each failure of a plugin that is news, with its text."""
     wall: Callable[[], float] = time.time
     stopwatch: Callable[[], Stopwatch] = Stopwatch
     """Makes the one of a cycle."""
@@ -210,7 +215,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
-        configuration = await loop.run_in_executor(self._thread, self.configuration)
+        configuration = await loop.run_in_executor(self._thread, _fenced, self.configuration)
         await self.adopt(configuration)
         stopwatch.mark(SNAPSHOT, begin=True)
         self.pause.begin_cycle()
@@ -222,7 +227,7 @@ class Daemon:
         was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
         # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
         report, self.memory = await loop.run_in_executor(
-            self._thread, self._decide, snapshot, configuration, now, watch
+            self._thread, _fenced, self._decide, snapshot, configuration, now, watch
         )
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
@@ -231,7 +236,7 @@ class Daemon:
         stopwatch.mark(CYCLE, begin=False)
         if not was_quiet:
             before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
-            _tell(self.seen, before)
+            _tell(self.seen, before, self.plugin_failed)
         await loop.run_in_executor(self._thread, self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
 
@@ -303,16 +308,27 @@ class Daemon:
         return bool(report.refusals or report.task_refusals or report.pipelined)
 
 
+def _fenced(call: Callable[..., Anything], *arguments: Any) -> Anything:
+    """Call something; what would end the process ends the cycle alone, since it is not the process that is told to."""
+    try:
+        return call(*arguments)
+    except (Exception, CycleCut):
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__}: {said_by(error)}") from error
+
+
 _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
 """Actions that Volcano counts eviction transactions of."""
 
 
-def _tell(seen: Seen, before: Seen | None) -> None:
+def _tell(seen: Seen, before: Seen | None, plugin_failed: Callable[[str, str], None]) -> None:
     """Log one line for a cycle that did something, and what of the failures of plugins is news."""
     report, known = seen.report, {} if before is None else before.report.failures
     for plugin, failure in report.failures.items():
         if failure != known.get(plugin):
             _log.error("plugin_failed", plugin=plugin, error=failure.message)
+            plugin_failed(plugin, failure.message)
     if report.plans:
         _log.info(
             "cycle_decided",

@@ -159,6 +159,7 @@ class _Process:
             metrics=self._metrics,
             pause=self._pause,
             after_cycle=self._after_cycle,
+            plugin_failed=self._tell_plugin_failure,
         )
 
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
@@ -284,11 +285,18 @@ class _Process:
         self._wanted.follow(wants)
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
-        """Record an event about a configuration that was refused, on the default queue: it is everybody's."""
+        """Record an event about a configuration that was refused."""
+        self._warn("ConfigurationRefused", "; ".join(faults))
+
+    def _tell_plugin_failure(self, _plugin: str, message: str) -> None:
+        """Record an event about a plugin that failed, which its text names."""
+        self._warn("PluginFailed", message)
+
+    def _warn(self, reason: str, message: str) -> None:
+        """Record an event about the scheduler itself, on the default queue: it is everybody's."""
         queue = self._cache.books.stored("Queue").get(self._options.default_queue)
         if queue is not None:
-            about = regarding(QUEUES, queue.metadata)
-            self._hands.events.record(about, "Warning", "ConfigurationRefused", "; ".join(faults))
+            self._hands.events.record(regarding(QUEUES, queue.metadata), "Warning", reason, message)
 
     def _ask_and_decide(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
@@ -331,7 +339,7 @@ class _Process:
                 observer=observer,
                 settled=self._settled,
             )
-        except Exception:
+        except BaseException:
             self._settled = Settled()
             raise
 

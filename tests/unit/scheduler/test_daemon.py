@@ -364,14 +364,32 @@ async def test_run_ends_when_stop_is_asked_for(daemon: Daemon, cluster: FakeClus
 
 
 async def test_a_plugin_that_fails_is_logged_when_it_is_news(daemon: Daemon, decisions: Decisions) -> None:
-    """Once, however many cycles it fails in, and again when it raises something else."""
+    """Once, however many cycles it fails in, and again when it raises something else; so is the event."""
+    events: list[tuple[str, str]] = []
+    daemon.plugin_failed = lambda plugin, message: events.append((plugin, message))
     with capture_logs() as lines:
         for message in ("no licence", "no licence", "no room"):
             decisions.failures = (Refusal(plugin="dear", reason="PluginError", message=message),)
             await daemon.run_once()
 
     told = [(each["plugin"], each["error"]) for each in lines if each["event"] == "plugin_failed"]
-    assert told == [("dear", "no licence"), ("dear", "no room")]
+    assert told == events == [("dear", "no licence"), ("dear", "no room")]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+async def test_what_would_end_the_process_ends_the_cycle_alone(
+    daemon: Daemon, decisions: Decisions, error: BaseException
+) -> None:
+    """The next cycle runs, whatever code from outside raised."""
+
+    def exits() -> None:
+        raise error
+
+    sound, decisions.during = decisions.during, exits
+    assert await daemon.run_once() is None
+    decisions.during = sound
+
+    assert await daemon.run_once() is not None
 
 
 async def test_samples_and_phases_reach_the_metrics(daemon: Daemon, decisions: Decisions) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import FLAGS, PluginOption
+from framework.registry import DEFAULT
 from model.errors import ConfigError
 from scheduler.metrics import Metrics
 from scheduler.plugin_files import PluginFiles
@@ -193,3 +194,56 @@ def test_the_start_is_refused_with_every_fault(tmp_path: Path) -> None:
         PluginFiles(str(tmp_path))
 
     assert len(raised.value.faults) == 2
+
+
+ACTION = """
+from pyroclast import register_action
+
+
+class Tidy:
+    says = {says!r}
+
+    def execute(self, session):
+        pass
+
+
+register_action("tidy", Tidy)
+"""
+
+
+def test_a_file_may_register_an_action_and_is_taken_again_when_it_changes(tmp_path: Path) -> None:
+    """The file is loaded anew into a registry of its own, in which the name is free."""
+    file = tmp_path / "tidying.py"
+    file.write_text(ACTION.format(says="one"))
+    files = PluginFiles(str(tmp_path))
+    assert files.registry().build_action("tidy", {}).says == "one"
+
+    file.write_text(ACTION.format(says="two"))
+
+    assert files.registry().build_action("tidy", {}).says == "two"
+    assert "tidy" not in DEFAULT.action_names()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise SystemExit(3)\n",
+        "raise KeyboardInterrupt\n",
+        "def new(arguments):\n    raise SystemExit(3)\n",
+        "class Error(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise Error\n",
+        ONE.replace(
+            "    weight: int = 1", "    weight: int = 1\n\n    def __post_init__(self):\n        raise SystemExit(3)"
+        ),
+    ],
+    ids=["exits", "interrupts", "builder exits", "error without text", "arguments exit"],
+)
+def test_a_file_that_would_end_the_process_is_refused_until_it_is_repaired(ground: Ground, text: str) -> None:
+    """While it runs, the last good one stays in force; the repaired file is taken."""
+    ground.plugin.write_text(text)
+    assert (ground.says(), ground.generation()) == ("one", 1)
+    assert not ground.is_good()
+    assert len(ground.told) == 1
+
+    ground.plugin.write_text(TWO)
+    assert ground.says() == "two"
+    assert ground.is_good()
