@@ -93,10 +93,18 @@ def _values(family: Vgpu, now: _Known) -> Iterator[tuple[Series, float]]:
     held = [
         (task.name, holder)
         for task in now.tasks.values()
-        if task.status is not TaskStatus.RELEASING and (holder := family.held(cards, task)) is not None
+        if task.status is not TaskStatus.RELEASING and (holder := _held(family, cards, task)) is not None
     ]
     for position in range(len(cards.cards)):
         yield from _of_card(cards, position, str(now.node.name), held)
+
+
+def _held(family: Vgpu, cards: VgpuCards, task: Task) -> Holder | None:
+    try:
+        demand = family.demand(task.template, task)
+    except ValueError:  # told by the plugin
+        demand = None
+    return family.held(cards, task, demand)
 
 
 def _of_card(

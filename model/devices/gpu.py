@@ -27,6 +27,8 @@ class GpuCards:
     """Ascending."""
     memory: int
     """Megabytes of each."""
+    unhealthy: frozenset[int] = frozenset()
+    """Indices of cards that the node has and does not offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def gpu_cards(node: wire.Node) -> GpuCards | None:
     if number > _MOST_CARDS:
         raise ValueError(f"status.capacity.{GPU_NUMBER}: {number} is more than {_MOST_CARDS}")
     unhealthy = set(_integers(node.metadata.annotations.get(GPU_UNHEALTHY, "")))
-    return GpuCards(tuple(index for index in range(number) if index not in unhealthy), memory // number)
+    healthy = tuple(index for index in range(number) if index not in unhealthy)
+    return GpuCards(healthy, memory // number, frozenset(range(number)).difference(healthy))
 
 
 def gpu_demand(spec: wire.PodSpec) -> GpuDemand:

@@ -6,7 +6,7 @@ with what the annotations of the pods on each node say, read at the first questi
 N nodes.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +16,10 @@ from framework.ledgers import Change, Verb
 from framework.nodes import NodeColumns
 from framework.session import Session
 from model.arrays import FloatArray, ReasonArray
-from model.devices.cards import Holder, Shelf
+from model.devices.cards import Holder, Shelf, Use
 from model.ids import TaskId
 from model.refusals import Reason, Refusal
-from model.tasks import Task, TaskStatus, TaskTemplate
+from model.tasks import Task, TaskStatus, TaskTemplate, by_name
 from plugins.deviceshare.family import Chosen, Family, Question, Unreadable
 
 __all__ = ["NO_CARDS", "UNREADABLE", "Books"]
@@ -46,7 +46,7 @@ class Books:
         self._known: dict[Question[Any], dict[Hashable, Chosen | int]] = {}
         """By question and by what of a node matters: nodes of equal cards, equally taken, are asked about once."""
         self.unread: list[tuple[Task, str]] = []
-        """Tasks on nodes whose annotations tell of other cards than their node has, and what."""
+        """Tasks on nodes whose annotations do not tell which cards they hold, and what is made of that."""
 
     # What is asked ----------------------------------------------------------------------------------------------------
 
@@ -102,18 +102,56 @@ class Books:
             if cards is None or isinstance(cards, Unreadable):
                 continue
             shelf = self._shelves[column] = Shelf(self.family.count(cards))
-            for task in table.tasks[column].values():
-                if task.status is not TaskStatus.RELEASING:
-                    self._read_held(cards, shelf, task)
+            self._read_held(cards, shelf, table.tasks[column].values())
         for change, sign in self._early.build():
             self._leave(change) if sign < 0 else self._come_back(change)
 
-    def _read_held(self, cards: Any, shelf: Shelf, task: Task) -> None:
-        holder, fault = self.family.held(cards, task), self.family.unread(cards, task)
-        if holder is not None:
-            shelf.put(task.id, holder)
+    def _read_held(self, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
+        """Count the tasks of a node: the cards that they name, the oldest first, then as many as they ask for.
+
+        A pod may write its own annotations. So one that names too few cards, or cards of which older pods have all, is
+        counted with the first that are free.
+        """
+        family, pending = self.family, list[tuple[Task, tuple[Use, ...], bool]]()
+        for task in sorted(filter(self._holds_cards, tasks), key=_by_age):
+            uses = family.named(cards, task, self.demand_of(task))
+            is_taken = bool(uses) and not family.has_room(cards, shelf.state(), uses)
+            if uses and not is_taken:
+                shelf.put(task.id, family.holding(task, uses))
+            pending.append((task, uses, is_taken))
+        for task, uses, is_taken in pending:
+            more = self._unnamed(cards, shelf, task, () if is_taken else uses)
+            if is_taken:
+                self._put_instead(shelf, task, uses, more)
+            elif more:
+                shelf.take(task.id)
+                shelf.put(task.id, family.holding(task, (*uses, *more)))
+            self._note_annotations(cards, task, uses, more)
+
+    def _holds_cards(self, task: Task) -> bool:
+        if task.status is TaskStatus.RELEASING:
+            return False
+        return self.demand_of(task) is not None or self.family.names_cards(task)
+
+    def _unnamed(self, cards: Any, shelf: Shelf, task: Task, uses: tuple[Use, ...]) -> tuple[Use, ...]:
+        demand = self.demand_of(task)
+        return () if demand is None else self.family.unnamed(cards, shelf.state(), task, demand, uses)
+
+    def _put_instead(self, shelf: Shelf, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
+        """Count a task that names what others have by the cards that are free, where there are as many."""
+        shelf.put(task.id, self.family.holding(task, more if len(more) >= len(uses) else uses))
+
+    def _note_annotations(self, cards: Any, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
+        fault = self.family.unread(cards, task)
         if fault:
-            self.unread.append((task, fault))
+            self.unread.append((task, f"{fault}, and count for nothing"))
+        elif not uses and self.demand_of(task) is None and task.template.number not in self._faults:
+            self.unread.append((task, "the cards that its annotations name count for nothing: it asks for none"))
+        elif more and task.job is not None:  # pods of other schedulers are given their cards by others
+            message = (
+                f"its annotations do not name the cards that it asks for: it is counted with {len(more)} free ones"
+            )
+            self.unread.append((task, message))
 
     # Verdicts and scores ----------------------------------------------------------------------------------------------
 
@@ -304,3 +342,7 @@ def _cards(family: Family[Any, Any], node: Any) -> Any:
         return family.cards(node)
     except ValueError as error:
         return Unreadable(str(error))
+
+
+def _by_age(task: Task) -> tuple[float, tuple[str, str, str]]:
+    return task.created, by_name(task)

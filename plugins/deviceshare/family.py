@@ -107,8 +107,41 @@ class Family(ABC, Generic[Cards, Demand]):
         return NOTHING_HIDDEN
 
     @abstractmethod
-    def held(self, cards: Cards, task: Task) -> Holder | None:
-        """Return what a task holds of the cards of its node by its annotations."""
+    def names_cards(self, task: Task) -> bool:
+        """Return whether the annotations of a task name cards."""
+
+    @abstractmethod
+    def named(self, cards: Cards, task: Task, demand: Demand | None) -> tuple[Use, ...]:
+        """Return the cards of its node that a task names by its annotations, at most what it asks for.
+
+        Anyone who may write pods may write these annotations. Of a pod that asks for nothing they count for nothing; of
+        one whose request cannot be read, which has no demand either, one card of each kind counts.
+        """
+
+    @abstractmethod
+    def has_room(self, cards: Cards, taken: State, uses: tuple[Use, ...]) -> bool:
+        """Return whether cards have room for what a task names of them, beside what others name."""
+
+    @abstractmethod
+    def unnamed(self, cards: Cards, taken: State, task: Task, demand: Demand, uses: tuple[Use, ...]) -> tuple[Use, ...]:
+        """Return what a task asks for beyond the cards that it names, on the first that have room: as many as have.
+
+        Args:
+            cards: Of the node.
+            taken: What of them is taken, `uses` included.
+            task: The task.
+            demand: What it asks for.
+            uses: What it names.
+        """
+
+    @abstractmethod
+    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:
+        """Return a task on a node as the holder of cards."""
+
+    def held(self, cards: Cards, task: Task, demand: Demand | None) -> Holder | None:
+        """Return what a task holds of the cards of its node by its annotations alone."""
+        uses = self.named(cards, task, demand)
+        return self.holding(task, uses) if uses else None
 
     def unread(self, cards: Cards, task: Task) -> str:  # noqa: ARG002 - see above
         """Say what of the annotations of a task on a node tells of no card of it; empty where nothing does."""

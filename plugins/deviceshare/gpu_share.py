@@ -74,17 +74,42 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         found = [at for at in open_cards if not parts[at]][: asked.number]
         return Chosen(_uses(found, asked)) if len(found) == asked.number else 2
 
-    def held(self, cards: GpuCards, task: Task) -> Holder | None:
+    def names_cards(self, task: Task) -> bool:
+        """Return whether there are indices of cards."""
+        return GPU_INDEX in task.pod.metadata.annotations
+
+    def named(self, cards: GpuCards, task: Task, demand: GpuDemand | None) -> tuple[Use, ...]:  # noqa: ARG002 - either way of asking counts
         """Read which cards a pod was given; what it asks for in either way counts on each of them."""
         positions = {index: position for position, index in enumerate(cards.indices)}
         found = [positions[index] for index in gpu_indices(task.pod) if index in positions]
         if not found:
-            return None
+            return ()
         try:
             asked = gpu_demand(task.template.spec)
-        except ValueError:  # it runs with what nobody can read, and takes its cards without memory
-            asked = GpuDemand(number=len(found))
-        return Holder(_uses(found, asked)) if asked.memory or asked.number else None
+        except ValueError:  # it runs with what nobody can read, and takes its card without memory
+            asked = GpuDemand(number=1)
+        return _uses(found[: max(asked.number, int(asked.memory > 0))], asked)
+
+    def has_room(self, cards: GpuCards, taken: State, uses: tuple[Use, ...]) -> bool:
+        """Return whether cards have the memory, or are free where whole ones are named."""
+        parts, memory, *_ = taken
+        return all(cards.memory - memory[use.card] >= use.memory if use.memory else not parts[use.card] for use in uses)
+
+    def unnamed(
+        self, cards: GpuCards, taken: State, task: Task, demand: GpuDemand, uses: tuple[Use, ...]
+    ) -> tuple[Use, ...]:
+        """Take the first cards that do; unhealthy ones that are named are held too."""
+        parts, memory, *_ = taken
+        named = len(uses) + len(cards.unhealthy.intersection(gpu_indices(task.pod)))
+        if self.by_memory:
+            found = [at for at in range(len(parts)) if cards.memory - memory[at] >= demand.memory][: not named]
+        else:
+            found = [at for at in range(len(parts)) if not parts[at]][: max(demand.number - named, 0)]
+        return _uses(found, demand)
+
+    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:  # noqa: ARG002 - nobody asks who holds them
+        """Return a holder of cards."""
+        return Holder(uses)
 
     def unread(self, cards: GpuCards, task: Task) -> str:
         """Compare the indices of the annotation with those of the node."""

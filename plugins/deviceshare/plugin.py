@@ -185,7 +185,7 @@ def _tell_unreadable(session: Session, books: Books) -> None:
             message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
             _tell(session, "Node", node.metadata, INVALID_CARDS, message)
     for task, why in books.unread:
-        _tell(session, "Pod", task.pod.metadata, INVALID_IDS, f"{why}, and count for nothing", job=task.job)
+        _tell(session, "Pod", task.pod.metadata, INVALID_IDS, why, job=task.job)
 
 
 def _tell(

@@ -33,12 +33,13 @@ from plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
 from plugins.deviceshare.exclusive import matching, reserved, spread_out
 from plugins.deviceshare.family import Chosen, Family, Question
 from plugins.deviceshare.mig import pick
-from plugins.deviceshare.vgpu_parts import id_of, parts_told, unread_parts
+from plugins.deviceshare.vgpu_parts import id_of, parts_told, room_for, unread_parts, within
 
 __all__ = ["Vgpu", "VgpuDemand"]
 
 FULL_SCORE: Final = 100.0
 ALLOCATING: Final = "allocating"
+NO_RULES: Final = CardRules()
 
 _TOO_FEW_CARDS, _BY_UUID, _NOT_ENOUGH, _MODE, _OTHER_MODE, _NO_MODE = range(1, 7)
 
@@ -112,13 +113,50 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         """Which card it is matters to those alone who name some."""
         return (cards.shape, cards.uuids) if question.demand.rules.names_uuids else cards.shape
 
-    def held(self, cards: VgpuCards, task: Task) -> Holder | None:
+    def names_cards(self, task: Task) -> bool:
+        """Return whether there are ids of cards."""
+        return bool(task.pod.metadata.annotations.get(VGPU_IDS))
+
+    def named(self, cards: VgpuCards, task: Task, demand: VgpuDemand | None) -> tuple[Use, ...]:
         """Read which cards a pod was given; cards that the node does not have, and unreadable ones, are left out."""
         text = task.pod.metadata.annotations.get(VGPU_IDS)
-        if not text:
-            return None
-        uses = parts_told(cards, text, self.settings.megabytes)
-        return self._holder(uses, task) if uses else None
+        uses = parts_told(cards, text, self.settings.megabytes) if text else ()
+        if not uses:
+            return ()
+        if demand is None:
+            return uses[: self._is_unreadable(task)]
+        return within(cards, uses, demand.containers)
+
+    def _is_unreadable(self, task: Task) -> bool:
+        try:
+            vgpu_demand(task.template.spec, self.settings)
+        except ValueError:
+            return True
+        return False
+
+    def has_room(self, cards: VgpuCards, taken: State, uses: tuple[Use, ...]) -> bool:
+        """Return whether cards can be shared once more, with memory, cores and instances."""
+        return room_for(cards, taken, uses)
+
+    def unnamed(
+        self,
+        cards: VgpuCards,
+        taken: State,
+        task: Task,  # noqa: ARG002 - rules of its annotations do not count: it may write others while it runs
+        demand: VgpuDemand,
+        uses: tuple[Use, ...],
+    ) -> tuple[Use, ...]:
+        """Take the first cards that can be shared once more, for each container that names too few."""
+        trial = _Trial(self, cards, taken)
+        for number, container in enumerate(demand.containers):
+            own = [use.card for use in uses if use.container == number]
+            if len(own) < container.cards:
+                trial.give(number, container._replace(cards=container.cards - len(own)), NO_RULES, frozenset(own))
+        return tuple(trial.uses)
+
+    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:
+        """Return a holder with its group and the rules of exclusiveness that it matches."""
+        return self._holder(uses, task)
 
     def unread(self, cards: VgpuCards, task: Task) -> str:
         """Count what the annotation tells of that is no card of the node."""

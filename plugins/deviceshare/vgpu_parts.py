@@ -1,14 +1,17 @@
 """Parts of virtual cards as annotations tell of them: the UUID of the card, and the instance where it is cut."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from model.devices.cards import Use
+from model.devices.cards import WHOLE_CORES, State, Use
+from model.devices.vgpu_demand import ContainerDemand
 from model.devices.vgpu_ids import Given, read_ids, split_id
 from model.devices.vgpu_register import MIG, VgpuCards
 from plugins.deviceshare.mig import kind_at
 
-__all__ = ["id_of", "parts_told", "unread_parts"]
+__all__ = ["id_of", "parts_told", "room_for", "unread_parts", "within"]
 
 _TEXTS_KEPT: Final = 1 << 16
 
@@ -31,6 +34,36 @@ def unread_parts(cards: VgpuCards, ids: str) -> int:
     """Count what an annotation tells of that is no part of a card of the node."""
     told = sum(bool(piece) for container in ids.split(";") for piece in container.split(":"))
     return told - len(parts_told(cards, ids, 1))
+
+
+def within(cards: VgpuCards, uses: Sequence[Use], containers: Sequence[ContainerDemand]) -> tuple[Use, ...]:
+    """Cut what an annotation says is taken to what the containers of the pod ask for, the first cards of each."""
+    numbers = {told: number for number, told in enumerate(sorted({use.container for use in uses}))}
+    counts: Counter[int] = Counter()
+    found = []
+    for use in uses:
+        number = numbers[use.container]
+        if number >= len(containers) or counts[number] >= containers[number].cards:
+            continue
+        counts[number] += 1
+        asked = containers[number].memory_of(cards.cards[use.card])
+        memory = use.memory if use.instance is not None else min(use.memory, asked)
+        cores = min(use.cores, containers[number].cores)
+        found.append(use._replace(memory=memory, cores=cores, asked=min(use.asked, asked), container=number))
+    return tuple(found)
+
+
+def room_for(cards: VgpuCards, taken: State, uses: Sequence[Use]) -> bool:
+    """Return whether cards have room for more parts beside what is taken."""
+    parts, memory, cores, instances = list(taken[0]), list(taken[1]), list(taken[2]), taken[3]
+    for use in uses:
+        card, at = cards.cards[use.card], use.card
+        if use.instance is not None and use.instance in instances[at]:
+            return False
+        parts[at], memory[at], cores[at] = parts[at] + 1, memory[at] + use.memory, cores[at] + use.cores
+        if parts[at] > card.shares or memory[at] > card.memory or cores[at] > WHOLE_CORES:
+            return False
+    return True
 
 
 def _use(cards: VgpuCards, given: Given, megabytes: int) -> Use | None:

@@ -18,6 +18,7 @@ from model.tasks import Task, TaskTemplate
 from plugins.deviceshare.family import Chosen, Family, Question
 from plugins.deviceshare.koordinator import reasons
 from plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
+from plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
 from plugins.deviceshare.koordinator.demand import DeviceDemand, demand_of
 from plugins.deviceshare.koordinator.exclusive import exclusive_types, out_of_reach
 from plugins.deviceshare.koordinator.free import Free, total_of
@@ -62,12 +63,45 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """What devices are called matters to nobody."""
         return cards.layout
 
-    def held(self, cards: NodeDevices, task: Task) -> Holder | None:
+    def names_cards(self, task: Task) -> bool:
+        """Return whether devices were allocated to a pod."""
+        return bool(task.pod.metadata.annotations.get(ALLOCATED))
+
+    def named(self, cards: NodeDevices, task: Task, demand: DeviceDemand | None) -> tuple[Use, ...]:
         """Read which devices a pod was given; those that the node does not have, and unreadable ones, are left out."""
         text = task.pod.metadata.annotations.get(ALLOCATED)
         uses = _told(cards.layout, text)[0] if text else ()
+        if not uses:
+            return ()
+        if demand is None and not self._is_unreadable(task):
+            return ()
+        return within(cards.layout, uses, None if demand is None else asked_of(cards.layout, demand))
+
+    def _is_unreadable(self, task: Task) -> bool:
+        try:
+            return demand_of(task.template, task, self.rules.templates) is not None
+        except ValueError:
+            return True
+
+    def has_room(self, cards: NodeDevices, taken: State, uses: tuple[Use, ...]) -> bool:
+        """Return whether so much is left of devices; unhealthy ones offer nothing and refuse nothing."""
+        return room_for(cards.layout, taken, uses)
+
+    def unnamed(
+        self,
+        cards: NodeDevices,
+        taken: State,
+        task: Task,  # noqa: ARG002 - hints do not count: the pod may write others while it runs
+        demand: DeviceDemand,
+        uses: tuple[Use, ...],
+    ) -> tuple[Use, ...]:
+        """Take the first devices that have so much left, of each type of which too few are named."""
+        return beside(Free(cards.layout, taken), uses, asked_of(cards.layout, demand))
+
+    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:
+        """Return a holder with the types of devices that it wants alone."""
         wish = task.pod.metadata.annotations.get(HINT)
-        return Holder(uses, rules=_exclusively(wish) if wish else frozenset()) if uses else None
+        return Holder(uses, rules=_exclusively(wish) if wish else frozenset())
 
     def unread(self, cards: NodeDevices, task: Task) -> str:
         """Say what of the annotation tells of no device of the node."""

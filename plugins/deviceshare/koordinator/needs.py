@@ -16,7 +16,7 @@ from plugins.deviceshare.koordinator.demand import DeviceDemand
 from plugins.deviceshare.koordinator.free import fits_in
 from plugins.deviceshare.koordinator.rules import Rules
 
-__all__ = ["Need", "needs_of"]
+__all__ = ["Need", "count_and_amount", "needs_of"]
 
 _CORE: Final = OFFERED[GPU].index(CORE)
 
@@ -117,11 +117,12 @@ def _other_need(layout: Layout, kind: str, quantity: int, hint: Hint) -> Need | 
         return reasons.ever_insufficient(kind)
     if hint.functions is not None and not any(layout.devices[at].groups for at in positions):
         return reasons.without_functions(kind)
-    count, amount = _count_and_amount(layout, kind, quantity, hint)
+    count, amount = count_and_amount(layout, kind, quantity, hint)
     return Need(kind, count, (amount,), hint, candidates) if count else reasons.ever_insufficient(kind)
 
 
-def _count_and_amount(layout: Layout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
+def count_and_amount(layout: Layout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
+    """Return how many devices of a type other than GPU a pod needs on a node, and percent of each."""
     if quantity > WHOLE and quantity % WHOLE == 0:
         return quantity // WHOLE, WHOLE
     if hint.strategy == APPLY_FOR_ALL:

@@ -8,10 +8,11 @@ from model.devices.koordinator.names import ISOLATION_PROVIDER
 from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
 from model.devices.names import TELLING, VGPU_IDS
 from model.devices.settings import DEFAULT
+from model.devices.vgpu_demand import UNSET, CardRules, ContainerDemand
 from model.devices.vgpu_ids import read_ids
 from model.devices.vgpu_register import read_register
 from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.vgpu import Vgpu
+from plugins.deviceshare.vgpu import Vgpu, VgpuDemand
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 from tests.unit.plugins.cards import register
 
@@ -28,7 +29,8 @@ def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
     family = Vgpu(DeviceShareArgs(vgpu=True), DEFAULT.nvidia)
     cards = read_register(register(1000), family.settings)
     assert cards is not None
-    assert family.held(cards, on_node) == Holder((Use(0, 100, 10, 100),), group="ns/g")
+    demand = VgpuDemand((ContainerDemand(1, 100, UNSET, 10),), CardRules())
+    assert family.held(cards, on_node, demand) == Holder((Use(0, 100, 10, 100),), group="ns/g")
 
     books.forget(on_node.id, on_node.node)
     assert VGPU_IDS not in task(books, "a").pod.metadata.annotations

@@ -56,8 +56,22 @@ def whole(kind: str, *minors: int, **more: Any) -> dict[str, Any]:
 
 
 def holding(scenario: Scenario, name: str, on: str = "n", **allocated: Any) -> Scenario:
-    """Add a pod that runs with devices, by type as annotations tell of them."""
-    return scenario.running(name, on=[on], cpu=0, annotations={ALLOCATED: json.dumps(allocated)})
+    """Add pods that run with devices, by type as annotations tell of them: one for each device, which it asks for."""
+    for kind, devices in allocated.items():
+        for number, each in enumerate(devices):
+            scenario = scenario.running(
+                f"{name}-{kind}-{number}",
+                on=[on],
+                cpu=0,
+                resources=asked_for(each["resources"]),
+                annotations={ALLOCATED: json.dumps({kind: [each]})},
+            )
+    return scenario
+
+
+def asked_for(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a pod asks for that was given so much of one device; a ratio stands for the memory beside it."""
+    return {name: amount for name, amount in told.items() if name != MEMORY or RATIO not in told}
 
 
 def annotated(

@@ -30,7 +30,7 @@ def test_memory_is_divided_evenly() -> None:
     capacity = {"volcano.sh/gpu-memory": "89424", "volcano.sh/gpu-number": "8"}
 
     assert gpu_cards(wire_node(capacity)) == GpuCards(tuple(range(8)), 11178)
-    assert gpu_cards(wire_node(capacity, "0, x,3,")) == GpuCards((1, 2, 4, 5, 6, 7), 11178)
+    assert gpu_cards(wire_node(capacity, "0, x,3,")) == GpuCards((1, 2, 4, 5, 6, 7), 11178, frozenset({0, 3}))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_the_moment_is_told_in_nanoseconds() -> None:
     assert annotations_of(outcome)["p-0"] == {INDEX: "0", "volcano.sh/predicate-time": "1593764466500000000"}
 
 
-@pytest.mark.parametrize(("index", "is_bound"), [("0", False), ("0,x", True), ("7", True), ("", True)])
-def test_what_pods_hold_is_read_from_their_annotations(index: str, *, is_bound: bool) -> None:
-    """Unknown cards are ignored, and one that cannot be read makes all of it void."""
+@pytest.mark.parametrize("index", ["0", "0,x", "7", ""])
+def test_what_pods_hold_is_read_from_their_annotations(index: str) -> None:
+    """A pod that names unknown cards, or none, is counted with a free one."""
     cluster = gpus(1000, 1).running("r", on=["n"], pod=one(gpu_memory=400), annotations={INDEX: index})
     outcome = run(cluster.job("p", pod=one(gpu_memory=601)), GPUSharingEnable=True)
 
@@ -122,9 +122,10 @@ def test_what_pods_hold_is_read_from_their_annotations(index: str, *, is_bound: 
     assert "Insufficient volcano.sh/gpu-memory" in outcome.why_pod("p-0")
     told = [each.message for each in outcome.events if each.reason == "DeviceIdsInvalid"]
     wrong = f"{INDEX}: {index!r} are no indices of cards of the node, and count for nothing"
-    assert told == ([wrong] if index in {"0,x", "7"} else [])
+    unnamed = "its annotations do not name the cards that it asks for: it is counted with 1 free ones"
+    assert told == {"0": [], "": [unnamed]}.get(index, [wrong])
     grown = Scenario(tuple(_with_more(each) for each in cluster.job("p", pod=one(gpu_memory=601)).objects))
-    assert bool(run(grown, GPUSharingEnable=True).bindings) is is_bound
+    assert not run(grown, GPUSharingEnable=True).bindings
 
 
 def _with_more(each: Any) -> Any:

@@ -154,12 +154,12 @@ def test_a_model_that_is_not_known_is_shared_by_hami_core() -> None:
 
 
 @pytest.mark.parametrize("held", ["GPU-0[group2],NVIDIA,1,0:", "GPU-0,NVIDIA,1,0:", "GPU-0[a-b],NVIDIA,1,0:"])
-def test_an_instance_that_cannot_be_read_takes_nothing(held: str) -> None:
-    """The pod holds no card."""
+def test_an_instance_that_cannot_be_read_is_counted_by_what_the_pod_asks_for(held: str) -> None:
+    """The pod holds the one card that there is."""
     running = cluster(40960).running("r", on=["n"], pod=one(number=1), annotations={IDS: held})
     outcome = run(running.job("p", pod=one(number=1, memory=40960)))
 
-    assert cards_of(outcome) == {"p-0": ["GPU-0[group4-0]"]}
+    assert cards_of(outcome) == {}
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,8 @@ def test_what_never_fits_says_so(annotations: dict[str, str], limits: dict[str, 
 )
 def test_what_is_left_of_a_card(holds: str, asks: dict[str, Any], *, is_bound: bool) -> None:
     """Memory and cores add up; who wants all cores wants an idle card; a card without cores left takes nobody."""
-    cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=one(number=1), annotations={IDS: holds})
+    running = one(number=1, memory=10000, cores=100)
+    cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=running, annotations={IDS: holds})
     outcome = run(_roomy(cluster).job("p", pod=one(**asks)))
 
     assert bool(outcome.bindings) is is_bound

@@ -15,7 +15,7 @@ from plugins.deviceshare.family import Question
 from plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
-from tests.devices import fpga, gpu, rdma
+from tests.devices import RDMA, fpga, gpu, rdma
 from tests.unit.plugins.books import pending, standing
 from tests.unit.plugins.koordinator import (
     ALLOCATED,
@@ -101,8 +101,8 @@ def test_undoing_leaves_what_was_there(pods: list[Any], data: st.DataObject) -> 
     """Placements, pipelined ones and evictions, some of them refused, undone in part and as a whole."""
     scenario = CLUSTER
     for number, minor in enumerate((0, 2)):
-        held = {ALLOCATED: json.dumps({**whole("gpu", minor), **whole("rdma", 0)})}
-        scenario = scenario.running(f"r{number}", on=["a"], annotations=held)
+        held = {ALLOCATED: json.dumps({**whole("gpu", minor), **whole("rdma", 0, **{RDMA: "50"})})}
+        scenario = wanting(scenario, name=f"r{number}", annotations=held, running_on=["a"], nvidia=1, rdma=50)
     scenario = asked(pods, scenario)
     session, books = opened(scenario)
     if data.draw(st.booleans()):
@@ -138,10 +138,10 @@ def test_books_made_anew_are_those_that_ran(pods: list[Any], strategy: str, data
             column = data.draw(st.integers(0, 2))
             if statement.allocate(job, [task], [column]) is None:
                 name = task.name.removesuffix("-0")
-                wishes = annotated(**pods[int(name.removeprefix("j"))][1])
-                told = {**wishes, **books.annotations(statement.placed()[task.id], column)}
+                amounts, wishes = pods[int(name.removeprefix("j"))]
+                told = {**annotated(**wishes), **books.annotations(statement.placed()[task.id], column)}
                 node = str(session.nodes.table.names[column])
-                running = running.running(name, on=[node], annotations=told)
+                running = wanting(running, name=name, annotations=told, running_on=[node], **amounts)
         ran = standing(books)
         assert standing(opened(running, strategy)[1]) == ran
     for column, (state, holders) in ran.items():

@@ -35,7 +35,8 @@ def npus(*halves: int, labels: Any = None) -> Scenario:
     held = {name: str(amount) for name, amount in HALF.items()}
     for minor in halves:
         told = {"gpu": [{"minor": minor, "resources": held, "extension": {"gpuSharedResourceTemplate": "vir04"}}]}
-        there = there.running(f"r{minor}", on=["n"], cpu=0, annotations={ALLOCATED: json.dumps(told)})
+        asked = {SHARED: 1, **HALF}
+        there = there.running(f"r{minor}", on=["n"], cpu=0, resources=asked, annotations={ALLOCATED: json.dumps(told)})
     return there
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Outcome, Scenario
-from tests.devices import gpu, rdma
+from tests.devices import NVIDIA, gpu, rdma
 from tests.unit.plugins.koordinator import (
     ALLOCATED,
     EIGHT,
@@ -53,7 +53,7 @@ def test_who_has_a_switch_alone_keeps_others_away() -> None:
     assert (given(both, "a-0"), given(both, "b-0")) == ({"gpu": [0]}, {"gpu": [2]})
 
     told = {ALLOCATED: json.dumps(whole("gpu", 0)), **annotated(hint=ALONE)}
-    later = with_devices(*FOUR).running("a", on=["n"], cpu=0, annotations=told)
+    later = with_devices(*FOUR).running("a", on=["n"], cpu=0, resources={NVIDIA: 1}, annotations=told)
     assert given(asking(later, nvidia=1)) == {"gpu": [2]}
     assert given(asking(later, nvidia=2, rdma=50)) == {"gpu": [2, 3], "rdma": [0]}
 
@@ -63,8 +63,8 @@ def test_who_keeps_others_away_does_so_on_its_node_alone() -> None:
     there = with_devices(*FOUR, name="kept")
     there = with_devices(*FOUR, name="open", base=there)
     told = {ALLOCATED: json.dumps(whole("gpu", 0))}
-    there = there.running("a", on=["kept"], cpu=0, annotations={**told, **annotated(hint=ALONE)})
-    there = there.running("b", on=["open"], cpu=0, annotations=told)
+    there = there.running("a", on=["kept"], cpu=0, resources={NVIDIA: 1}, annotations={**told, **annotated(hint=ALONE)})
+    there = there.running("b", on=["open"], cpu=0, resources={NVIDIA: 1}, annotations=told)
     outcome = run(wanting(there, tasks=2, nvidia=3))
 
     assert outcome.bindings == {"p-0": "open"}
@@ -82,7 +82,7 @@ def test_rows_with_switches_alone() -> None:
 def test_who_runs_with_a_wish_that_cannot_be_read_keeps_nobody_away() -> None:
     """It has what it has."""
     broken = {ALLOCATED: json.dumps(whole("gpu", 0)), "scheduling.koordinator.sh/device-allocate-hint": "{"}
-    there = with_devices(*FOUR).running("a", on=["n"], cpu=0, annotations=broken)
+    there = with_devices(*FOUR).running("a", on=["n"], cpu=0, resources={NVIDIA: 1}, annotations=broken)
 
     assert given(asking(there, nvidia=1)) == {"gpu": [1]}
 

@@ -7,11 +7,12 @@ from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from scheduler.device_figures import DeviceFigures
 from scheduler.metrics import Metrics
-from tests.unit.plugins.cards import IDS, one, with_cards
+from tests.unit.plugins.cards import IDS, container, one, wanting, with_cards
 
 ARGS = DeviceShareArgs(vgpu=True)
 BASE = with_cards(Scenario(), "n", 1000, 2000)
-HELD = BASE.running("r", on=["n"], pod=one(number=1), annotations={IDS: "GPU-0,NVIDIA,300,20:;GPU-0,NVIDIA,200,0:"})
+TWO = wanting(container("a", number=1, memory=300, cores=20), container("b", number=1, memory=200))
+HELD = BASE.running("r", on=["n"], pod=TWO, annotations={IDS: "GPU-0,NVIDIA,300,20:;GPU-0,NVIDIA,200,0:"})
 
 
 def told(metrics: Metrics) -> dict[str, Any]:
@@ -50,7 +51,9 @@ def test_cards_and_the_pods_on_them() -> None:
 def test_pods_that_are_called_alike_are_two_that_share() -> None:
     """Names tell pods of one namespace apart, no more; their series is the sum."""
     metrics = Metrics()
-    other = HELD.running("r", on=["n"], namespace="o", pod=one(number=1), annotations={IDS: "GPU-0,NVIDIA,100,5:"})
+    other = HELD.running(
+        "r", on=["n"], namespace="o", pod=one(number=1, cores=5), annotations={IDS: "GPU-0,NVIDIA,100,5:"}
+    )
     DeviceFigures(metrics).tell(snapshot(other), ARGS)
 
     card, figures = 'NodeName="n",devID="GPU-0"', told(metrics)

@@ -1,0 +1,99 @@
+"""Claims: what annotations of pods on a node say of its devices, held to what the pods ask for."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from model.devices.cards import State, Use
+from model.devices.koordinator.layout import DeviceAmounts, Layout
+from model.devices.koordinator.names import GPU
+from model.devices.koordinator.requests import filled
+from plugins.deviceshare.koordinator.demand import DeviceDemand
+from plugins.deviceshare.koordinator.free import Free
+from plugins.deviceshare.koordinator.generic import amounts_of
+from plugins.deviceshare.koordinator.needs import count_and_amount
+
+__all__ = ["Asked", "asked_of", "beside", "room_for", "within"]
+
+
+class Asked(NamedTuple):
+    """What a pod asks for of one type."""
+
+    devices: int
+    most: int
+    """Devices that it may have been given: near each of several GPUs there may be one of another type."""
+    each: DeviceAmounts
+    """Of each device."""
+
+
+def asked_of(layout: Layout, demand: DeviceDemand) -> Mapping[str, Asked]:
+    """Return what a pod asks for on a node, by type, whether the node can serve it now or not."""
+    found, gpu = {}, demand.request.gpu
+    if gpu is not None:
+        each = filled(gpu.each, layout.gpu_memory) if layout.gpu_memory else gpu.each
+        found[GPU] = Asked(gpu.count, gpu.count, each)
+    for kind, quantity in demand.request.quantities:
+        count, amount = count_and_amount(layout, kind, quantity, demand.wishes.hint(kind))
+        most = count if gpu is None or not demand.wishes.joint else max(count, gpu.count)
+        found[kind] = Asked(count, most, (amount,))
+    return found
+
+
+def within(layout: Layout, uses: Sequence[Use], asked: Mapping[str, Asked] | None) -> tuple[Use, ...]:
+    """Cut what an annotation says is taken to what the pod asks for, the first devices of each type.
+
+    Args:
+        layout: Of the devices of the node.
+        uses: What the annotation says.
+        asked: What the pod asks for, by type; None where that cannot be read: then one device of each type counts.
+    """
+    devices: dict[str, list[int]] = {}
+    functions: Counter[int] = Counter()
+    found = []
+    for use in uses:
+        kind = layout.devices[use.card].type
+        most, limits = (1, use.amounts) if asked is None else _limits(asked.get(kind))
+        known = devices.setdefault(kind, [])
+        if use.card not in known:
+            if len(known) >= most:
+                continue
+            known.append(use.card)
+        elif functions[use.card] >= max(limits, default=0):  # a virtual function is a percent of its device at least
+            continue
+        functions[use.card] += 1
+        found.append(use._replace(amounts=tuple(map(min, use.amounts, limits))))
+    return tuple(found)
+
+
+def _limits(asked: Asked | None) -> tuple[int, tuple[int, ...]]:
+    return (0, ()) if asked is None else (asked.most, amounts_of(asked.each))
+
+
+def room_for(layout: Layout, taken: State, uses: Sequence[Use]) -> bool:
+    """Return whether so much is left of devices; those that are unhealthy offer nothing, and refuse nothing here."""
+    _, _, _, instances, amounts = taken
+    for use in uses:
+        total, known = layout.devices[use.card].total, amounts[use.card] or (0,) * len(use.amounts)
+        if use.instance is not None and use.instance in instances[use.card]:
+            return False
+        if (
+            use.amounts
+            and total is not None
+            and any(
+                there is not None and had + more > there
+                for there, had, more in zip(total, known, use.amounts, strict=True)
+            )
+        ):
+            return False
+    return True
+
+
+def beside(free: Free, uses: Sequence[Use], asked: Mapping[str, Asked]) -> tuple[Use, ...]:
+    """Return devices for what a pod asks for beyond those that it names: the first with so much left."""
+    layout, named = free.layout, {use.card for use in uses}
+    found: list[Use] = []
+    for kind, (devices, _, each) in asked.items():
+        missing = devices - sum(layout.devices[at].type == kind for at in named)
+        able = [at for at in layout.by_type.get(kind, ()) if at not in named and free.fits(at, each)]
+        found.extend(Use(at, 0, amounts=amounts_of(each)) for at in able[: max(missing, 0)])
+    return tuple(found)
