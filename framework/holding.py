@@ -15,7 +15,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from framework.giving_way import Claimant, claimants, columns_to_give
 from framework.jobs import SessionJob
+from framework.keeping import why_never_together
 from framework.promises import Promise, Promises, read_from_pods
 from framework.session import Session
 from framework.statement import Statement
@@ -53,7 +55,11 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
     if promises is None:
         promises = tuple(read_from_pods(session))
     session.promises = Promises(tuple(_alive(session, promises)))
-    ends = [end for job, wanted in _in_order(session, session.promises) if (end := _Holding(session, job).hold(wanted))]
+    waiting = claimants(session) if any(each.until is not None for each in session.promises.standing) else []
+    ends = []
+    for job, wanted in _in_order(session, session.promises):
+        if end := _Holding(session, job, waiting).hold(wanted):
+            ends.append(end)
     return min(ends, default=None)
 
 
@@ -116,9 +122,11 @@ def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, li
 class _Holding:
     """Holds the places of one job."""
 
-    def __init__(self, session: Session, job: SessionJob) -> None:
+    def __init__(self, session: Session, job: SessionJob, waiting: list[Claimant]) -> None:
         self._session = session
         self._job = job
+        self._waiting = waiting
+        """Jobs to which it gives way, where they are of higher priority."""
         self._is_lent = False
         """Whether a place is beyond the share of the queue."""
         self._leaving: dict[NodeName, float] = {}
@@ -130,6 +138,7 @@ class _Holding:
         if refusal is not None:
             self._give_up(wanted, refusal)
             return None
+        wanted = self._without_given(wanted)
         with self._session.statement() as statement:
             taken = [each for each in wanted if self._took(statement, each, waits=False)]
             if self._session.job_ready(self._job) and statement.operations:
@@ -145,6 +154,23 @@ class _Holding:
                 self._session.nominated.update(each.task.id for each in taken if each.promise.until is None)
                 return self._patience_ends(taken)
         return None
+
+    def _without_given(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+        """Give up the places that members keep in vain, or that jobs of higher priority need."""
+        own = [each for each in wanted if each.promise.until is not None]
+        if not own:
+            return wanted
+        if why := why_never_together(self._session, self._job):
+            self._give_up(own, _given_up(why))
+            return _made(wanted)
+        column = self._session.nodes.table.column
+        kept = {column[each.node] for each in own if each.node in column}
+        given = columns_to_give(self._session, self._job, kept, self._waiting)
+        gone = [each for each in own if column.get(each.node) in given]
+        for each in gone:
+            higher = given[column[each.node]]
+            self._give_up([each], _given_up(f"job {higher} has a higher priority and no other room"))
+        return [each for each in wanted if each not in gone]
 
     def _in_time(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
         """Give up places that members keep whose own time is over, or whose gang keeps none by now."""

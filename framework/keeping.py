@@ -2,16 +2,23 @@
 
 A gang is patient by its mode, for a waiting time. Places of its members are held like room that is being released, so
 that nothing else is placed there and nothing is bound; in the next cycles they are promised (`framework.promises`), as
-long as the time is not over. A gang of which a member has to let a place go takes none in the same cycle: others go
-first.
+long as the time is not over. Nothing is kept for a gang that can never come together as nodes and queues are. A gang of
+which a member has to let a place go takes none in the same cycle: others go first.
 """
 
+from collections import Counter
+from typing import Final
+
 from framework.jobs import SessionJob
+from framework.queue_admission import why_never_run
 from framework.session import Session
 from framework.statement import Statement
-from model.tasks import Task
+from model.ids import JobId
+from model.tasks import READY_STATUSES, Task, TaskStatus
 
-__all__ = ["keep_places"]
+__all__ = ["keep_places", "why_never_together"]
+
+_NEVER_TOGETHER: Final = "gangs that never come together"
 
 
 def keep_places(session: Session, statement: Statement, job: SessionJob) -> None:
@@ -23,7 +30,7 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
         job: A job whose places are not committed.
     """
     group = session.snapshot.gangs.get(job.id)
-    if group is None or not group.is_patient:
+    if group is None or not group.is_patient or why_never_together(session, job):
         return
     if session.promises.given_up.isdisjoint(job.tasks):
         for task in session.pending_tasks(job):
@@ -35,6 +42,31 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
         session.kept.setdefault((job.id, until), {})[task.id] = task.node
     if statement.operations:
         statement.hold()
+
+
+def why_never_together(session: Session, job: SessionJob) -> str:
+    """Return why a gang can never come together, as a clause; empty where it may.
+
+    Bounds in its favour: rules that depend on other pods are not asked, and pods that are not made yet may fit.
+    """
+    known: dict[JobId, str] = session.scratch.setdefault(_NEVER_TOGETHER, {})
+    if job.id not in known:
+        known[job.id] = why_never_run(session, job.job) or _short_role(session, job)
+    return known[job.id]
+
+
+def _short_role(session: Session, job: SessionJob) -> str:
+    """Return which role needs more of its pending members than fit empty nodes."""
+    for role, least in job.job.min_by_role.items():
+        members = [task for task in job.job.tasks.values() if task.role == role]
+        pending = [task for task in members if task.status is TaskStatus.PENDING]
+        others = sum(task.status in READY_STATUSES for task in members)
+        counts = Counter(task.template.number for task in pending)
+        first = {task.template.number: task for task in reversed(pending)}
+        places = sum(min(counts[number], session.places_on_empty_nodes(task).total) for number, task in first.items())
+        if pending and places < min(least - others, len(pending)):
+            return f"empty nodes have places for {places} of the {len(pending)} pods of {role} that wait"
+    return ""
 
 
 def _place(session: Session, statement: Statement, job: SessionJob, task: Task) -> None:

@@ -15,6 +15,8 @@ class GangRules(msgspec.Struct, frozen=True, kw_only=True):
 
     match_policy: str = ONCE_SATISFIED
     waiting_seconds: float = 600.0
+    longest_wait_seconds: float = 3600.0
+    """Most that counts of a waiting time."""
     keeps_places: bool = True
     """Whether members of NonStrict gangs keep the nodes that they found while they wait."""
 

@@ -12,6 +12,7 @@ from model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
 __all__ = ["CoschedulingArgs"]
 
 _TIMEOUT: Final = Fraction(600)
+_LONGEST: Final = Fraction(3600)
 
 
 def _policy(value: object) -> str:
@@ -28,6 +29,8 @@ class CoschedulingArgs:
     """Match policy of gangs that name none."""
     timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=duration)
     """Waiting time of gangs that name none, seconds."""
+    longest_wait: Fraction = argument("maxWaitingTime", _LONGEST, parse=duration)
+    """Most that counts of a gang's waiting time, seconds."""
     keeps_places: bool = argument("nonStrictHold", True)
     """Whether members of NonStrict gangs that found nodes keep them, for the waiting time, while others lack."""
     workers: int = argument("controllerWorkers", 1, least=1)

@@ -19,5 +19,8 @@ def gang_rules(profile: Profile) -> GangRules | None:
         return None
     args, _ = decode(CoschedulingArgs, option.arguments, option.path)
     return GangRules(
-        match_policy=args.match_policy, waiting_seconds=float(args.timeout), keeps_places=args.keeps_places
+        match_policy=args.match_policy,
+        waiting_seconds=min(float(args.timeout), float(args.longest_wait)),
+        longest_wait_seconds=float(args.longest_wait),
+        keeps_places=args.keeps_places,
     )

@@ -17,7 +17,8 @@ from pyroclast.testing.configuring import configured
 from tests.gangs import annotated, described_by, gang_pod_group
 
 PLUGINS = (("coscheduling", "priority", "gang"), ("predicates", "nodeorder"))
-BASE = Scenario().queue("default")
+BASE = Scenario().queue("default").node("full", cpu=64).pod("busy", node="full", cpu=64, scheduler="other")
+"""A node without room, on which all members would have a place, were it empty."""
 LATER = "2026-01-01T00:00:00Z"
 ONE = BASE.node("n", cpu=8)
 
@@ -391,9 +392,9 @@ def test_members_beyond_the_minimum_follow() -> None:
 def test_a_member_on_its_way_out_does_not_count() -> None:
     """Of three that are needed one runs, one is being deleted, one comes: it waits for another."""
     scenario = gang(ONE, "a", least=3, running=2, waiting=1, policy="waiting-and-running")
-    going = {**scenario.objects[2], "metadata": {**scenario.objects[2]["metadata"], "deletionTimestamp": LATER}}
+    going = {**scenario.objects[4], "metadata": {**scenario.objects[4]["metadata"], "deletionTimestamp": LATER}}
     assert bound(run(scenario)) == ["a-2"]
-    assert bound(run(Scenario((*scenario.objects[:2], going, *scenario.objects[3:])))) == []
+    assert bound(run(Scenario((*scenario.objects[:4], going, *scenario.objects[5:])))) == []
 
 
 def test_a_pod_that_is_bound_alone_keeps_what_it_carries() -> None:
@@ -470,3 +471,61 @@ def test_gangs_are_preempted_for_and_preempt_whole() -> None:
     whole = gang(scenario, "s", least=4, running=4, priority=1)
     outcome = run(gang(whole, "a", least=1, waiting=1, priority=9), "allocate", "preempt")
     assert outcome.evictions == []
+
+
+NEVER = BASE.node("n1", cpu=2).node("n2", cpu=2)
+
+
+def test_nothing_is_kept_for_a_gang_that_can_never_start() -> None:
+    """One member asks for more than any node has, were it empty: the others keep no place, and others are served."""
+    scenario = gang(NEVER, "a", least=3, waiting=3, cpus=(2, 2, 99), mode="NonStrict").job("next", tasks=2, cpu=2)
+    outcome = run(scenario, cycles=2)
+
+    assert sorted(outcome.bindings) == ["next-0", "next-1"]
+    assert outcome.pipelined == {}
+
+
+def test_a_gang_beyond_which_one_of_its_group_never_starts_keeps_nothing() -> None:
+    """The other gang of the group has too many members that fit, which do not make up for it."""
+    groups = ("default/a", "default/b")
+    scenario = gang(NEVER, "a", least=1, waiting=4, mode="NonStrict", groups=groups)
+    scenario = gang(scenario, "b", least=1, waiting=1, cpus=(99,), mode="NonStrict", groups=groups)
+
+    assert run(scenario, cycles=2).pipelined == {}
+
+
+def test_kept_places_go_to_jobs_of_higher_priority() -> None:
+    """As many as it lacks elsewhere; a job of the same priority takes none."""
+    waiting = gang(NEVER.node("n3", cpu=2), "a", least=4, waiting=4, cpus=(2, 2, 2, 9), mode="NonStrict")
+    high: dict[str, Any] = {"priority_class": "high", "priority": 10}
+    scenario = waiting.priority_class("high", 10)
+
+    outcome = run(scenario, cycles=4, later={3: scenario.job("urgent", tasks=2, cpu=2, **high)})
+    assert sorted(outcome.bindings) == ["urgent-0", "urgent-1"]
+    assert len(outcome.pipelined) == 1
+
+    elsewhere = scenario.job("urgent", tasks=2, cpu=2, **high).node("n4", cpu=4)
+    assert len(run(scenario, cycles=3, later={3: elsewhere}).pipelined) == 3
+    assert run(scenario, cycles=4, later={3: scenario.job("equal", tasks=2, cpu=2)}).bindings == {}
+
+
+def test_places_are_not_given_to_a_job_that_lacks_others_too() -> None:
+    """Its minimum needs four places, and three are kept."""
+    scenario = gang(NEVER.node("n3", cpu=2), "a", least=4, waiting=4, cpus=(2, 2, 2, 9), mode="NonStrict")
+    scenario = scenario.priority_class("high", 10)
+    more = scenario.job("urgent", tasks=4, cpu=2, priority_class="high", priority=10)
+
+    assert len(run(scenario, cycles=4, later={3: more}).pipelined) == 3
+
+
+def test_a_waiting_time_has_a_ceiling() -> None:
+    """A hundred years count as the longest waiting time that is configured, of pods and of pod groups."""
+    more = {WAITING_TIME: "876000h"}
+    first = NEVER
+    for number, cpu in enumerate((2, 9)):
+        first = first.pod(f"a-{number}", annotations=annotated("a", 2, mode="NonStrict", more=more), cpu=cpu)
+    arguments = {"coscheduling": {"maxWaitingTime": "2s"}}
+    outcome = run(first, arguments=arguments, cycles=3, later={2: first.job("next", tasks=2, cpu=2)})
+
+    assert sorted(outcome.bindings) == ["next-0", "next-1"]
+    assert "above the longest waiting time, 2" in "".join(each.message for each in outcome.events)

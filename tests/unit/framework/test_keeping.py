@@ -10,7 +10,8 @@ from scheduler.simulate.case import moment_after
 from tests.gangs import annotated
 
 PATIENT = annotated("a", 2, mode="NonStrict")
-SCENARIO = Scenario().queue("default").node("n", cpu=4)
+SCENARIO = Scenario().queue("default").node("n", cpu=4).node("full", cpu=9)
+SCENARIO = SCENARIO.pod("busy", node="full", cpu=9, scheduler="other")
 SCENARIO = SCENARIO.pod("fits", annotations=PATIENT, cpu=3).pod("large", annotations=PATIENT, cpu=9)
 
 
