@@ -28,18 +28,30 @@ class Limits:
 
 
 def flat_limits(
-    space: ResourceSpace, queues: Mapping[QueueName, Queue], _: Tree, *, total: IntArray
+    space: ResourceSpace,
+    queues: Mapping[QueueName, Queue],
+    _: Tree,
+    *,
+    total: IntArray,
+    kept: Mapping[QueueName, IntArray],
 ) -> dict[QueueName, Limits]:
-    """Return limits of queues side by side: what is deserved is cut to what the queue may have."""
+    """Return limits of queues side by side: what is deserved is cut to what the queue may have.
+
+    Args:
+        space: The resources.
+        queues: The queues.
+        total: What all nodes have.
+        kept: What the guarantee of each keeps from other queues.
+    """
     guarantees = {name: space.vector(queue.guarantee) for name, queue in queues.items()}
     promised = sum(guarantees.values(), start=np.zeros_like(total))
-    others = np.maximum(total - promised, 0)
+    others = np.maximum(total - sum(kept.values(), start=np.zeros_like(total)), 0)
     # a resource that no node has and nobody is promised cannot cut what is deserved of it
     unknown: BoolArray = (total == 0) & (promised == 0)
     made = {}
     for name, queue in queues.items():
         capability = capability_limits(space, queue)
-        limit = np.minimum(others + guarantees[name], capability)
+        limit = np.minimum(others + kept[name], capability)
         asked = space.vector(queue.deserved)
         deserved = np.maximum(np.where(unknown, asked, np.minimum(asked, limit)), guarantees[name])
         made[name] = Limits(guarantee=guarantees[name], deserved=deserved, capability=capability, limit=limit)

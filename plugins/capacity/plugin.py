@@ -15,6 +15,7 @@ from framework import points
 from framework.arguments import argument
 from framework.evicting.gang_plans import GangEviction
 from framework.evicting.order import in_order
+from framework.guarantees import guarantee_notes, kept_guarantees
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
@@ -109,13 +110,14 @@ class Holding:
 
     def __init__(self, session: Session, args: CapacityArgs, *, in_tree: bool) -> None:
         self._session = session
+        self._in_tree = in_tree
         self._levels = args.ancestor_reclaim_level if in_tree else 0
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
         self._pods_row = session.resources.rows[PODS]
         self._nothing = [0] * len(session.resources)
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
-        limits = tree_limits if in_tree else partial(flat_limits, total=session.total)
+        limits = tree_limits if in_tree else partial(flat_limits, total=session.total, kept=kept_guarantees(session))
         self._limits = limits(session.resources, session.queues, self.tree)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
@@ -452,6 +454,8 @@ class Holding:
         """Tell owners of queues what is odd about them."""
         session = self._session
         self._session.events.extend(zero_notes(session))
+        if not self._in_tree:
+            self._session.events.extend(guarantee_notes(session))
         odd = {name: ("QueueTreeBroken", f"out of service: {fault}") for name, fault in self.tree.faults.items()}
         for name, too_much in excesses(session.resources, session.queues, self.tree, self._limits):
             odd[name] = ("QueuesBelowExceed", too_much)

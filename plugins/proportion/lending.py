@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from framework.guarantees import kept_guarantees
 from framework.ledgers import Change, Verb
 from framework.session import Session
 from model.ids import QueueName
@@ -26,7 +27,7 @@ class LentRoom:
         self._books = books
         self._rows = rows
         """Rows that a request is held to."""
-        vectors = {name: session.resources.vector(queue.guarantee).tolist() for name, queue in session.queues.items()}
+        vectors = {name: kept.tolist() for name, kept in kept_guarantees(session).items()}
         self._guarantees: dict[QueueName, list[int]] = {name: each for name, each in vectors.items() if any(each)}
         self._nothing = [0] * len(session.resources)
         self._lent: dict[QueueName, list[int]] = {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from framework import points
 from framework.arguments import argument
+from framework.guarantees import guarantee_notes, kept_guarantees
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
@@ -84,6 +85,7 @@ class Proportion:
             session.on_opened(self.name, division.leave_out_unusable)
         session.on_opened(self.name, division.measure)
         session.events.extend(zero_notes(session))
+        session.events.extend(guarantee_notes(session))
 
 
 class Division:
@@ -392,7 +394,7 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
     request = allocated + table.by_queue(table.pending, count)
     elastic = table.by_queue(np.maximum(table.allocated - table.min_resources, 0), count)
     inqueue = table.by_queue(reserved(table), count)
-    guarantees = {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.items()}
+    guarantees = kept_guarantees(session)
     others = np.maximum(session.total - sum(guarantees.values(), start=np.zeros_like(session.total)), 0)
     with_jobs = np.unique(table.queue[table.queue != NO_QUEUE]).tolist()
     books = {}
@@ -415,11 +417,12 @@ def divide(
     session: Session, books: Mapping[QueueName, QueueBook], requests: Mapping[QueueName, Sequence[int]]
 ) -> dict[QueueName, list[Fraction]]:
     """Return what each queue deserves if the queues ask for `requests`, base units by resource row."""
+    guarantees = kept_guarantees(session)
     shares = deserved(
         session.total.tolist(),
         [session.queues[name].weight for name in books],
         [book.limit for book in books.values()],
         [requests[name] for name in books],
-        [session.resources.vector(session.queues[name].guarantee).tolist() for name in books],
+        [guarantees[name].tolist() for name in books],
     )
     return dict(zip(books, shares, strict=True))

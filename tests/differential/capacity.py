@@ -76,12 +76,18 @@ class Declared:
             return own
         return self.capability(self.queues[name].parent, what) if self.in_tree and name != "root" else NEVER
 
+    def kept(self, name: str, what: str) -> int:
+        """What a guarantee keeps from others: where the cluster has less than that, what the queue asks for."""
+        least, there = self.queues[name].guarantee.get(what, 0), self.total.get(what, 0)
+        asked = sum(pod.request.get(what, 0) for pod in self.pods if pod.queue == name)
+        return min(least, asked) if least > there > 0 else least
+
     def limit(self, name: str, what: str) -> float:
         """The most a queue may have."""
         own = self.queues[name].guarantee.get(what, 0)
         if not self.in_tree:
-            promised = sum(each.guarantee.get(what, 0) for each in self.queues.values())
-            return min(max(self.total.get(what, 0) - promised, 0) + own, self.capability(name, what))
+            promised = sum(self.kept(each, what) for each in self.queues)
+            return min(max(self.total.get(what, 0) - promised, 0) + self.kept(name, what), self.capability(name, what))
         if name == "root":
             return self.capability("root", what)
         parent = self.queues[name].parent

@@ -49,13 +49,18 @@ class Shares:
                     sums[name] += max(0, number - (group.reserves or {}).get(name, 0))
         return sums
 
+    def kept(self, queue: str, name: str) -> int:
+        """What a guarantee keeps from others: where the cluster has less than that, what the queue asks for."""
+        least, there = self.cluster.queues[queue].guarantee.get(name, 0), self.cluster.total.get(name, 0)
+        return min(least, self.asked.get(queue, {}).get(name, 0)) if least > there > 0 else least
+
     def limit(self, queue: str) -> dict[str, float]:
         """The most that a queue may have."""
         mine = self.cluster.queues[queue]
         limits: dict[str, float] = {}
         for name in self.names:
-            guaranteed = sum(each.guarantee.get(name, 0) for each in self.cluster.queues.values())
-            rest = max(0, self.cluster.total.get(name, 0) - guaranteed) + mine.guarantee.get(name, 0)
+            guaranteed = sum(self.kept(each, name) for each in self.cluster.queues)
+            rest = max(0, self.cluster.total.get(name, 0) - guaranteed) + self.kept(queue, name)
             cap = mine.capability.get(name, 0 if name in ("cpu", "memory") else None)
             unlimited = cap is None or (name in ("cpu", "memory") and cap <= 0)
             limits[name] = rest if unlimited or cap is None else min(rest, cap)
@@ -72,7 +77,7 @@ class Shares:
             total = Fraction(self.cluster.total.get(name, 0))
             for queue in self.queues:
                 part = min(total * weights[queue] / sum(weights.values()), caps[queue])
-                given[queue][name] = max(part, Fraction(self.cluster.queues[queue].guarantee.get(name, 0)))
+                given[queue][name] = max(part, Fraction(self.kept(queue, name)))
             left = total - sum(given[queue][name] for queue in self.queues)
             while left > 0:
                 thirsty = [queue for queue in self.queues if given[queue][name] < caps[queue] and weights[queue]]
@@ -131,7 +136,7 @@ class Shares:
         most = dict(self.limits[queue])
         for name in self.names if others else ():
             taken = sum(pod.request.get(name, 0) for pod in self.cluster.placed if pod.status != "Releasing")
-            kept = sum(max(0, each.guarantee.get(name, 0) - self.allocated(each.name)[name]) for each in others)
+            kept = sum(max(0, self.kept(each.name, name) - self.allocated(each.name)[name]) for each in others)
             most[name] = min(most[name], mine[name] + self.cluster.total.get(name, 0) - taken - kept)
         return most
 

@@ -1,0 +1,54 @@
+"""A guarantee that no cluster of this size can keep does not stop other queues, and its queue is told."""
+
+from typing import Any
+
+import pytest
+
+from pyroclast.testing import Scenario
+
+SHARES = ["proportion", "capacity"]
+
+
+def cluster(guarantee: int | str) -> Scenario:
+    """Ten CPUs, a queue with a guarantee, and another whose job of six asks for all of them but four."""
+    return (
+        Scenario()
+        .queue("promised", guarantee={"cpu": guarantee})
+        .queue("other", deserved={"cpu": 10})
+        .node("n1", cpu=10)
+        .job("o", queue="other", cpu=1, tasks=6)
+    )
+
+
+def run(share: str, scenario: Scenario) -> Any:
+    """Run one cycle with a plugin that divides the cluster."""
+    return scenario.run("enqueue", "allocate", plugins=(("gang",), (share, "predicates", "nodeorder")))
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("guarantee", [11, 4_000_000, "9e18"])
+def test_other_queues_run_while_nothing_asks_for_it(share: str, guarantee: int | str) -> None:
+    """An event on the queue says what its guarantee comes to."""
+    outcome = run(share, cluster(guarantee))
+    told = [event for event in outcome.events if event.reason == "GuaranteeBeyondCluster"]
+
+    assert len(outcome.bindings) == 6
+    assert [(event.kind, event.name) for event in told] == [("Queue", "promised")]
+    assert "the guarantee of cpu is more than all nodes have together" in told[0].message
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_what_its_own_jobs_ask_for_is_kept(share: str) -> None:
+    """Seven of ten are asked for, so six for the other queue are too many, though it comes first by name."""
+    outcome = run(share, cluster(4_000_000).job("p", queue="promised", cpu=1, tasks=7))
+
+    assert sorted({task.rpartition("-")[0] for task in outcome.bindings}) == ["p"]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_guarantee_that_the_cluster_has_is_kept_whole(share: str) -> None:
+    """Nobody asks for it, and yet it is free when somebody does; there is nothing to tell."""
+    outcome = run(share, cluster(5))
+
+    assert list(outcome.bindings) == []
+    assert [event for event in outcome.events if event.reason == "GuaranteeBeyondCluster"] == []
