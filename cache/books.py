@@ -16,6 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from cache.assumptions import Assumption
+from cache.books_state import BooksState
 from cache.departed import DepartedMembers
 from cache.effects import Effects
 from cache.gangs import GangKeeper
@@ -340,25 +341,56 @@ class Books:
         """What nodes really use, as last measured."""
         return self._usage
 
-    def rebuild(self) -> "Books":
-        """Make the books anew from the stored objects and the assumptions."""
-        fresh = Books(self.options)
-        for kind, each in self._lookups.everything():
-            fresh.apply(kind, each)
+    def surrounding_objects(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over objects that others refer to, by kind: those to take over first."""
+        yield from self._lookups.everything()
         for priority_class in self._priorities.all():
-            fresh.apply("PriorityClass", priority_class)
-        fresh._assumed = dict(self._assumed)
-        fresh._broken_gangs = set(self._broken_gangs)
-        fresh._kept = set(self._kept)
-        fresh._usage = self._usage
-        fresh._gangs.resume(self._gangs)
+            yield "PriorityClass", priority_class
+
+    def translated_objects(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over objects that were made into nouns, by kind, in the order to take them over."""
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self._stored[kind].values():
-                fresh.apply(kind, each)
-        for name, offered in self._nodes.elsewhere().items():
-            if name not in self._stored["Node"]:  # one of another part of the ring
-                fresh._set_elsewhere(name, offered)
-        fresh._departed = self._departed.copy()  # of pods that are gone no object tells
+                yield kind, each
+
+    def state(self) -> BooksState:
+        """Return what is known beside the objects."""
+        return BooksState(
+            generation=self._generation,
+            assumed=dict(self._assumed),
+            broken_gangs=tuple(sorted(self._broken_gangs)),
+            kept=tuple(sorted(self._kept)),
+            usage=self._usage,
+            gang_rules=self._gangs.rules,
+            satisfied=tuple(sorted(self._gangs.satisfied())),
+            departed=self._departed.shown(),
+            elsewhere={n: each for n, each in self._nodes.elsewhere().items() if n not in self._stored["Node"]},
+        )
+
+    def resume(self, state: BooksState) -> None:
+        """Take over a state: after the surrounding objects, and before the translated ones, which it concerns."""
+        self._assumed = dict(state.assumed)
+        self._broken_gangs = set(state.broken_gangs)
+        self._kept = set(state.kept)
+        self._usage = state.usage
+        self._gangs.resume(state.gang_rules, state.satisfied)
+
+    def conclude(self, state: BooksState) -> None:
+        """Take over the rest of a state, once all objects are there."""
+        for name, offered in state.elsewhere.items():
+            self._set_elsewhere(name, offered)
+        self._departed = DepartedMembers(state.departed)  # of pods that are gone no object tells
+        self._generation = state.generation
+
+    def rebuild(self) -> "Books":
+        """Make the books anew from the stored objects and the assumptions."""
+        fresh, state = Books(self.options), self.state()
+        for kind, each in self.surrounding_objects():
+            fresh.apply(kind, each)
+        fresh.resume(state)
+        for kind, each in self.translated_objects():
+            fresh.apply(kind, each)
+        fresh.conclude(state)
         return fresh
 
     def copy_of_objects(self) -> Callable[[], "Books"]:
@@ -368,11 +400,11 @@ class Books:
         copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
         copied._kept = set(self._kept)
-        copied._departed = self._departed.copy()
+        copied._departed = DepartedMembers(self._departed.shown())
         copied._usage = self._usage
         for name, offered in self._nodes.elsewhere().items():
             copied._set_elsewhere(name, offered)
-        copied._gangs.resume(self._gangs)
+        copied._gangs.resume(self._gangs.rules, self._gangs.satisfied())
         return copied.rebuild
 
     # Pods

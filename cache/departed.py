@@ -25,9 +25,9 @@ _ENDED: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 class DepartedMembers:
     """Counts by job; a gang that is completed has none."""
 
-    def __init__(self) -> None:
-        """Start without any."""
-        self._counts: dict[JobId, Departed] = {}
+    def __init__(self, counts: Mapping[JobId, Departed] = MappingProxyType({})) -> None:
+        """Start with some counts."""
+        self._counts: dict[JobId, Departed] = dict(counts)
 
     def note_removal(self, entry: JobEntry, status: TaskStatus) -> None:
         """Note that a task of this status was taken out of a job."""
@@ -64,12 +64,6 @@ class DepartedMembers:
     def of(self, job: JobId) -> Departed:
         """Return how many members of a job have departed."""
         return self._counts.get(job, _NOBODY)
-
-    def copy(self) -> "DepartedMembers":
-        """Return the same counts, to be changed apart."""
-        copied = DepartedMembers()
-        copied._counts = dict(self._counts)
-        return copied
 
     def shown(self) -> Mapping[JobId, Departed]:
         """Return the counts, in the order of ids."""

@@ -7,7 +7,7 @@ bound, that stays known while one of its gangs is there. Nothing is kept while n
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -107,10 +107,10 @@ class GangKeeper:
         if rules is not None:
             self._stale.update(self._pod_groups)
 
-    def resume(self, other: "GangKeeper") -> None:
+    def resume(self, rules: GangRules | None, satisfied: Iterable[GangIds]) -> None:
         """Begin with the rules and the memory of another, which has seen the same cluster."""
-        self.follow(other.rules)
-        self._satisfied = other.satisfied()
+        self.follow(rules)
+        self._satisfied = set(satisfied)
 
     def satisfied(self) -> set[GangIds]:
         """Return the groups of which a member was ever bound."""

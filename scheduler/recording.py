@@ -4,13 +4,17 @@
     apply, remove, assume, forget, extend, half-bound, measure, gangs   what the books were told, in order
     snapshot    a snapshot was taken of them
     configuration   the text in force from here on, and those of plugins from files
+    resume, conclude   what the books knew beside their objects, where a record was begun anew
     cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
 
 Objects are recorded as they came, at the start and whenever they change, never the snapshot itself: what a snapshot
 holds follows from them. A record ends where its daemon did, or where its file could not be written any more, perhaps
-in the middle of a line.
+in the middle of a line. One whose file is deleted, replaced or cut short meanwhile is begun anew, with all that the
+books hold.
 """
 
+import os
+import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +27,7 @@ import numpy as np
 import structlog
 
 from cache.books import Books
+from cache.books_state import BooksState
 from cache.options import BooksOptions
 from framework.configuration import Configuration
 from framework.cycle import Observer
@@ -43,6 +48,7 @@ from scheduler.options import Options
 __all__ = [
     "Applied",
     "Assumed",
+    "Concluded",
     "Configured",
     "Cycle",
     "Entry",
@@ -55,6 +61,7 @@ __all__ = [
     "RecordedBooks",
     "Recorder",
     "Removed",
+    "Resumed",
     "SnapshotTaken",
     "encode",
 ]
@@ -140,6 +147,18 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True, tag="configuration",
     """Texts of the plugins from files, by the files' names; None in records that do not hold them."""
 
 
+class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag="resume", tag_field="do"):
+    """What the books knew beside their objects, when those that others refer to had been written."""
+
+    state: BooksState
+
+
+class Concluded(msgspec.Struct, frozen=True, kw_only=True, tag="conclude", tag_field="do"):
+    """All objects of the books have been written."""
+
+    state: BooksState
+
+
 class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="do"):
     """One cycle."""
 
@@ -170,6 +189,8 @@ Entry = (
     | GangsFollowed
     | SnapshotTaken
     | Configured
+    | Resumed
+    | Concluded
     | Cycle
 )
 
@@ -226,6 +247,8 @@ class Recorder:
     """Writes a record; may be called from several threads.
 
         recording ──closed, or the file takes no more──▶ ended
+            │ ▲
+            └─┘ begun anew: the file is gone, or shorter than what was written
 
     Whoever is recorded goes on: a full disk costs the record, not the cluster its scheduler.
     """
@@ -240,17 +263,54 @@ class Recorder:
             self._file = path.open("wb")
         except OSError as error:
             raise ConfigError(f"--record: {path}: {error.strerror or error}") from error
+        self._path = path
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._written = self._flushed = 0
+        """Bytes, those in the file's buffer included, and without them."""
         self._configuration = -1
+        self.part = 0
+        """How often the record was begun anew."""
         flags = {name.replace("-", "_") for name in flags_of(Options)}
-        self.write(
-            Header(
-                version=own_version(),
-                flags={name: getattr(options, name) for name in sorted(flags)},
-                environment=asdict(options.environment),
-            )
+        self._header = Header(
+            version=own_version(),
+            flags={name: getattr(options, name) for name in sorted(flags)},
+            environment=asdict(options.environment),
         )
+        self.write(self._header)
+
+    def is_lost(self) -> bool:
+        """Return whether the file is not what was written any more: deleted, replaced by another, or cut short."""
+        with self._lock:
+            if self._ended.is_set():
+                return False
+            own = os.fstat(self._file.fileno())
+            if not stat.S_ISREG(own.st_mode):
+                return False
+            try:
+                there = self._path.stat()
+            except OSError:
+                return True
+            return (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino) or there.st_size < self._flushed
+
+    def begin_anew(self) -> None:
+        """Write a record from its beginning in place of one that is lost; what the books hold is to follow."""
+        with self._lock:
+            if self._ended.is_set():
+                return
+            _log.warning("record_begun_anew", file=str(self._path), why="the file was deleted, replaced or cut short")
+            with suppress(OSError):
+                self._file.close()
+            try:
+                self._file = self._path.open("wb")
+            except OSError as error:
+                self._ended.set()
+                _log.error("record_ended", file=str(self._path), error=error.strerror or str(error))
+                return
+            self._written = self._flushed = 0
+            self._configuration = -1
+            self.part += 1
+        self.write(self._header)
 
     def write(self, entry: Entry, *, flush: bool = False) -> None:
         """Add a line; with `flush`, what was written is in the file when this returns."""
@@ -262,8 +322,10 @@ class Recorder:
                 return
             try:
                 self._file.write(line)
+                self._written += len(line)
                 if flush:
                     self._file.flush()
+                    self._flushed = self._written
             except OSError as error:
                 self._end()
                 _log.error("record_ended", file=self._file.name, error=error.strerror or str(error))
@@ -291,6 +353,7 @@ class Recorder:
             outside: Mapping[str, Outside] | None = None,
         ) -> tuple[CycleReport, Memory]:
             noted = recording(outside or {})
+            part = self.part
             if configuration.generation != self._configuration:
                 self._configuration = configuration.generation
                 self.write(
@@ -300,7 +363,8 @@ class Recorder:
             try:
                 report, left = decide(snapshot, configuration, now=now, memory=memory, observer=observer, outside=noted)
             finally:
-                self.write(
+                self._write_cycle(
+                    part,
                     Cycle(
                         snapshot=snapshot.generation,
                         configuration=configuration.generation,
@@ -310,11 +374,14 @@ class Recorder:
                         report=msgspec.Raw(encode(report)),
                         left=left,
                     ),
-                    flush=True,
                 )
             return report, left
 
         return decide_and_record
+
+    def _write_cycle(self, part: int, cycle: Cycle) -> None:
+        if part == self.part:  # else its snapshot is not in the record that was begun meanwhile
+            self.write(cycle, flush=True)
 
 
 class RecordedBooks(Books):
@@ -344,10 +411,24 @@ class RecordedBooks(Books):
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""
+        if self._recorder.is_lost():
+            self._recorder.begin_anew()
+            self._write_all()
         if self.generation != self._recorded:
             self._recorded = self.generation
             self._recorder.write(SnapshotTaken())
         return super().snapshot()
+
+    def _write_all(self) -> None:
+        """Write down all that is known, for a record that begins here."""
+        state = self.state()
+        for kind, each in self.surrounding_objects():
+            self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(each))))
+        self._recorder.write(Resumed(state=state))
+        for kind, each in self.translated_objects():
+            self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(each))))
+        self._recorder.write(Concluded(state=state), flush=True)
+        self._recorded = -1
 
     def assume(self, plan: Plan, now: float) -> list[str]:
         """Take all of a plan as done, or none of it."""

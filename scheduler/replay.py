@@ -27,6 +27,7 @@ from scheduler.recording import (
     FORMAT,
     Applied,
     Assumed,
+    Concluded,
     Configured,
     Cycle,
     Entry,
@@ -37,6 +38,7 @@ from scheduler.recording import (
     Header,
     Measured,
     Removed,
+    Resumed,
     SnapshotTaken,
     encode,
 )
@@ -165,6 +167,10 @@ class Replay:
                 books.measure(usage)
             case GangsFollowed(rules=rules):
                 books.follow_gangs(rules)
+            case Resumed(state=state):
+                books.resume(state)
+            case Concluded(state=state):
+                books.conclude(state)
             case SnapshotTaken():
                 # Not when a cycle needs it: taking it is itself a step that later ones build on.
                 self._snapshots[books.generation] = books.snapshot()

@@ -110,6 +110,8 @@ class _Process:
         self._leadership = leadership = self._elector or Alone()
         self._settled = Settled()
         self._recorder = Recorder(Path(options.record), options) if options.record else None
+        self._part = 0
+        """Part of the record that the last cycle belongs to."""
         self._extenders = ExtenderClient()
         self._waiting = Waiting(self._extenders, self._loop, self._asked)
         self._delegate = ExtenderBinding(self._extenders, self._asked)
@@ -327,6 +329,9 @@ class _Process:
         observer: Observer,
         outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
+        if self._recorder is not None and self._recorder.part != self._part:
+            # a record that begins here holds nothing of what was settled before
+            self._part, self._settled = self._recorder.part, Settled()
         try:
             return run_cycle(
                 snapshot,

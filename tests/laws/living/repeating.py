@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from cache.books import Books
+from cache.departed import DepartedMembers
 from cache.lookups import LOOKUP_KINDS
 from framework.configuration import Configuration
 from framework.cycle import Silent, open_plugins, run_cycle
@@ -109,7 +110,7 @@ def in_other_order(books: Books, chance: random.Random) -> Snapshot:
     chance.shuffle(pairs)
     for kind, each in pairs:
         fresh.apply(kind, each)
-    fresh._departed = books._departed.copy()
+    fresh._departed = DepartedMembers(books._departed.shown())
     return fresh.snapshot()
 
 

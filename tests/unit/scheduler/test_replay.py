@@ -1,12 +1,15 @@
 """Records: what they hold is decided again; what is no record is refused with its line."""
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from cache.objects import decoded
 from framework.cycle import Silent, run_cycle
@@ -130,6 +133,89 @@ def test_a_record_is_decided_again(record: Path) -> None:
     assert [cycle.cycle for cycle in cycles] == [1, 2, 3]
     assert all(cycle.is_same for cycle in cycles)
     assert len(json.loads(cycles[0].decided)["plans"][0]["binds"]) == 2
+
+
+def deleted(path: Path) -> None:
+    """Remove the file."""
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    """Cut the file short, as a rotation of logs that copies and truncates does."""
+    os.truncate(path, 0)
+
+
+def replaced(path: Path) -> None:
+    """Put another file in its place, larger than the record."""
+    size = path.stat().st_size
+    path.unlink()
+    path.write_bytes(b"x" * 2 * size)
+
+
+@pytest.mark.parametrize("harm", [deleted, emptied, replaced])
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_record_that_is_lost_is_begun_anew(tmp_path: Path, harm: Callable[[Path], None], after: int) -> None:
+    """While the binds of a gang are assumed, when it runs, and when nothing is new: later cycles are decided again."""
+    path = tmp_path / "record"
+    options = parse_options([f"--record={path}"], {}).options
+    registry = load_registry("")
+    configuration = read_configuration(TEXT, registry).configuration
+    recorder = Recorder(path, options)
+    books = RecordedBooks(recorder, books_options(options))
+    known = list(decoded(objects()))
+    for kind, each in known:
+        books.apply(kind, each)
+    books.measure({NodeName("n1"): NodeUsage(cpu_percent=95.0, memory_percent=1 / 3, measured=NOW)})
+    plans: list[Plan] = []
+
+    class Taking(Silent):
+        def committed(self, plan: Plan) -> None:
+            plans.append(plan)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    watched, memory = recorder.watching(decide, Settings()), Memory()
+    with capture_logs() as lines:
+        for second in range(4):
+            if second == after:
+                harm(path)
+            _, memory = watched(books.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
+            while plans:
+                assert books.assume(plans.pop(), 1.0) == []
+            if second == 1:
+                for kind, each in known:
+                    if kind == "Pod":
+                        spec = msgspec.structs.replace(
+                            each.spec, node_name="n2" if each.metadata.name == "p0" else "n1"
+                        )
+                        books.apply(kind, msgspec.structs.replace(each, spec=spec))
+    recorder.close()
+
+    with path.open("rb") as written:
+        cycles = list(replay(written))
+    assert [line["event"] for line in lines] == ["record_begun_anew"]
+    assert [cycle.cycle for cycle in cycles] == list(range(after + 1, 5))
+    assert all(cycle.is_same for cycle in cycles)
+
+
+def test_a_record_that_cannot_be_begun_anew_ends(tmp_path: Path) -> None:
+    """Its folder is gone: the books go on."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    options = parse_options([f"--record={folder / 'record'}"], {}).options
+    recorder = Recorder(Path(options.record), options)
+    books = RecordedBooks(recorder, books_options(options))
+    shutil.rmtree(folder)
+
+    with capture_logs() as lines:
+        for kind, each in decoded(objects()):
+            books.apply(kind, each)
+        assert len(books.snapshot().jobs) == 1
+        assert len(books.snapshot().jobs) == 1
+    recorder.close()
+
+    assert [line["event"] for line in lines] == ["record_begun_anew", "record_ended"]
 
 
 def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""What the books know that no object tells: with the objects it makes the same books again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cache.assumptions import Assumption
+from model.gangs import GangRules
+from model.ids import JobId, NodeName, TaskId
+from model.jobs import Departed
+from model.resources import Amounts
+from model.usage import NodeUsage
+
+__all__ = ["BooksState"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BooksState:
+    """A state at one moment; sets are sorted."""
+
+    generation: int
+    """Number of changes so far."""
+    assumed: Mapping[TaskId, Assumption]
+    broken_gangs: tuple[JobId, ...]
+    kept: tuple[TaskId, ...]
+    """Pods that a disruption budget kept from eviction."""
+    usage: Mapping[NodeName, NodeUsage]
+    gang_rules: GangRules | None
+    satisfied: tuple[tuple[str, ...], ...]
+    """Groups of gangs of which a member was ever bound, by the ids of their gangs."""
+    departed: Mapping[JobId, Departed]
+    elsewhere: Mapping[NodeName, Amounts]
+    """Nodes of another part of the ring, and what they offer."""
