@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Final
 
 from framework.nearest import did_you_mean
@@ -79,6 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 for success, 1 for a failure, 2 for a command line that cannot be read.
     """
+    if isinstance(sys.stdout, TextIOWrapper):
+        # names from files and clusters may hold what the terminal's encoding, or any encoding, has no bytes for
+        sys.stdout.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in {"-h", "--help", "help"}:
         print(usage())  # noqa: T201 - what a command line is for

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.cycles import built_in, everything
 from framework.arguments import keys_of
 from model.errors import ConfigError
-from scheduler.commands.config import main
+from scheduler.cli import main
 from scheduler.settings import read_configuration
 from tests.laws.junk import JUNK, Path, paths, planted
 
@@ -61,7 +61,7 @@ def is_answered(text: str) -> bool:
 def is_checked(text: str, file: File) -> bool:
     """Return whether `config check` ends with a verdict."""
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
-    return main(["check", str(file)]) in (0, 1)
+    return main(["config", "check", str(file)]) in (0, 1)
 
 
 @PROFILE

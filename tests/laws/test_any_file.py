@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from model.errors import ConfigError
 from model.quantity import QuantityError, millis, parse, units
-from scheduler.simulate.main import main
+from scheduler.cli import main
 from tests.laws.junk import JUNK, Path, paths, planted
 from tests.laws.test_any_case import GANG, NODES, POD
 
@@ -49,7 +49,7 @@ def test_any_value_in_any_object_is_answered(
     file = tmp_path / "objects.yaml"
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:
-        status = main(["-f", str(file), "--now", "2027-01-01T00:00:00Z"])
+        status = main(["simulate", "-f", str(file), "--now", "2027-01-01T00:00:00Z"])
     except ConfigError:
         status = 2
 

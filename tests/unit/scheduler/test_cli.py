@@ -150,3 +150,20 @@ def test_configuration_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytes
     """A file that is not there is named."""
     assert main(["config", "check", str(tmp_path / "gone.yaml")]) == 1
     assert "gone.yaml" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "ä€"])
+def test_what_an_output_has_no_bytes_for_is_written_as_an_escape(tmp_path: Path, name: str) -> None:
+    """Half of a character from a file, on a terminal that knows ASCII alone: no traceback."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(f'actions: allocate\ntiers:\n- plugins: [{{name: "{name}"}}]\n', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "scheduler", "config", "check", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+
+    assert (done.stderr, "\\" in done.stdout) == ("", True)
+    assert file.name in done.stdout.splitlines()[-1]
