@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
 
 from framework.session import Session
 from framework.statement import Statement
+from model.api.names import LENT
 from model.ids import NodeName, TaskId
 from model.plan import Eviction, Plan
 from model.tasks import ALLOCATED_STATUSES
@@ -79,6 +81,27 @@ def test_no_victim_can_be_taken_out_of_a_plan(scenario: Scenario, evicting: tupl
             assert works(session, whole, plan, plan.evictions)
 
 
+def test_a_plan_inside_a_queue_on_lent_room_can_be_repeated() -> None:
+    """A queue that was lent room has no more than before; only to actions that exchange pods proportion permits it."""
+    scenario = (
+        Scenario()
+        .queue("ours")
+        .queue("theirs")
+        .node("n1", cpu=4)
+        .running("low", on=["n1"] * 4, queue="ours", annotations={LENT: "true"}, priority_class="low", priority=1)
+        .job("waits", queue="theirs", cpu=8)
+        .job("high", queue="ours", cpu=2, priority_class="high", priority=9)
+        .priority_class("low", 1)
+        .priority_class("high", 9)
+    )
+    arguments = {"proportion": {"countUnusableRequests": True}}
+    outcome = scenario.run("enqueue", "allocate", "preempt", plugins=PLUGINS, arguments=arguments)
+    plan = next(evicting_plans(outcome))
+    session = open_session(scenario, plugins=PLUGINS, arguments=arguments)
+    with session.statement() as trial:
+        assert works(session, trial, plan, plan.evictions)
+
+
 def can_go_alone(session: Session, plan: Plan, victim: Eviction) -> bool:
     """Whether a victim's job keeps its minimum with the victim back; a gang that goes whole cannot."""
     assert victim.job is not None
@@ -89,15 +112,26 @@ def can_go_alone(session: Session, plan: Plan, victim: Eviction) -> bool:
 
 
 def works(session: Session, statement: Statement, plan: Plan, victims: Sequence[Eviction]) -> bool:
-    """Whether all places of a plan are to be had with some victims gone."""
+    """Whether all places of a plan are to be had with some victims gone, asked as by the plan's action."""
     for victim in victims:
         assert victim.job is not None
         job = session.job(victim.job)
         assert job is not None
         assert statement.evict(job, job.tasks[victim.task], plan.action) is None
-    return all(is_placed(session, statement, bind.task, bind.node, evicts=False) for bind in plan.binds) and all(
-        is_placed(session, statement, place.task, place.node, evicts=True) for place in plan.nominations
-    )
+    with acting_as(session, plan.action):
+        return all(is_placed(session, statement, bind.task, bind.node, evicts=False) for bind in plan.binds) and all(
+            is_placed(session, statement, place.task, place.node, evicts=True) for place in plan.nominations
+        )
+
+
+@contextmanager
+def acting_as(session: Session, action: str) -> Iterator[None]:
+    """Let plugins take questions for those of an action: a queue on lent room may exchange pods by preempt alone."""
+    before, session.action = session.action, action
+    try:
+        yield
+    finally:
+        session.action = before
 
 
 def is_placed(session: Session, statement: Statement, task_id: TaskId, node: NodeName, *, evicts: bool) -> bool:

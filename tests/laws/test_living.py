@@ -231,19 +231,7 @@ class LifeInATree(Life):
     figures: Counter[str] = Counter()  # noqa: RUF012 - as above
 
 
-@pytest.mark.parametrize(
-    "life",
-    [
-        Life,
-        pytest.param(
-            LifeInATree,
-            marks=pytest.mark.xfail(
-                strict=False,
-                reason="a plan of gangpreempt in a tree cannot be repeated from its victims",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("life", [Life, LifeInATree])
 def test_laws_hold_all_life_long(life: type[Life]) -> None:
     """In every cycle of every run; and the runs are such that evictions did occur."""
     life.figures.clear()
