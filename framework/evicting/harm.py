@@ -1,6 +1,7 @@
-"""Harm: of the plans that serve a job, the one is taken whose victims matter least.
+"""Harm: of the plans that place the most tasks of a job, the one is taken whose victims matter least.
 
 The highest priority among the victims counts first, then the number of gangs that go whole, then the number of victims.
+A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +79,11 @@ class Found:
     units: tuple[Unit, ...]
     places: tuple[tuple[Task, int], ...]
 
+    @property
+    def rank(self) -> tuple[int, Harm]:
+        """Rank of the plan: the smaller, the better; more places come before less harm."""
+        return -len(self.places), self.harm
+
 
 Search = Callable[[Limits], Found | None]
 """Looks for a plan within limits."""
@@ -105,7 +111,7 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
             begun = effort.steps
             found = _below(modes, search, frozenset({task.id}))
             effort.left -= effort.steps - begun
-            if found is not None and found.harm < best.harm:
+            if found is not None and found.rank < best.rank:
                 better = found
                 break
         if better is None:
@@ -115,12 +121,14 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
 
 
 def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:
-    """Return the plan with the lowest highest priority, and once this is known with the fewest gangs and victims."""
+    """Return the plan with the most places and the lowest highest priority, then with the fewest gangs and victims."""
     best: Found | None = None
     limits, mode = Limits(takes_gangs=False), False
     for takes_gangs in modes:
         limits = replace(limits, takes_gangs=takes_gangs, protected=protected)
         while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
+            if best is not None and found.rank > best.rank:
+                break  # it places fewer tasks
             best, mode = found, takes_gangs
             if best.is_least:
                 return best
@@ -129,7 +137,7 @@ def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) 
         return best
     highest = best.harm.highest
     again = search(Limits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
-    return again if again is not None and again.harm < best.harm else best
+    return again if again is not None and again.rank < best.rank else best
 
 
 def _victims(found: Found) -> Iterator[Task]:

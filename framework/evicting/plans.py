@@ -275,7 +275,7 @@ class Planner:
                     found = self._try(Attempt(job, self._session.statement(), limits, domain), fill)
                     if found is not None and found.is_least:
                         return found
-                    if found is not None and (best is None or found.harm < best.harm):
+                    if found is not None and (best is None or found.rank < best.rank):
                         best = found
             return best
 
