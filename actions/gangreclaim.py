@@ -4,6 +4,7 @@ Each queue has one turn, its jobs go in order. A gang gets all of its minimum in
 nothing happens.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,8 +12,10 @@ from actions.eviction import RUNNING, queue_refusals, takers
 from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
 from framework.evicting.rules import Vetoes
 from framework.jobs import SessionJob
+from framework.placement.choices import choices_of_members
 from framework.session import Session
 from model.refusals import Refusal
+from model.tasks import Task
 
 __all__ = ["GangReclaim", "GangReclaimArgs"]
 
@@ -47,11 +50,21 @@ class GangReclaim:
         for job in in_turn(session, found.starving):
             queue = session.queue(job.queue)  # its use grows with each plan
             tasks = waiting_tasks(session, job)
-            kept = session.overused(queue) or (session.preemptive(queue, tasks) if tasks else None)
+            kept = session.overused(queue) or (kept_back(session, job, tasks) if tasks else None)
             refusal = kept or evict_for(session, planner, job, self.args)
             if refusal is not None:
                 job.refuse_eviction(self.name, refusal)
         found.tell_others(self.name, refused=queue_refusals(session))
+
+
+def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
+    """Refuse to take room where a job's queue may do so neither for all of its tasks nor for those it needs."""
+    queue = session.queue(job.queue)
+    refusal = session.preemptive(queue, tasks)
+    if refusal is None:
+        return None
+    needed = choices_of_members(session, job, tasks)
+    return None if any(session.preemptive(queue, each) is None for each in needed) else refusal
 
 
 def spares(session: Session, vetoes: Vetoes, victims_job: SessionJob) -> Refusal | None:

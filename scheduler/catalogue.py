@@ -157,6 +157,9 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_uncounted_claims_total": Shape(
         "counter", ("queue_name",), "Resource claims in queues with quotas of devices that quotas do not count."
     ),
+    "pyroclast_least_harm_searches_cut_short_total": Shape(
+        "counter", ("action",), "Plans taken when the search for less harmful ones gave up."
+    ),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
     "pyroclast_usage_failures_total": Shape(
         "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."

@@ -121,7 +121,9 @@ class GangPlanner:
             return no_domain(self._rule.action)
         find = self._place_least_harmful if self._rule.least_harm else self._place_first
         found = find(job, tasks, domains, goes_on)
-        return None if found is None else no_plan(self._session, self._rule.action, tasks[0], found, {})
+        if found is None:
+            return None
+        return self._planner.refusal_of(job, no_plan(self._session, self._rule.action, tasks[0], found, {}))
 
     def _place_first(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
@@ -161,7 +163,7 @@ class GangPlanner:
             return is_made and self._planner.settles(attempt)
 
         masks = [domain.mask for domain in domains]
-        ways = [way for fill in (by_node, in_turn) for way in self._planner.in_orders(fill, tasks)]
+        ways = [*self._planner.ways_to_fill(job, by_node, tasks), lambda attempt: in_turn(attempt, tasks)]
         return None if self._planner.place_least_harmful(job, masks, *ways) else found
 
     def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
@@ -256,9 +258,7 @@ class GangPlanner:
         """
 
         def place(task: Task) -> bool:
-            is_placed = self._planner.place_by_evicting(attempt, task) is None
-            attempt.failed = attempt.failed or (None if is_placed else task)
-            return is_placed
+            return self._planner.place_by_evicting(attempt, task) is None
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)

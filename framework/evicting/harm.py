@@ -12,7 +12,10 @@ from model.arrays import BoolArray
 from model.ids import TaskId
 from model.tasks import Task
 
-__all__ = ["ANY_PRIORITY", "NO_VICTIM", "Effort", "Found", "Harm", "Limits", "Unit", "least_harmful"]
+__all__ = ["ANY_PRIORITY", "EFFORT", "NO_VICTIM", "Effort", "Found", "Harm", "Limits", "Unit", "least_harmful"]
+
+EFFORT: Final = object()
+"""Key of the session's scratch: all actions of a session have one budget for their searches, an `Effort`."""
 
 ANY_PRIORITY: Final = 1 << 62
 """As a limit: victims of every priority may go."""
@@ -22,6 +25,8 @@ _MOST_SEARCHES: Final = 64
 """Searches with a protected victim for one job."""
 _MOST_STEPS: Final = 20_000
 """Steps of searches with a protected victim in one session."""
+_MOST_ON_TRIAL: Final = 20_000
+"""Tasks that are evicted on trial in one session to find an assignment for unlike tasks."""
 
 Unit = tuple[Task, ...]
 """Tasks that are evicted together: one, or a whole gang."""
@@ -52,6 +57,10 @@ class Effort:
     """Steps of all searches so far."""
     left: int = _MOST_STEPS
     """Steps that are left for searches with a protected victim; those that find the first plans need none of them."""
+    on_trial: int = _MOST_ON_TRIAL
+    """Evictions on trial that are left for searches for an assignment."""
+    cut_short: int = 0
+    """Plans that were taken before each of their victims had been protected: less harmful ones may exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,7 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
         better = None
         for task in _victims(best):
             if searches >= _MOST_SEARCHES or effort.left <= 0:
+                effort.cut_short += 1
                 return best
             searches += 1
             begun = effort.steps

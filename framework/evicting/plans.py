@@ -4,6 +4,9 @@ First a plan is sought that leaves every victim's gang its minimum; only where t
 whole. Tasks are placed in their order: on room that is free or being released where some node takes them, else on the
 first node, in the rule's order, where evicting few enough makes a place. All is checked as if the victims were gone:
 predicates, amounts, the queue's limits. What was found is then thinned out until no victim can be taken away.
+
+Tasks that differ, or that bear on each other, may find no places in their order although there are some. They are
+placed with the most constrained one first then, and last by an assignment (`room`) to the nodes without any victim.
 """
 
 import math
@@ -18,7 +21,7 @@ import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
-from framework.evicting.harm import ANY_PRIORITY, NO_VICTIM, Effort, Found, Harm, Limits, Unit, least_harmful
+from framework.evicting.harm import ANY_PRIORITY, EFFORT, NO_VICTIM, Effort, Found, Harm, Limits, Unit, least_harmful
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -29,6 +32,7 @@ from framework.evicting.reasons import (
     TOO_FEW_TASKS,
     count_by_reason,
     no_plan,
+    search_ended,
     too_few_tasks,
     whoever_goes,
 )
@@ -36,6 +40,7 @@ from framework.evicting.rules import Looks, Rule
 from framework.jobs import SessionJob, SubJob
 from framework.ledgers import Verb
 from framework.minimums import steps_to_minimum
+from framework.placement.gang_search import GangSearch, Within, may_be_missed
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
@@ -56,12 +61,6 @@ _MOST_LOOKS: Final = 20_000
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 """Where in their lives tasks are that anybody might think of as victims."""
 
-_MOST_ORDERS: Final = 8
-"""Orders of unlike tasks that are tried for one plan."""
-
-_EFFORT: Final = object()
-"""Key of the session's scratch: all actions of a session have one budget for less harmful plans."""
-
 _MOST_NODES: Final = 256
 """Nodes on which a place can be made, of which the least harmful one is taken."""
 
@@ -78,8 +77,6 @@ class Attempt:
     """Evictions, in order."""
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
-    failed: Task | None = None
-    """The first of its tasks that found no place."""
     why: Refusal | None = None
     """Why the first of its tasks found no place that did not."""
     tried: dict[int, str] = field(default_factory=dict)
@@ -157,7 +154,9 @@ class Planner:
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._least: dict[QueueName, _Least] = {}
-        self._effort: Effort = session.scratch.setdefault(_EFFORT, Effort())
+        self._effort: Effort = session.scratch.setdefault(EFFORT, Effort())
+        self._gave_up: set[JobId] = set()
+        """Jobs for which a search for an assignment ended before it was through."""
         self._compares_nodes = rule.looks_first is Looks.LEAST_HARM
         self._order = LongOrder(session, rule.statuses)
         self._all = EvictableRoom(session, rule.statuses, self._might_lose)
@@ -198,8 +197,7 @@ class Planner:
         def fill(attempt: Attempt, order: Sequence[Task]) -> bool:
             def place(task: Task) -> bool:
                 refusal = refused(task) or self.place_by_evicting(attempt, task)
-                if refusal is not None and attempt.failed is None:
-                    attempt.failed, attempt.why = task, refusal
+                attempt.why = attempt.why or refusal
                 return refusal is None
 
             if self._reaches_minimum(attempt, order, place) and self.settles(attempt):
@@ -207,30 +205,113 @@ class Planner:
             why.append(attempt.why or self._too_few(attempt, order))
             return False
 
-        ways = self.in_orders(fill, tasks)
         if not self._rule.least_harm:
-            return None if self._place_first(job, domain, ways[0]) else why[-1]
-        return None if self.place_least_harmful(job, [domain], *ways) else why[0]
+            return None if self._place_first(job, domain, lambda attempt: fill(attempt, tasks)) else why[-1]
+        ways = self.ways_to_fill(job, fill, tasks, refused=refused)
+        return None if self.place_least_harmful(job, [domain], *ways) else self.refusal_of(job, why[0])
 
-    def in_orders(
-        self, fill: Callable[[Attempt, Sequence[Task]], bool], tasks: Sequence[Task]
+    def ways_to_fill(
+        self,
+        job: SessionJob,
+        fill: Callable[[Attempt, Sequence[Task]], bool],
+        tasks: Sequence[Task],
+        *,
+        refused: Callable[[Task], Refusal | None] = lambda _: None,
     ) -> list[Callable[[Attempt], bool]]:
-        """Return ways to make a plan: with tasks in their order, and where they differ in one that suits large ones."""
-        if len({task.template.number for task in tasks}) <= 1:
-            return [lambda attempt: fill(attempt, tasks)]
+        """Return ways to make a plan: with tasks in their order, and where this may miss one by an assignment.
+
+        Args:
+            job: The beneficiary.
+            fill: Makes a plan with tasks in some order, beside what the attempt has already.
+            tasks: Its pending tasks, first to be placed first.
+            refused: Why a task may cause no evictions at all; None where it may.
+        """
+        self._gave_up.discard(job.id)
+
+        def in_order(attempt: Attempt) -> bool:
+            return fill(attempt, tasks)
 
         def reordered(attempt: Attempt) -> bool:
-            order, tried = self._most_constrained_first(attempt, tasks), set[tuple[TaskId, ...]]()
-            while len(tried) < _MOST_ORDERS and (names := tuple(task.id for task in order)) not in tried:
-                tried.add(names)
-                attempt.failed = None
-                if fill(attempt, order):
+            return fill(attempt, self._most_constrained_first(attempt, tasks))
+
+        def assigned(attempt: Attempt) -> bool:
+            places = self._assigned(attempt, [task for task in tasks if refused(task) is None])
+            placed = {task.id for task, _ in places}
+            return self._place_there(attempt, places) and fill(
+                attempt, [task for task in tasks if task.id not in placed]
+            )
+
+        is_uniform = len({task.template.number for task in tasks}) <= 1
+        if not may_be_missed(self._session, job, tasks, is_uniform=is_uniform):
+            return [in_order]
+
+        def otherwise(attempt: Attempt) -> bool:
+            for way in (assigned,) if is_uniform else (reordered, assigned):
+                if way(attempt):
                     return True
                 attempt.undo_to((0, 0, 0))
-                order = _moved_to_front(order, attempt.failed)
             return False
 
-        return [lambda attempt: fill(attempt, tasks), reordered]
+        return [in_order, otherwise]
+
+    def refusal_of(self, job: SessionJob, why: Refusal) -> Refusal:
+        """Say why a job has no plan: because there is none in order, or because the search for one gave up."""
+        return search_ended(self._rule.action, why) if job.id in self._gave_up else why
+
+    def _assigned(self, attempt: Attempt, tasks: Sequence[Task]) -> list[tuple[Task, int]]:
+        """Return places that the minimum has where all victims are gone that may go; none where there are none.
+
+        Nothing has changed afterwards. Parts with topologies of their own get no places this way.
+        """
+        session, job = self._session, attempt.job
+        if not tasks or any(session.domains.limit_of_part(part) is not None for part in job.sub_jobs.values()):
+            return []
+        with session.statement(trial=True) as statement:
+            trial = replace_limits(attempt, attempt.limits)
+            trial.statement, trial.units, trial.places = statement, [], []
+            victims, is_whole = self._evict_all(trial, tasks)
+            inside = np.ones(victims.size, dtype=np.bool_) if attempt.domain is None else attempt.domain
+            search = GangSearch(session, job, tasks, within=Within(nodes=inside, scores=-victims.astype(np.float64)))
+            places = search.run(on_idle=False)
+        self._effort.steps += search.steps
+        if not places and not (search.is_exhaustive and is_whole):
+            self._gave_up.add(job.id)
+        return [(place.task, place.column) for place in places]
+
+    def _evict_all(self, trial: Attempt, tasks: Sequence[Task]) -> tuple[IntArray, bool]:
+        """Evict all that may go from nodes that tasks could use.
+
+        Returns:
+            How many went from each node, shape (N,), and whether these are all.
+        """
+        session = self._session
+        victims = np.zeros(len(session.nodes), dtype=np.int64)
+        columns: dict[int, Task] = {}
+        for task in {task.template.number: task for task in reversed(tasks)}.values():
+            columns.update((column, task) for each in self._columns(trial, task) for column in each.tolist())
+        for column, task in sorted(columns.items()):
+            if self._effort.on_trial <= 0:
+                return victims, False
+            on_node = session.nodes.tasks_on(column).values()
+            in_turn = in_order(session, trial.job, self._proposed(trial, task, on_node))
+            for unit in self.evict_in_turn(trial, task, self._permitted(trial, task, in_turn), self._rule.ask):
+                # searches with a protected victim have a budget of their own
+                self._effort.on_trial -= 0 if trial.limits.protected else len(unit)
+                for victim in unit:
+                    assert victim.node is not None, "a victim has a node"
+                    victims[session.nodes.table.column[victim.node]] += 1
+        return victims, True
+
+    def _place_there(self, attempt: Attempt, places: Sequence[tuple[Task, int]]) -> bool:
+        """Evict for tasks where each has its place; return whether all are placed, which are some."""
+        domain = attempt.domain
+        for task, column in places:
+            attempt.domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
+            attempt.domain[column] = True
+            if self.place_by_evicting(attempt, task) is not None:
+                break
+        attempt.domain = domain
+        return bool(places) and len(attempt.places) == len(places)
 
     def _most_constrained_first(self, attempt: Attempt, tasks: Sequence[Task]) -> list[Task]:
         """Sort tasks: those with the fewest nodes first, of equals those with the largest share of the cluster."""
@@ -267,9 +348,12 @@ class Planner:
             domains: Where it may go, best first.
             fills: Ways to make a plan, each of which tries one and returns whether it succeeded.
         """
+        first: list[Found] = []
 
         def search(limits: Limits) -> Found | None:
             best: Found | None = None
+            if limits.protected and not self._may_be_spared(job, first[-1], limits.protected):
+                return None
             for domain in domains:
                 for fill in fills:
                     found = self._try(Attempt(job, self._session.statement(), limits, domain), fill)
@@ -277,9 +361,14 @@ class Planner:
                         return found
                     if found is not None and (best is None or found.rank < best.rank):
                         best = found
+            if best is not None and not limits.protected:
+                first.append(best)
             return best
 
+        cut_short = self._effort.cut_short
         best = least_harmful(self._rule.modes, search, self._effort)
+        if self._effort.cut_short > cut_short:
+            self._note_cut_short()
         if best is None or best.is_least:
             return best is not None
         with self._session.statement() as statement:
@@ -290,6 +379,22 @@ class Planner:
                 return False
             self.keep(attempt)
         return True
+
+    def _may_be_spared(self, job: SessionJob, found: Found, protected: frozenset[TaskId]) -> bool:
+        """Return whether all pending tasks may have places without some victims, as far as sums of amounts say."""
+        if len(found.places) < job.counts[TaskStatus.PENDING]:
+            return True  # other tasks may be placed instead
+        nodes = self._session.nodes
+        asked = np.sum([nodes.needs(task.template).request for task, _ in found.places], axis=0)
+        freed = self._all.of_queue(job.queue) if self._rule.same_queue else self._all.of_others(job.queue)
+        room = np.maximum(nodes.columns().future_idle + freed, 0).sum(axis=1)
+        for victim in (task for unit in found.units for task in unit if task.id in protected):
+            room = room - nodes.needs(victim.template).request
+        return bool((asked <= room)[asked > 0].all())
+
+    def _note_cut_short(self) -> None:
+        """Count a plan beside which less harmful ones may exist, since the search for them gave up."""
+        self._session.sample("least_harm_searches_cut_short_total", 1, kind="counter", action=self._rule.action)
 
     def _try(self, attempt: Attempt, fill: Callable[[Attempt], bool]) -> Found | None:
         """Make a plan on trial; one that cannot be less harmful is committed, else nothing has changed afterwards."""
@@ -1124,11 +1229,6 @@ def _place_each(
             if tried[task.id]:
                 break
     return tried
-
-
-def _moved_to_front(order: Sequence[Task], failed: Task | None) -> list[Task]:
-    """Return tasks with those like the one that found no place first."""
-    return sorted(order, key=lambda task: failed is not None and task.template is not failed.template)
 
 
 def _is_gang(job: SessionJob) -> bool:

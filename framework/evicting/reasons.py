@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from framework.placement.refusals import SEARCH_ENDED
 from framework.session import Session
 from model.arrays import BoolArray
 from model.refusals import NO_PLAN, Refusal
@@ -27,6 +28,7 @@ __all__ = [
     "count_by_reason",
     "no_domain",
     "no_plan",
+    "search_ended",
     "too_few_tasks",
     "whoever_goes",
 ]
@@ -78,6 +80,19 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
 
 _AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
 """What is found only after plugins and rules were asked about pods."""
+
+
+def search_ended(action: str, tried: Refusal | None) -> Refusal:
+    """Say that evictions that help a job may exist, but the search for them gave up.
+
+    Args:
+        action: The action that searched.
+        tried: Why there is no plan with the tasks placed in order.
+    """
+    words = "the search for evictions that make room for all that the gang needs gave up"
+    message = words if tried is None else f"{words}; with members placed in order: {tried.message}"
+    counts = {} if tried is None else tried.counts
+    return Refusal(plugin=action, reason=SEARCH_ENDED, message=message, counts=counts)
 
 
 def no_domain(action: str) -> Refusal:

@@ -7,8 +7,8 @@ each region where the gang may lie: first greedily by score, those that fewest n
 exactly.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,18 +19,18 @@ from framework.ledgers import Verb
 from framework.placement.assignment import BUDGET, assign
 from framework.placement.choices import Surplus, choices_of_members, surplus_of
 from framework.placement.gang_trial import GangTrial
-from framework.placement.members import Members, is_plain, members_of, opens_later, problem_of, room_of
+from framework.placement.members import Masks, Members, is_plain, members_of, opens_later, problem_of, room_of
 from framework.placement.problem import Assignment, AssignmentProblem
 from framework.placement.refusals import gave_up, no_assignment, postponed
 from framework.placement.regions import confined, regions_of
 from framework.placement.tree_search import TreeSearch
 from framework.placing_in_domains import NO_DOMAIN_FITS
 from framework.session import Session
-from model.arrays import BoolArray, IntArray
+from model.arrays import BoolArray, FloatArray, IntArray
 from model.refusals import Refusal
 from model.tasks import Task
 
-__all__ = ["GangSearch", "Place", "may_be_missed"]
+__all__ = ["GangSearch", "Place", "Within", "may_be_missed"]
 
 _EACH_CYCLE: Final = 40_000
 """Steps that all searches of one cycle may take together."""
@@ -48,10 +48,28 @@ class Place:
     """Whether the room is free now; else it is being released."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """Where a gang may go in a session from which victims are evicted on trial."""
+
+    nodes: BoolArray
+    """Shape (N,)."""
+    scores: FloatArray
+    """How good each node is, shape (N,); higher is better. What plugins say of nodes does not count."""
+
+
 class GangSearch:
     """The search for one job."""
 
-    def __init__(self, session: Session, job: SessionJob, tasks: Sequence[Task], *, root: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        *,
+        root: int = 0,
+        within: Within | None = None,
+    ) -> None:
         """Begin.
 
         Args:
@@ -59,8 +77,10 @@ class GangSearch:
             job: The gang.
             tasks: Its pending tasks that may be placed, first to be placed first.
             root: Number of the domain in which to look, where the gang goes by domains.
+            within: The nodes in which to look, where they are chosen already; the domain does not count then.
         """
         self._session = session
+        self._within = within
         self._statement = session.statement(trial=True)
         self._job = job
         self._tasks = [task for task in tasks if could_be_placed(session, job, task)]
@@ -117,15 +137,27 @@ class GangSearch:
     def _place_some(self, members: Members, room: IntArray, *, on_idle: bool, surplus: Surplus | None = None) -> bool:
         """Place members in the first region that takes them."""
         session = self._session
-        for masks in regions_of(session, self._job, members, room, root=self._root, count=self._goes_on_to_regions):
+        for masks in self._regions(members, room):
             if not self._goes_on():
                 return False
-            problem = problem_of(session, members, room, masks, surplus)
+            problem = self._inside(problem_of(session, members, room, masks, surplus))
             if self._place(members, problem, on_idle=on_idle):
                 return True
             if self._by_queue is not None:
                 return False  # these members are too much for the queue, wherever they are placed
         return False
+
+    def _regions(self, members: Members, room: IntArray) -> Iterator[Masks]:
+        if self._within is not None:
+            return iter([{}])
+        count = self._goes_on_to_regions
+        return regions_of(self._session, self._job, members, room, root=self._root, count=count)
+
+    def _inside(self, problem: AssignmentProblem) -> AssignmentProblem:
+        if self._within is None:
+            return problem
+        scores = np.broadcast_to(self._within.scores, problem.scores.shape)
+        return replace(problem, allowed=problem.allowed & self._within.nodes, scores=scores)
 
     def _goes_on(self) -> bool:
         """Return whether more steps may be taken."""
@@ -152,7 +184,7 @@ class GangSearch:
         if not members.is_plain:
             inside, is_all = confined(self._session, members, problem)
             problems = inside if is_all else [problem, *inside]
-        if not problem.spare_in_all:
+        if not problem.spare_in_all and self._within is None:
             for each in problems:
                 if not self._goes_on():
                     return False
@@ -198,10 +230,12 @@ class GangSearch:
         session = self._session
         snapshot = b"" if trial is None else f"{session.snapshot.generation}/{session.generation}".encode()
         key = problem.key() + f"/{budget}/".encode() + snapshot
-        found = session.failed_search(self._job, key)
+        # victims that are evicted on trial are no part of the snapshot
+        is_known = trial is None or self._within is None
+        found = session.failed_search(self._job, key) if is_known else None
         if found is None:
             found = assign(problem, trial=trial, budget=budget)
-            if found.places is None:
+            if found.places is None and is_known:
                 session.remember_search(self._job, key, found)
         self._count(found.steps)
         return found
@@ -252,6 +286,16 @@ class GangSearch:
     def _count(self, steps: int) -> None:
         self._steps += steps
         self._session.search_steps += steps
+
+    @property
+    def steps(self) -> int:
+        """Steps that the last search took."""
+        return self._steps
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether the last search looked at all possibilities, so that without places there is no assignment."""
+        return self._is_exhaustive
 
     # Saying why not ---------------------------------------------------------------------------------------------------
 
