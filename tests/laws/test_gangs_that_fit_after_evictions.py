@@ -12,7 +12,7 @@ from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
 from tests.laws.fitting_gangs import fitting_gang, minimum_of
 
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "6"))
+EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "4"))
 ACTIONS = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
 GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
 TIERS: Any = (("priority", GANG, "conformance"), ("predicates", "capacity", "nodeorder", "network-topology-aware"))
