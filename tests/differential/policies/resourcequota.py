@@ -33,7 +33,7 @@ class ResourceQuota(Policy):
             self.admitted.setdefault(quota, Counter())[resource] += more
 
     def asked(self, group: Group) -> Iterator[tuple[str, str, int, int, int]]:
-        """Each quota and resource that concern a group: what is used, what may be, and what is missing of its minimum."""
+        """Each quota and resource that concern a group: what is used, what may be, what its minimum lacks."""
         namespace, reserves = group.key.split("/")[0], group.reserves or {}
         for quota in self.cluster.of_kind("ResourceQuota"):
             if quota["metadata"]["namespace"] != namespace:
