@@ -5,12 +5,10 @@ for whoever goes looking. Speed is measured in `benchmarks/`, never asserted in 
 else beside the tests is many times slower at one moment than at another, and a coverage figure costs as much again.
 """
 
-import os
-
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
+from tests.drawing import IS_DEEP
 
 settings.register_profile(
     "the-same-on-every-machine",

@@ -10,10 +10,11 @@ from framework.evicting.order import in_order
 from model.ids import QueueName
 from model.resources import UNLIMITED
 from tests.differential.capacity import ALL, NEVER, Declared, PlainPod, PlainQueue, declared
+from tests.drawing import examples
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
-ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 SPELLED = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu", "pods": "pods"}
 UNITS = {"cpu": 1000, "memory": 2**30, "gpu": 1, "pods": 1}

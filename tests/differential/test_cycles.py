@@ -12,10 +12,11 @@ from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
 from tests.differential.generated import case
+from tests.drawing import examples
 from tests.laws.clusters import act_at_random, picture
 from tests.laws.test_settled import Taking, decided, end_one_pod
 
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 
 

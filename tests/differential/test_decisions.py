@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scheduler.simulate.case import moment_after
 from tests.differential.evicting import Evicting
 from tests.differential.generated import AS_VOLCANO, Case, case
+from tests.drawing import examples
 
-ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 
 

@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyroclast import Session, points
+from tests.drawing import examples
 from tests.laws.test_topology import Site, sites
 
-ALIKE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PLUGINS: tuple[Any, ...] = ("gang", "predicates", "network-topology-aware", "binpack")
 
 

@@ -17,8 +17,9 @@ from tests.differential.minimums import Step
 from tests.differential.scarce import scarce
 from tests.differential.treed import Treed, branched
 from tests.differential.weighed import Weighed, pathed
+from tests.drawing import examples
 
-ALIKE = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 
 
@@ -62,7 +63,7 @@ def test_same_evictions_for_the_same_pods(seed: int) -> None:
     assert by_the_product(each) == plainly(each)
 
 
-@settings(ALIKE, max_examples=15)
+@settings(ALIKE, max_examples=examples(15))
 @given(SEEDS)
 def test_same_evictions_where_candidates_are_many(seed: int) -> None:
     """The same for whole gangs of dozens of pods, whose candidates are asked about in portions."""
@@ -73,7 +74,7 @@ def test_same_evictions_where_candidates_are_many(seed: int) -> None:
     assert by_the_product(each) == plainly(each)
 
 
-@settings(ALIKE, max_examples=60)
+@settings(ALIKE, max_examples=examples(25))
 @given(SEEDS)
 def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
     """The same where capacity minds the branches of queues."""
@@ -82,7 +83,7 @@ def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
     assert by_the_product(each) == plainly(each, Treed)
 
 
-@settings(ALIKE, max_examples=60)
+@settings(ALIKE, max_examples=examples(25))
 @given(SEEDS)
 def test_same_evictions_among_weighed_branches(seed: int) -> None:
     """The same where drf minds the paths and weights of queues."""
@@ -91,7 +92,7 @@ def test_same_evictions_among_weighed_branches(seed: int) -> None:
     assert by_the_product(each) == plainly(each, Weighed)
 
 
-@settings(ALIKE, max_examples=100)
+@settings(ALIKE, max_examples=examples(40))
 @given(SEEDS, st.booleans())
 def test_same_choice_where_room_is_short(seed: int, full: bool) -> None:
     """The same where roles and sub-groups are mixed in the order of pods, and not all pods of a job find room."""

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from framework import points
 from model import wire
+from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
-ALIKE = settings(max_examples=150, deadline=None)
+ALIKE = settings(max_examples=examples(150), deadline=None)
 SEEDS = st.integers(0, 2**32)
 GROUPS = ("a", "b", "c")
 ROOT, OWN = "root", "team"

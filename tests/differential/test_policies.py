@@ -15,9 +15,10 @@ from pyroclast.testing.configuring import configured
 from tests.differential.extended import MARKED
 from tests.differential.topological import Topological
 from tests.differential.varied import VARIATIONS, Varied, varied
+from tests.drawing import examples
 from tests.laws.test_settled import Taking
 
-ALIKE = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ALIKE = settings(max_examples=examples(16), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**32)
 PLUGINS = sorted(VARIATIONS)
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model import wire
+from tests.drawing import examples
 from tests.unit.plugins.policies import MIB, group, node, opened, pod
 
-ALIKE = settings(max_examples=150, deadline=None)
+ALIKE = settings(max_examples=examples(150), deadline=None)
 SEEDS = st.integers(0, 2**32)
 HELD = ("app:1", "app:latest", "host:5000/app:latest", "data:2")
 """Images as nodes name them."""

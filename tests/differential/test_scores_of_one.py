@@ -13,9 +13,10 @@ from framework.points import Locality, Registered
 from model import wire
 from model.tasks import TaskStatus
 from model.usage import NodeUsage
+from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, opened, pod, queue
 
-ALIKE = settings(max_examples=60, deadline=None)
+ALIKE = settings(max_examples=examples(60), deadline=None)
 SEEDS = st.integers(0, 2**32)
 GPU = "nvidia.com/gpu"
 NOW = 1_000_000_000.0

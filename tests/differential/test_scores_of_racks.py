@@ -13,9 +13,10 @@ from framework import points
 from model import wire
 from model.ids import NodeName
 from tests.differential.racks import PlainSite, plain_site
+from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
-ALIKE = settings(max_examples=120, deadline=None)
+ALIKE = settings(max_examples=examples(120), deadline=None)
 SEEDS = st.integers(0, 2**32)
 FADING = (0.0, 0.5, 0.8, 1.0)
 WEIGHT = 2

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from framework import points
 from tests.differential.roles import PlainJob, PlainTask, plain_job
+from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
-ALIKE = settings(max_examples=120, deadline=None)
+ALIKE = settings(max_examples=examples(120), deadline=None)
 SEEDS = st.integers(0, 2**32)
 WEIGHT = 10
 PLUGIN = {"name": "task-topology", "arguments": {"task-topology.weight": WEIGHT}}

@@ -4,7 +4,6 @@ A moment is the run of one init container beside the sidecars that were started 
 containers. Devices add up as CPU does. While an amount is resized, the largest of spec, actuated and allocated counts.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 
 import hypothesis.strategies as st
@@ -15,8 +14,9 @@ from model.devices.gpu import gpu_demand
 from model.devices.settings import DEFAULT
 from model.devices.vgpu_demand import vgpu_demand
 from model.requests import pod_request
+from tests.drawing import examples
 
-EXAMPLES = 2000 if os.environ.get("PYROCLAST_DEEP") == "1" else 200
+EXAMPLES = examples(200)
 LAWS = settings(max_examples=EXAMPLES, deadline=None)
 GPU_MEMORY, CARDS, MEMORY = "volcano.sh/gpu-memory", "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory"
 INFEASIBLE = wire.Condition(type="PodResizePending", status="True", reason="Infeasible")

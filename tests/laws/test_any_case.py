@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, everything
 from scheduler.simulate.batch import answer_lines
+from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 
 REGISTRY = built_in()
@@ -52,7 +53,7 @@ SOUND = {"objects": {"nodes": NODES, "queues": [{"metadata": {"name": "q"}}], "p
 PLACES = [(0, path) for path in paths(CASE)]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK), max_size=4))
 def test_no_value_in_any_field_stops_a_batch(changes: list[tuple[tuple[int, Path], Any]]) -> None:
     """A case is decided, or answered with a fault of its own; it is never a fault of ours."""

@@ -1,7 +1,6 @@
 """The law that no text of a configuration is beyond an answer: `config check` and the reader name each fault."""
 
 import json
-import os
 from pathlib import Path as File
 from typing import Any
 
@@ -15,11 +14,11 @@ from framework.arguments import keys_of
 from model.errors import ConfigError
 from scheduler.cli import main
 from scheduler.settings import read_configuration
+from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
 PROFILE = settings(
-    max_examples=4000 if IS_DEEP else 60,
+    max_examples=examples(60, deep=4000),
     phases=(Phase.explicit, Phase.generate),  # a failing text is read as it is: shrinking one of its size takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -1,7 +1,6 @@
 """The law that no file of objects is beyond an answer: `simulate` decides or names the fault. Quantities likewise."""
 
 import json
-import os
 from fractions import Fraction
 from pathlib import Path as File
 from typing import Any
@@ -13,12 +12,12 @@ from hypothesis import strategies as st
 from model.errors import ConfigError
 from model.quantity import QuantityError, millis, parse, units
 from scheduler.cli import main
+from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 from tests.laws.test_any_case import GANG, NODES, POD
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
 PROFILE = settings(
-    max_examples=5000 if IS_DEEP else 40,
+    max_examples=examples(40, deep=5000),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -57,7 +56,7 @@ def test_any_value_in_any_object_is_answered(
     assert "Traceback" not in capsys.readouterr().err
 
 
-@settings(max_examples=30_000 if IS_DEEP else 500)
+@settings(max_examples=examples(500, deep=30_000))
 @given(
     st.one_of(
         st.text(max_size=12),

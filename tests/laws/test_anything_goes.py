@@ -12,6 +12,7 @@ from model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER,
 from plugins.coscheduling import gang_rules
 from pyroclast.testing import Scenario
 from scheduler.simulate.cluster import SimulatedCluster
+from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.junk import JUNK, Path, paths, planted
 
@@ -303,7 +304,7 @@ PLACES = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK), max_size=6))
 def test_no_value_in_any_field_stops_a_cycle(changes: list[tuple[tuple[int, Path], Any]]) -> None:
     """Whatever stands in nodes, queues, groups, pods and their kin, the sound gang beside them is placed."""

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pyroclast.testing import Outcome, Scenario
 from scheduler.simulate.answer import told
 from tests.conformance.invariants import broken_invariants
+from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS, clusters
 
-LAWS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def decide(scenario: Scenario, cycles: int = 1) -> Outcome:

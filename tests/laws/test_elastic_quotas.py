@@ -11,6 +11,7 @@ from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
+from tests.drawing import examples
 from tests.elastic_quotas import elastic_quota, uses
 
 PARSED, REGISTRY = configured(
@@ -38,7 +39,7 @@ QUOTAS = st.builds(
 SOUND = elastic_quota("sound", most={"cpu": 4})
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(quotas=st.lists(QUOTAS, max_size=6), names=st.lists(NAMES, min_size=3, max_size=3))
 @example(
     quotas=[elastic_quota("r", tree="t", total={"cpu": 4}, parent="gone"), elastic_quota("q", tree="t")], names="abc"

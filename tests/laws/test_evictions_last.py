@@ -1,6 +1,5 @@
 """What an eviction won stays won: clusters that evict come to rest though every victim is made anew."""
 
-import os
 from typing import Any
 
 import pytest
@@ -8,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
 
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "15"))
+EXAMPLES = examples(15)
 LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CYCLES = 14
 QUIET = 4

@@ -4,7 +4,6 @@ A gang that ran is never `Unknown` or broken because members end or are cleaned 
 anew. When all have ended it is `Completed` for good, and its queue is free for the next gang.
 """
 
-import os
 import random
 
 import hypothesis.strategies as st
@@ -15,10 +14,10 @@ from framework.memory import Memory, Settled
 from model import wire
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured
+from tests.drawing import IS_DEEP, examples
 from tests.laws.living.cluster import LivingCluster
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "2000" if IS_DEEP else "30"))
+EXAMPLES = examples(30)
 ACTIONS = ("enqueue", "allocate", "backfill", "preempt", "reclaim")
 SHARES = ("capacity", "proportion")
 START = 1_767_225_600.0

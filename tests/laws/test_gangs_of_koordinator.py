@@ -15,6 +15,7 @@ from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
+from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.test_settled import forgetting_changes_nothing
 
@@ -102,7 +103,7 @@ def must_wait(name: str, gangs: Mapping[str, Drawn], group: Sequence[str]) -> bo
     return not (gangs[name].policy == ONCE_SATISFIED and is_satisfied)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(drawn=clusters())
 def test_no_gang_is_bound_in_part(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]]) -> None:
     """Where one that must wait is bound, so is the minimum of each gang of its group, by its own policy."""
@@ -118,7 +119,7 @@ def test_no_gang_is_bound_in_part(drawn: tuple[Scenario, dict[str, Drawn], tuple
             assert counted >= gang.least or not must_wait(each, gangs, group), (name, each, bound)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(drawn=clusters())
 def test_what_is_bound_together_says_so(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]]) -> None:
     """The count that members carry is the number of those in their plan that carry the same group."""
@@ -131,7 +132,7 @@ def test_what_is_bound_together_says_so(drawn: tuple[Scenario, dict[str, Drawn],
             assert not group or told[group] > 1
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(drawn=clusters(), order=st.randoms(use_true_random=False))
 def test_order_of_input_decides_nothing(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], order: Any) -> None:
     """The same objects in another order: the same bindings and the same words."""
@@ -144,7 +145,7 @@ def test_order_of_input_decides_nothing(drawn: tuple[Scenario, dict[str, Drawn],
     assert sorted(map(str, one.report.pod_conditions)) == sorted(map(str, other.report.pod_conditions))
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(drawn=clusters())
 def test_rest_is_reached(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]]) -> None:
     """After some cycles nothing is decided and nothing is written any more; what is kept fits beside what runs."""
@@ -158,7 +159,7 @@ def test_rest_is_reached(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...
 EVICTING = ("enqueue", "allocate", "backfill", "preempt", "reclaim", "gangpreempt", "gangreclaim")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(drawn=clusters(), urgent=st.integers(1, 4))
 def test_no_gang_is_evicted_in_part(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], urgent: int) -> None:
     """Something urgent wants the room of running members: their gang keeps its minimum, or goes whole."""
@@ -175,7 +176,7 @@ def test_no_gang_is_evicted_in_part(drawn: tuple[Scenario, dict[str, Drawn], tup
     assert outcome.warnings == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn=clusters(), seed=st.integers(0, 2**32))
 def test_forgetting_changes_no_decision(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], seed: int) -> None:
     """A cycle that remembers refusals decides what one that has just begun does, while places are kept and let go."""

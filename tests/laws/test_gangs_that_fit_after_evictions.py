@@ -1,6 +1,5 @@
 """A gang that fits once others are gone gets a plan: the actions that evict find an assignment wherever one exists."""
 
-import os
 from random import Random
 from typing import Any
 
@@ -10,9 +9,10 @@ from hypothesis import strategies as st
 
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
+from tests.drawing import examples
 from tests.laws.fitting_gangs import fitting_gang, minimum_of
 
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "4"))
+EXAMPLES = examples(4)
 ACTIONS = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
 GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
 TIERS: Any = (("priority", GANG, "conformance"), ("predicates", "capacity", "nodeorder", "network-topology-aware"))

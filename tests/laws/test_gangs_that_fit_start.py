@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
+from tests.drawing import examples
 from tests.laws.fitting_gangs import fitting_gang, minimum_of
 from tests.laws.test_settled import forgetting_changes_nothing
 
@@ -17,7 +18,7 @@ PLUGINS = (
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 1 << 32))
 def test_a_gang_that_fits_starts(seed: int) -> None:
     """Members are bound, at least as many as the minimum, in the first cycle."""
@@ -28,7 +29,7 @@ def test_a_gang_that_fits_starts(seed: int) -> None:
     assert len(outcome.bindings) >= minimum_of(scenario), outcome.why("gang")
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 1 << 32))
 def test_remembered_searches_change_no_decision(seed: int) -> None:
     """A second gang that fits only by chance is searched for or remembered, with the same outcome, as pods end."""

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.devices import CORE, GIB, MEMORY, RATIO, RDMA, device, gpu, rdma
+from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 from tests.unit.plugins.koordinator import run, with_devices
 
@@ -55,7 +56,7 @@ PLACES = [(number, path) for number, each in enumerate(ODD) for path in paths(ea
 TEMPLATES_CONFIG: Any = {"gpuSharedResourceTemplatesConfig": {}}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JUNK), max_size=5))
 def test_no_value_stops_a_cycle(changes: list[tuple[tuple[int, Path], Any]]) -> None:
     """Whatever stands in Devices, annotations, labels, requests and templates."""

@@ -1,6 +1,5 @@
 """Priority is never inverted and no queue loses what it deserves, whatever plugins stand in whatever tiers."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -14,8 +13,9 @@ from model.ids import JobId, QueueName
 from model.plan import Plan
 from plugins.proportion.plugin import make_books
 from pyroclast.testing import Outcome, Scenario, open_session
+from tests.drawing import examples
 
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "40"))
+EXAMPLES = examples(40)
 LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PLUGINS = ("priority", "gang", "conformance", "drf", "pdb", "cdp", "tdm", "predicates", "nodeorder", "binpack")
 QUEUES = ("red", "green", "blue")

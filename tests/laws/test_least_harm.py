@@ -3,7 +3,6 @@
 A plan that places fewer pods of the beneficiary is no better one: these pods have victims of their own a cycle later.
 """
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -15,8 +14,9 @@ from hypothesis import strategies as st
 from model.plan import Plan
 from model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
 
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "25"))
+EXAMPLES = examples(25)
 LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
 TIERS: Any = (("priority", GANG, "conformance", "proportion"), ("predicates", "nodeorder"))

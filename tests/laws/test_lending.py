@@ -1,6 +1,5 @@
 """An idle cluster is used: no job waits for a share alone where room lies idle, and lending comes to rest."""
 
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,9 +8,9 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import IS_DEEP, examples
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
-SEEDS = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "400" if IS_DEEP else "8"))
+SEEDS = examples(8, deep=400)
 """Clusters by configuration."""
 FIRST_SEED = random.SystemRandom().randrange(1 << 40) if IS_DEEP else 0
 CYCLES = 12

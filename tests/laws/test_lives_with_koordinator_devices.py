@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
 from tests.devices import device
+from tests.drawing import examples
 from tests.unit.plugins.koordinator import ALLOCATED, EIGHT, FOUR, GENERAL, NAMES, TOGETHER, annotated, run
 
 PLUGINS = (("priority", "conformance"), ("gang", "predicates", "deviceshare"))
@@ -138,7 +139,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(DAYS)
 def test_no_device_is_promised_twice(days: list[list[Any]]) -> None:
     """Cycle after cycle: gangs, victims, shares and whole devices, at nodes of two builds."""

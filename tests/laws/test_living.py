@@ -3,7 +3,6 @@
 A few lives run always; PYROCLAST_DEEP=1 runs many, longer ones, drawn anew each time.
 """
 
-import os
 import random
 from collections import Counter
 
@@ -19,12 +18,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.drawing import IS_DEEP, examples
 from tests.laws.living.deciding import Decider
 from tests.laws.living.jobs import QUEUES, Wish, filling, random_wish
 from tests.laws.living.world import Terms, World
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
-EXAMPLES = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "1500" if IS_DEEP else "5"))
+EXAMPLES = examples(5, deep=1500)
 STEPS = 40 if IS_DEEP else 25
 LIFE = settings(
     max_examples=EXAMPLES,

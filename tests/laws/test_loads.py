@@ -10,9 +10,10 @@ from plugins.load_aware.loads import Loads
 from pyroclast import Session
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_node_metrics
+from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, act_at_random, clusters, picture
 
-LAWS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOW = 1_800_000_000.0
 
 

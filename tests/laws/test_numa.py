@@ -10,10 +10,11 @@ from plugins.numa_aware.books import CpuBooks, Inside
 from pyroclast import Session
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_topologies
+from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, act_at_random, clusters, picture
 from tests.numatopologies import guaranteed, numatopology
 
-LAWS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def opened(scenario: Scenario, seed: int) -> tuple[Session, CpuBooks]:

@@ -4,7 +4,6 @@ Full clusters are generated twice: with `minResources`, so that admission is ask
 without is served with them. Beside a job that can never run, all other decisions are as if it did not exist.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
 LAWS = settings(
-    max_examples=int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "500" if IS_DEEP else "4")),
+    max_examples=examples(4, deep=500),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

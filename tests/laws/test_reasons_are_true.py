@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from model.refusals import Refusal
 from pyroclast.testing import Outcome, Scenario
 from scheduler.simulate.rounds import Round
+from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, clusters
 
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 EVICTING = ("enqueue", "allocate", "preempt", "reclaim", "gangpreempt", "gangreclaim", "backfill")
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 CORDONED = "node(s) were unschedulable"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from model.refusals import Refusal
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
 from tests.hypernodes import hyper_node, rack
 
 ACTIONS = ("enqueue", "allocate", "backfill")
@@ -98,7 +99,7 @@ def runs(outcome: Outcome) -> bool:
     return outcome.phases["p"] == "Running"
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(waiting())
 def test_who_waits_runs_when_those_have_ended(scenario: Scenario) -> None:
     """With all who are named gone the job runs; nobody is named for one that runs already."""

@@ -10,11 +10,12 @@ import pytest
 from pyroclast.testing import Outcome, Scenario
 from scheduler.simulate.answer import told
 from tests.conformance.invariants import broken_invariants
+from tests.drawing import examples
 from tests.hypernodes import hyper_node
 from tests.laws.test_cycles import as_case
 from tests.laws.test_topology import hard
 
-SEEDS = int(os.environ.get("PYROCLAST_LAW_EXAMPLES", "8"))
+SEEDS = examples(8, deep=400)
 """Clusters by configuration: few by default, as many as one likes in a hunt."""
 FIRST_SEED = int(os.environ.get("PYROCLAST_LAW_SEED", "0"))
 CYCLES = 12

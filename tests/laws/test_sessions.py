@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from model.tasks import ALLOCATED_STATUSES
 from pyroclast import Session
 from pyroclast.testing import Scenario
+from tests.drawing import examples
 from tests.laws.clusters import act_at_random, clusters, opened, picture
 
-LAWS = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @LAWS

@@ -17,6 +17,7 @@ from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
 from scheduler.simulate.cluster import SimulatedCluster
+from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS, clusters
 
 CYCLES = 5
@@ -84,7 +85,7 @@ def forgetting_changes_nothing(
             end_one_pod(cluster, now + 0.6, chance)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters(), st.integers(0, 2**32))
 def test_forgetting_changes_no_decision(scenario: Scenario, seed: int) -> None:
     """A cycle that remembers decides what one that has just begun decides, while pods come to their end."""

@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
 from tests.hypernodes import hyper_node
 
-LAWS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAWS = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PLUGINS = (("priority", "gang"), ("predicates", "network-topology-aware", "nodeorder"))
 RACKS_IN_ROW, NODES_IN_RACK = 2, 3
 

@@ -1,7 +1,6 @@
 """A fuzzer of records: damage ends the replay with a sentence, or changes what is decided; it never escapes."""
 
 import json
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 import pytest
 
 from scheduler.replay import RecordError, replay
+from tests.drawing import IS_DEEP, examples
 from tests.unit.scheduler.test_replay import record  # noqa: F401  a fixture
 
-IS_DEEP = os.environ.get("PYROCLAST_DEEP") == "1"
-DAMAGES = 2000 if IS_DEEP else 120
+DAMAGES = examples(120)
 ODD: tuple[Any, ...] = (None, True, -1, 0, 2**63, 2**70, 1e308, "", "x", "\u0000", [], [None], {}, {"a": 1}, "\uff11")
 
 Lines = list[bytes]
