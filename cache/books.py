@@ -87,7 +87,7 @@ class Books:
         self._space = ResourceSpace()
         self._effects = Effects(self._space)
         self._nodes = NodeBook(self._space)
-        self._jobs = JobBook(self._space)
+        self._jobs = JobBook(self._space, caps_priority=self.options.caps_group_priority)
         self._lookups = Lookups()
         self._priorities = PriorityClasses()
         self._queues: dict[QueueName, Queue] = {}

@@ -7,6 +7,7 @@ queue; until then it is outside, and its pending tasks are told why.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by
 
 __all__ = ["JobBook", "JobEntry"]
 
+_ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 _MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE = range(5)
 _ALLOCATED_SEGMENT, _MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 2, 6, 7
 
@@ -53,6 +55,10 @@ class JobEntry:
         """Count the tasks that count towards the minimum."""
         return sum(task.status in READY_STATUSES for task in self.tasks.values())
 
+    def living(self) -> Iterator[Task]:
+        """Iterate over the tasks that have not ended."""
+        return (task for task in self.tasks.values() if task.status not in _ENDED)
+
     def failed_count(self) -> int:
         """Count the tasks whose containers failed; a pod that its node refused or evicted has a reason."""
         return sum(task.status is TaskStatus.FAILED and not task.pod.status.reason for task in self.tasks.values())
@@ -61,9 +67,10 @@ class JobEntry:
 class JobBook:
     """All jobs and their tasks."""
 
-    def __init__(self, space: ResourceSpace) -> None:
-        """Start without jobs."""
+    def __init__(self, space: ResourceSpace, *, caps_priority: bool = False) -> None:
+        """Start without jobs; `caps_priority` holds their priorities to those of their pods."""
         self._space = space
+        self._caps_priority = caps_priority
         self._matrix = Matrix(JOB_SEGMENTS, space)
         self._entries: dict[JobId, JobEntry] = {}
         self._changed: set[JobId] = set()
@@ -153,7 +160,7 @@ class JobBook:
                 if known is not None and known.column != entry.column and self._by_column[known.column] is known:
                     self._show(known.column, None)
                 self._is_sorted = self._is_sorted and known is not None
-                job = self._jobs[job_id] = _job(entry, priorities)
+                job = self._jobs[job_id] = _job(entry, self._priority(entry, priorities))
                 self._show(entry.column, job)
             if entry is None or number != NO_QUEUE:
                 self._outside.discard(job_id)
@@ -223,6 +230,17 @@ class JobBook:
             self._said = (minimums, fixed, masks)
         return self._said
 
+    def _priority(self, entry: JobEntry, priorities: PriorityClasses) -> "_Priority":
+        """Return the priority of a job: its own, or that of its class, held to that of its pods where that is asked."""
+        facts = entry.facts
+        assert facts is not None
+        name = facts.group.spec.priority_class_name
+        value = priorities.value_of(name) if facts.priority is None else facts.priority
+        if self._caps_priority:
+            # a quota on priority classes is asked about pods; of a group that has none yet nothing can be placed
+            value = min(value, max((_priority_of(task, priorities) for task in entry.living()), default=value))
+        return _Priority(value, priorities.lacks(name))
+
     def _show(self, column: int, job: Job | None) -> None:
         """Put a new state of a job into its column, under a revision of its own."""
         if column >= len(self._by_column):
@@ -267,11 +285,24 @@ class JobBook:
         self._matrix.values[fixed + _RUNNING, column] = facts is not None and facts.phase is JobPhase.RUNNING
 
 
+class _Priority(NamedTuple):
+    """What a job's priority class comes to."""
+
+    value: int
+    lacks_class: bool
+
+
+def _priority_of(task: Task, priorities: PriorityClasses) -> int:
+    """Return a pod's priority: as the server set it, annotations apart."""
+    spec = task.pod.spec
+    return priorities.value_of(spec.priority_class_name) if spec.priority is None else spec.priority
+
+
 def _effect(task: Task, effects: Effects) -> IntArray:
     return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not task.waits_for_queue_only)
 
 
-def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
+def _job(entry: JobEntry, priority: "_Priority") -> Job:
     facts = entry.facts
     assert facts is not None
     metadata = facts.group.metadata
@@ -281,10 +312,8 @@ def _job(entry: JobEntry, priorities: PriorityClasses) -> Job:
         namespace=metadata.namespace,
         name=metadata.name,
         queue=facts.queue,
-        priority=(
-            priorities.value_of(facts.group.spec.priority_class_name) if facts.priority is None else facts.priority
-        ),
-        lacks_priority_class=priorities.lacks(facts.group.spec.priority_class_name),
+        priority=priority.value,
+        lacks_priority_class=priority.lacks_class,
         min_available=facts.min_available,
         min_by_role=facts.min_by_role,
         min_resources=facts.min_resources,

@@ -43,6 +43,8 @@ class BooksOptions:
     """NodeShard object of this scheduler."""
     ignored_provisioners: frozenset[str] = frozenset()
     """CSI provisioners whose volumes are not counted, beside the ones that never are."""
+    caps_group_priority: bool = False
+    """Whether a PodGroup's priority class counts up to the highest priority of its pods."""
     lifts_queue_gates: bool = False
     """Whether gates of queues are taken off pods; passed on in the snapshot."""
     assume_seconds: float = 60.0

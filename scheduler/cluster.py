@@ -114,6 +114,7 @@ def books_options(options: Options) -> BooksOptions:
         scheduler_names=frozenset(options.scheduler_name),
         default_queue=QueueName(options.default_queue),
         ungrouped_pods=options.ungrouped_pods,
+        caps_group_priority=options.cap_group_priority,
         node_selector=NodeSelector.parse(options.node_selector),
         ownership=ownership,
         shard_mode=options.scheduler_sharding_mode,

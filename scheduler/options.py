@@ -62,6 +62,11 @@ class Options(ProcessOptions):
     ungrouped_pods: str = flag(
         FlagKind.TEXT, "wait", "Pods without a PodGroup: wait, or run as gangs of one.", choices=("wait", "single")
     )
+    cap_group_priority: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="The priority class of a PodGroup counts up to the highest priority of its pods.",
+    )
 
     record: str = flag(
         FlagKind.TEXT, "", "File that `pyroclast replay` decides again from; empty: nothing is recorded."

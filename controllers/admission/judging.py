@@ -50,6 +50,8 @@ class Policy:
     """Pods that ask for it wait behind a gate until their queue admits them."""
     allows_node_name: bool = False
     """New pods of our schedulers may name their node."""
+    checks_quota_labels: bool = False
+    """New pods of our schedulers may name elastic quotas alone that serve their namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,8 @@ def judge(service: Service, review: Review, policy: Policy, known: Known) -> Ver
         return Verdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
     warnings = service.warnings(review.object) if service.warnings is not None and not faults else ()
     unread = [_UNREAD] if service.reads_queues and known.lookups is None else []
-    unread += [_UNREAD_QUOTAS] if service.reads_quotas and known.quotas is None else []
+    reads_quotas = service.reads_quotas and (service.resource != "pods" or policy.checks_quota_labels)
+    unread += [_UNREAD_QUOTAS] if reads_quotas and known.quotas is None else []
     return Verdict(faults=faults, warnings=(*unread, *warnings))
 
 
@@ -157,12 +160,14 @@ def _quota_faults(review: Review, _policy: Policy, known: Known) -> tuple[Fault,
     return elastic_quotas.faults_of(review.object, _old(review), known.quotas)
 
 
-def _pod_faults(review: Review, policy: Policy, _known: Known) -> tuple[Fault, ...]:
+def _pod_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, ...]:
     return pods.faults_of(
         review.object,
         _old(review),
+        namespace=review.namespace,
         scheduler_names=policy.scheduler_names,
         allows_node_name=policy.allows_node_name,
+        quotas=known.quotas if policy.checks_quota_labels else None,
     )
 
 
@@ -226,7 +231,14 @@ SERVICES: Final[Mapping[str, Service]] = {
             mutation=_mutated_pod,
             reads_trees=True,
         ),
-        Service(path="/pods/validate", api_version="v1", resource="pods", operations=_CREATE, validation=_pod_faults),
+        Service(
+            path="/pods/validate",
+            api_version="v1",
+            resource="pods",
+            operations=_CREATE,
+            validation=_pod_faults,
+            reads_quotas=True,
+        ),
         Service(
             path="/hypernodes/validate",
             api_version=TOPOLOGY,

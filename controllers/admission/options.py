@@ -72,6 +72,8 @@ class AdmissionOptions:
     """Pods that ask for it wait behind a gate until their queue admits them (gate SchedulingGatesQueueAdmission)."""
     allows_node_name: bool = False
     """New pods of our schedulers may name their node (`--admission-allow-node-name`)."""
+    checks_quota_labels: bool = False
+    """New pods name elastic quotas alone that serve their namespace (`--admission-check-quota-labels`)."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work.

@@ -154,4 +154,5 @@ class Admission:
             resource_groups=groups,
             gates_pods=self._options.gates_pods,
             allows_node_name=self._options.allows_node_name,
+            checks_quota_labels=self._options.checks_quota_labels,
         )

@@ -1,11 +1,14 @@
 """Belonging: which elastic quota a pod uses."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from model.elastic.quota import ElasticQuota
 
 __all__ = ["Belonging"]
+
+_SYSTEM_NAMESPACES: Final = frozenset({"kube-system"})
 
 
 class Belonging:
@@ -13,10 +16,14 @@ class Belonging:
 
     The quota that a pod names, else one that has the name of the pod's namespace and stands in it, else one that lists
     the namespace, else the default one; so does a pod that names a quota which is not there, or the root, which is the
-    cluster.
+    cluster. Anyone who may create pods may write the label, so that a cluster with tenants may want it to count only
+    where the quota stands in the pod's namespace or lists it; the system quota is then that of `kube-system`.
     """
 
-    def __init__(self, quotas: Iterable[ElasticQuota]) -> None:
+    def __init__(self, quotas: Iterable[ElasticQuota], *, own_alone: bool = False) -> None:
+        """Read who may use what; with `own_alone` a label counts for quotas of the pod's namespace alone."""
+        self._own_alone = own_alone
+        self._served: dict[str, frozenset[str]] = {SYSTEM_QUOTA: _SYSTEM_NAMESPACES, DEFAULT_QUOTA: frozenset()}
         self._names = {SYSTEM_QUOTA}  # which is always there
         self._of_namespace: dict[str, str] = {}
         self._listed: dict[str, str] = {}
@@ -24,6 +31,7 @@ class Belonging:
             if quota.name == ROOT_QUOTA:
                 continue
             self._names.add(quota.name)
+            self._served[quota.name] = frozenset({quota.namespace, *quota.namespaces})
             if quota.name == quota.namespace:
                 self._of_namespace[quota.namespace] = quota.name
             for namespace in quota.namespaces:
@@ -36,6 +44,6 @@ class Belonging:
             label: The quota that they name, or empty.
             namespace: Where they are.
         """
-        if label:
+        if label and (not self._own_alone or namespace in self._served.get(label, ())):
             return label if label in self._names else DEFAULT_QUOTA
         return self._of_namespace.get(namespace) or self._listed.get(namespace) or DEFAULT_QUOTA

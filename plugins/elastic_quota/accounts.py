@@ -45,7 +45,7 @@ class Accounts:
         sound = [quota for name, quota in quotas.items() if name not in self.faults]
         apart = {DEFAULT_QUOTA: args.default_maximum, SYSTEM_QUOTA: args.system_maximum}
         self.tree = QuotaTree(session.resources, sound, apart)
-        self._belonging = Belonging(quotas.values())
+        self._belonging = Belonging(quotas.values(), own_alone=args.own_quotas_alone)
         self._names: dict[tuple[str, str], str] = {}
         for column, claim in enumerate(uses.claims):
             book = self.tree.books.get(self._quota_of(claim))

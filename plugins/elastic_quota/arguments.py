@@ -50,6 +50,9 @@ class ElasticQuotaArgs:
     system_maximum: Amounts = argument("systemQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
     """The same of pods of the system quota."""
 
+    own_quotas_alone: bool = argument("labelsOfOwnQuotas", False)
+    """Whether a pod's label counts only for quotas that stand in its namespace or list it."""
+
     def doubts(self) -> Iterable[str]:
         """Name what is switched off though quotas promise it."""
         if not self.lends:

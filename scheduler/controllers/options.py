@@ -99,6 +99,11 @@ class Options(ProcessOptions):
     enable_queue_allocated_pods_check: bool = flag(
         FlagKind.BOOLEAN, default=False, help="A queue with allocated pods may not be deleted."
     )
+    admission_check_quota_labels: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="New pods of our schedulers may name only an ElasticQuota of their namespace, or one that lists it.",
+    )
     admission_allow_node_name: bool = flag(
         FlagKind.BOOLEAN, default=False, help="New pods of our schedulers may name their node."
     )
@@ -163,6 +168,7 @@ class Options(ProcessOptions):
             keeps_queues_in_use=self.enable_queue_allocated_pods_check,
             gates_pods=self.features.enabled("SchedulingGatesQueueAdmission"),
             allows_node_name=self.admission_allow_node_name,
+            checks_quota_labels=self.admission_check_quota_labels,
         )
 
 

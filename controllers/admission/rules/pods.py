@@ -15,8 +15,11 @@ from controllers.admission.patches import Patch, add
 from controllers.admission.resource_groups import ResourceGroup
 from controllers.admission.rules.names import is_label_value, is_qualified_name
 from controllers.admission.rules.shape import member, read
+from model import wire
 from model.api.meta import LabelSelector
 from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from model.elastic.names import QUOTA_NAME
+from model.elastic.quota import age, listed_namespaces
 from model.matching.selectors import IN, NOT_IN, OPERATORS
 from model.wire.base import ObjectMeta, Wire
 
@@ -78,8 +81,10 @@ def faults_of(
     old: Mapping[str, Any] | None = None,
     lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
     *,
+    namespace: str = "",
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
     allows_node_name: bool = False,
+    quotas: Sequence[wire.ElasticQuota] | None = None,
 ) -> tuple[Fault, ...]:
     """Find what is wrong with a new pod of our schedulers; of others, and of changes, nothing is said.
 
@@ -87,15 +92,19 @@ def faults_of(
         pod: The pod, as JSON.
         old: What it was; None when it is new.
         lookups: Not asked.
+        namespace: Where it is made; a new pod does not say it itself.
         scheduler_names: Our schedulers.
         allows_node_name: Whether a new pod may name its node, past the scheduler.
+        quotas: All elastic quotas, of which a pod may name those alone that serve its namespace; None: any.
     """
     if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
         return ()
-    return the_first(_faults(pod, allows_node_name=allows_node_name))
+    return the_first(_faults(pod, namespace=namespace, allows_node_name=allows_node_name, quotas=quotas))
 
 
-def _faults(value: Mapping[str, Any], *, allows_node_name: bool) -> Iterator[Fault]:
+def _faults(
+    value: Mapping[str, Any], *, namespace: str, allows_node_name: bool, quotas: Sequence[wire.ElasticQuota] | None
+) -> Iterator[Fault]:
     pod = read(_Pod, value)
     if isinstance(pod, Fault):
         yield pod
@@ -107,7 +116,24 @@ def _faults(value: Mapping[str, Any], *, allows_node_name: bool) -> Iterator[Fau
             expected="no node: the scheduler chooses it",
             rule="a new pod of this scheduler must not name its node",
         )
+    yield from _quota_faults(pod.metadata.labels.get(QUOTA_NAME, ""), pod.metadata.namespace or namespace, quotas)
     yield from budget_faults(pod.metadata.annotations)
+
+
+def _quota_faults(label: str, namespace: str, quotas: Sequence[wire.ElasticQuota] | None) -> Iterator[Fault]:
+    """Find whether a label names a quota that serves another namespace, or none that is there."""
+    if not label or quotas is None:
+        return
+    named = [quota for quota in quotas if quota.metadata.name == label]
+    # of several quotas of one name the oldest counts, as in the scheduler
+    counts = min(named, key=age, default=None)
+    if counts is None or namespace not in {counts.metadata.namespace, *listed_namespaces(counts)}:
+        yield Fault(
+            field=f"metadata.labels[{QUOTA_NAME}]",
+            value=label,
+            expected=f"an ElasticQuota of namespace {namespace}, or one that lists it",
+            rule="a new pod must not name the quota of another namespace",
+        )
 
 
 def budget_faults(annotations: Mapping[str, str]) -> Iterator[Fault]:

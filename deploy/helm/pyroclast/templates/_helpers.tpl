@@ -230,6 +230,9 @@ lifecycle:
 - {{ printf "--admission-secret=%s-admission" (include "pyroclast.fullname" .) | quote }}
 - {{ printf "--admission-configuration=%s-admission" (include "pyroclast.fullname" .) | quote }}
 {{- end }}
+{{- if .Values.admission.checkQuotaLabels }}
+- --admission-check-quota-labels
+{{- end }}
 {{- if .Values.admission.allowNodeName }}
 - --admission-allow-node-name
 {{- end }}

@@ -6,8 +6,10 @@ import pytest
 
 from controllers.admission.resource_groups import read_resource_groups
 from controllers.admission.rules.pods import defaulted, faults_of
+from model import wire
 from model.api.meta import LabelSelector
 from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from model.elastic.names import NAMESPACES, QUOTA_NAME
 from model.errors import ConfigError
 from tests.unit.controllers.admission.objects import Json, container
 
@@ -236,3 +238,25 @@ def test_new_pods_of_ours_name_no_node() -> None:
     assert faults_of(named, allows_node_name=True) == ()
     assert faults_of(named, scheduler_names=("night",)) == ()
     assert faults_of(named, pod()) == ()
+
+
+@pytest.mark.parametrize(("label", "is_right"), [("own", True), ("lists", True), ("other", False), ("absent", False)])
+def test_a_quota_serves_its_own_and_the_listed_namespaces(label: str, *, is_right: bool) -> None:
+    """Where that is checked: any label passes else, and no label always does."""
+    quotas = [
+        quota("own", "team"),
+        quota("lists", "quotas", NAMESPACES, '["team"]'),
+        quota("other", "rivals"),
+    ]
+    named = {**pod(), "metadata": {"labels": {QUOTA_NAME: label}}}
+
+    faults = faults_of(named, namespace="team", quotas=quotas)
+    assert [fault.field for fault in faults] == ([] if is_right else [f"metadata.labels[{QUOTA_NAME}]"])
+    assert faults_of(named, namespace="team") == ()
+    assert faults_of(pod(), namespace="team", quotas=quotas) == ()
+
+
+def quota(name: str, namespace: str, key: str = "", value: str = "") -> wire.ElasticQuota:
+    """An elastic quota."""
+    annotations = {key: value} if key else {}
+    return wire.ElasticQuota(metadata=wire.ObjectMeta(name=name, namespace=namespace, annotations=annotations))

@@ -1,0 +1,51 @@
+"""The priority class of a PodGroup, held to the priority of its pods."""
+
+import msgspec
+import pytest
+
+from cache.books import Books
+from cache.options import BooksOptions
+from model import wire
+from model.ids import JobId
+from tests.unit.cache.builders import filled, group, pod, queue
+
+HIGH = wire.PriorityClass(metadata=wire.ObjectMeta(name="high"), value=100)
+LOW = wire.PriorityClass(metadata=wire.ObjectMeta(name="low"), value=5)
+
+
+def member(name: str, priority: int | None, *, phase: str = "Pending", of: str = "") -> wire.Pod:
+    """A pod of the group, with the priority that the server gave it."""
+    made = pod(name, group="g", phase=phase)
+    spec = msgspec.structs.replace(made.spec, priority=priority, priority_class_name=of)
+    return msgspec.structs.replace(made, spec=spec)
+
+
+def priority(*pods: wire.Pod, caps: bool) -> int:
+    """The priority of a group that names the class `high`, with these pods."""
+    named = group("g", priority_class_name="high")
+    books = filled(Books(BooksOptions(caps_group_priority=caps)), queue(), HIGH, LOW, named, *pods)
+    return books.snapshot().jobs[JobId(f"{named.metadata.namespace}/g")].priority
+
+
+@pytest.mark.parametrize("value", [0, 7])
+def test_a_group_has_at_most_the_priority_of_its_pods(value: int) -> None:
+    """Where that is asked: a quota on priority classes is asked about pods alone."""
+    members = [member("a", value), member("b", -3)]
+
+    assert priority(*members, caps=True) == value
+    assert priority(*members, caps=False) == 100
+
+
+def test_a_pod_that_the_server_gave_no_priority_has_that_of_its_class() -> None:
+    """As where the admission plugin of priorities is off."""
+    assert priority(member("a", None, of="low"), caps=True) == 5
+    assert priority(member("a", None), caps=True) == 0
+
+
+def test_a_group_is_not_raised_and_one_without_pods_waits_by_its_class() -> None:
+    """Nothing is placed, and nobody evicted, for a group without pods; pods that have ended are none."""
+    ended = member("b", 2000, phase="Succeeded")
+
+    assert priority(member("a", 2000), caps=True) == 100
+    assert priority(caps=True) == 100
+    assert priority(member("a", 1), ended, caps=True) == 1
