@@ -70,6 +70,10 @@ class Cluster:
         self._source_seconds = source_seconds
         self._tls_stamp: tuple[bytes | bool, ...] = ()
         self._loader: Any = None
+        self._context = ""
+        """Context that was read first."""
+        self._failed = ""
+        """Why the source of credentials failed last; told when it is new."""
         self._fresh_until = 0.0
         self._is_changeable = False
         self._renewing = asyncio.Lock()
@@ -113,7 +117,9 @@ class Cluster:
         except (ConfigError, TimeoutError) as error:
             # A plugin that fails for a while must not end whoever follows or leads: requests are tried again anyway.
             why = str(error) or f"{self._source()}: no answer within {self._source_seconds:g} s"
-            _log.warning("credentials_not_renewed", error=why)
+            log = _log.debug if why == self._failed else _log.warning
+            log("credentials_not_renewed", error=why)
+            self._failed = why
             self._fresh_until = self._clock.monotonic() + _RETRY_SECONDS
             self._loads += 1
 
@@ -157,14 +163,17 @@ class Cluster:
             self._loader = await loading.load_kube_config(  # type: ignore[no-untyped-call]  # untyped library
                 # Asked for here: the library read the environment when it was imported.
                 config_file=self._options.kubeconfig or os.environ.get("KUBECONFIG") or None,
-                context=self._options.context or None,
+                context=self._options.context or self._context or None,
                 client_configuration=found,
                 persist_config=False,
             )
         else:
             await self._loader.load_and_set(found)
+        # Of all later readings, so that a change of the current context never leads to another cluster.
+        self._context = self._loader.current_context["name"]
         user = self._user()
-        self._is_changeable = any(key in user for key in ("exec", "auth-provider", "tokenFile", "client-certificate"))
+        # Tools renew authorities, certificates and tokens in the file itself, too. A pipe cannot be read twice.
+        self._is_changeable = _is_regular(self._options.kubeconfig)
         if "exec" in user and not found.api_key and not found.cert_file:
             raise ConfigError(f"{self._source()}: the exec plugin of the user gave no credentials")
 
@@ -237,6 +246,13 @@ def _kubeconfig_exists(paths: str = "") -> bool:
         for path in (paths or os.environ.get("KUBECONFIG") or "~/.kube/config").split(os.pathsep)
         if path
     )
+
+
+def _is_regular(paths: str) -> bool:
+    """Return whether a kubeconfig, or each of several, is a file that can be read again."""
+    named = (paths or os.environ.get("KUBECONFIG") or "~/.kube/config").split(os.pathsep)
+    there = [path for path in (Path(each).expanduser() for each in named if each) if path.exists()]
+    return all(path.is_file() for path in there)
 
 
 def _tls_stamp(found: Configuration) -> tuple[bytes | bool, ...]:

@@ -1,6 +1,7 @@
 """Addresses and credentials come from kubeconfig files, service accounts and plugins."""
 
 import asyncio
+import base64
 import json
 import ssl
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import trustme
+from structlog.testing import capture_logs
 
 from kube.configuration import Cluster, ClusterOptions, connect
 from model.errors import ConfigError
@@ -276,6 +278,81 @@ async def test_a_renewed_authority_of_a_service_account_is_trusted(
 
     assert isinstance(cluster.tls, ssl.SSLContext)
     assert cluster.tls.get_ca_certs(binary_form=True) == [ssl.PEM_cert_to_DER_cert(renewed.cert_pem.bytes().decode())]
+
+
+@pytest.mark.parametrize("is_inline", [True, False])
+async def test_a_renewed_authority_of_a_kubeconfig_is_trusted(tmp_path: Path, is_inline: bool) -> None:
+    """In a file of its own or in the kubeconfig: a server whose certificate is renewed under it is spoken to again."""
+    path = tmp_path / "config"
+
+    def write(authority: trustme.CA) -> None:
+        pem = authority.cert_pem.bytes()
+        (tmp_path / "ca.crt").write_bytes(pem)
+        data = {"certificate-authority-data": base64.b64encode(pem).decode()}
+        cluster = {"server": "https://one:6443", **(data if is_inline else {"certificate-authority": "ca.crt"})}
+        kubeconfig(tmp_path, {"token": "t"})
+        text = json.loads(path.read_text(encoding="utf-8"))
+        text["clusters"][0]["cluster"] = cluster
+        path.write_text(json.dumps(text), encoding="utf-8")
+
+    first, second = trustme.CA(), trustme.CA()
+    write(first)
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=str(path)), clock=clock)
+    before = cluster.tls
+    write(second)
+    clock.now += 61
+    await cluster.authorization()
+
+    assert cluster.tls is not before
+    assert isinstance(cluster.tls, ssl.SSLContext)
+    assert cluster.tls.get_ca_certs(binary_form=True)[-1] == ssl.PEM_cert_to_DER_cert(second.cert_pem.bytes().decode())
+
+
+async def test_another_current_context_is_not_followed(tmp_path: Path) -> None:
+    """Somebody who works with another cluster meanwhile does not move the process there."""
+    path = tmp_path / "config"
+    kubeconfig(tmp_path, {"token": "t"})
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=str(path)), clock=clock)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"current-context": "first"', '"current-context": "second"'), encoding="utf-8")
+    clock.now += 61
+    await cluster.authorization()
+
+    assert cluster.server == "http://one:8080"
+
+
+async def test_a_kubeconfig_that_goes_away_leaves_what_was_read(tmp_path: Path) -> None:
+    """It is told once; a pipe, which can be read once, is not read again."""
+    path = tmp_path / "config"
+    kubeconfig(tmp_path, {"token": "t"})
+    clock = FakeClock()
+    cluster = await connect(ClusterOptions(kubeconfig=str(path)), clock=clock)
+    path.unlink()
+    with capture_logs() as lines:
+        for _ in range(3):
+            clock.now += 61
+            assert (await cluster.authorization() or "").lower() == "bearer t"
+
+    assert [line["log_level"] for line in lines if line["event"] == "credentials_not_renewed"] == [
+        "warning",
+        "debug",
+        "debug",
+    ]
+
+
+async def test_a_service_account_s_token_is_read_again_when_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only after a minute; while the file is away, the last token stays."""
+    token, _ = inside_a_pod(tmp_path, monkeypatch)
+    cluster = await connect(ClusterOptions(), clock=FakeClock())
+    token.unlink()
+    assert (await cluster.authorization(renew=True) or "").lower() == "bearer first"
+    token.write_text("second\n", encoding="utf-8")
+
+    assert (await cluster.authorization(renew=True) or "").lower() == "bearer second"
 
 
 async def test_a_renewed_client_certificate_is_shown(tmp_path: Path) -> None:

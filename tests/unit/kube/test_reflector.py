@@ -131,6 +131,33 @@ async def test_an_absent_kind_counts_as_empty_until_it_appears(world: World) -> 
     assert groups.objects["default/train"].spec.min_member == 2
 
 
+async def test_a_kind_that_is_defined_anew_is_followed_again(world: World) -> None:
+    """From another product's definition to ours and back: its objects go and come with the definitions."""
+    await world.define_pod_groups()
+    await world.pod_group("old", minMember=1)
+    groups = Reflector(world.client, resources.POD_GROUPS, [world.recorder], clock=world.clock)
+    world.start(groups.run())
+    await asyncio.wait_for(groups.synced.wait(), 5)
+    for name, has_status in (("other", True), ("own", False)):
+        await world.client.request(
+            "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.volcano.sh"
+        )
+        world.end_watches()
+        await world.soon(lambda: not groups.objects)
+        await world.define_pod_groups(has_status=has_status)
+        await world.pod_group(name, minMember=2)
+        await world.soon(lambda: bool(groups.objects))
+
+    assert world.log == [
+        ("added", "old"),
+        ("deleted", "old"),
+        ("added", "other"),
+        ("deleted", "other"),
+        ("added", "own"),
+    ]
+    assert groups.is_present
+
+
 async def test_a_broken_object_is_fenced(world: World) -> None:
     """An object that does not fit is left out and named; repaired, it is there."""
     await world.define_pod_groups()
