@@ -10,15 +10,16 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Final
 
 import structlog
-from prometheus_client import REGISTRY, disable_created_metrics, generate_latest
+from prometheus_client import REGISTRY, Metric, disable_created_metrics, generate_latest
+from prometheus_client.registry import Collector
 
 from controllers.admission.serving import Admission
-from controllers.operating.metrics import WATCH_LAG
+from controllers.operating.metrics import LEADER, WATCH_LAG
 from controllers.operating.operator import Operator
 from kube.client import Client
 from kube.collector import settle
@@ -74,6 +75,14 @@ def _told(group: BaseExceptionGroup[ConfigError]) -> list[str]:
     for error in group.exceptions:
         faults += error.faults if isinstance(error, ConfigError) else _told(error)
     return faults
+
+
+class WithoutLeader(Collector):
+    """Metrics of a process without controllers: one that only answers admission must not seem to reconcile."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Iterate over all metrics but who leads."""
+        return (metric for metric in REGISTRY.collect() if metric.name not in {each.name for each in LEADER.describe()})
 
 
 class _Process:
@@ -173,7 +182,9 @@ class _Process:
         if self._admission is not None:
             checks["admission"] = self._admission.trouble
         return Inside(
-            checks=checks, vital={"reconciling": self._operator.stuck}, metrics_text=lambda: generate_latest(REGISTRY)
+            checks=checks,
+            vital={"reconciling": self._operator.stuck},
+            metrics_text=lambda: generate_latest(REGISTRY if self._options.chosen else WithoutLeader()),
         )
 
     def _why_unsynced(self) -> str | None:

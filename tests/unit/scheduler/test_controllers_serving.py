@@ -16,6 +16,7 @@ from model.errors import ConfigError
 from scheduler.controllers.options import parse_options
 from scheduler.controllers.serve import serve
 from scheduler.logs import Level
+from tests.e2e.processes import free_ports
 
 
 async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_path: Path) -> None:
@@ -40,20 +41,28 @@ async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_pat
 
 
 async def test_admission_is_answered_by_a_process_without_controllers(tmp_path: Path) -> None:
-    """It holds no lease, is ready once it answers, follows what webhooks judge by and nothing else."""
+    """It holds no lease, and does not seem to reconcile: an alert tells when nobody does."""
     async with Emulator(port=0) as emulator:
         kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
-        flags = ("--controllers=-*", "--leader-elect=false", "--enable-admission", "--admission-address=127.0.0.1:0")
+        (port,) = free_ports(1)
+        flags = (
+            *("--controllers=-*", "--leader-elect=false", "--enable-admission", "--admission-address=127.0.0.1:0"),
+            *("--enable-metrics", f"--listen-address=127.0.0.1:{port}"),
+        )
         options = parse_options([f"--kubeconfig={kubeconfig}", "--webhook-namespace=default", *flags]).options
         with capture_logs() as lines:
             serving = asyncio.create_task(serve(options, Level(20)))
             async with asyncio.timeout(20):
                 while not any(line["event"] == "admission_serving" for line in lines):  # noqa: ASYNC110  a log has none
                     await asyncio.sleep(0.01)
+                async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as reply:
+                    metrics = await reply.text()
                 os.kill(os.getpid(), signal.SIGTERM)
                 assert await serving == 0
 
     assert options.chosen == []
+    assert "pyroclast_admission_reviews_total" in metrics
+    assert "pyroclast_controllers_leader" not in metrics
 
 
 async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
