@@ -1,4 +1,4 @@
-"""Admission on a real kube-apiserver: real kubectl, webhooks by address, certificates made by the process.
+"""Admission on a real kube-apiserver: real kubectl, webhooks by address, certificates of both sides.
 
 The emulator calls no webhooks, so these tests have a control plane of their own and leave the shared one alone.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+import trustme
 import yaml
 
 from controllers.admission.options import AdmissionOptions
@@ -32,6 +33,8 @@ from tests.unit.controllers.admission.rules.test_templates import REFUSED, TAKEN
 pytestmark = pytest.mark.realserver
 
 NAME = "pyroclast-admission"
+CLIENT = "kube-apiserver"
+"""Name in the certificate that the API server shows."""
 
 
 def awaited(condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -45,9 +48,9 @@ def awaited(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 class Running:
     """Admission in a thread with a loop of its own, as long as a block."""
 
-    def __init__(self, kubeconfig: Path, port: int) -> None:
-        """Take where the API server is, and where to listen."""
-        self._kubeconfig, self._port = kubeconfig, port
+    def __init__(self, kubeconfig: Path, port: int, client_ca: Path) -> None:
+        """Take where the API server is, where to listen, and who signed the certificate that it shows."""
+        self._kubeconfig, self._port, self._client_ca = kubeconfig, port, client_ca
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
         self.admission: Admission | None = None
@@ -71,7 +74,11 @@ class Running:
         with suppress(asyncio.CancelledError):
             async with Client(cluster, component="admission") as client:
                 options = AdmissionOptions(
-                    address=f"127.0.0.1:{self._port}", namespace="default", extra_names=("127.0.0.1",)
+                    address=f"127.0.0.1:{self._port}",
+                    namespace="default",
+                    extra_names=("127.0.0.1",),
+                    client_ca_file=str(self._client_ca),
+                    client_names=(CLIENT,),
                 )
                 self.admission = Admission(client, options)
                 await self.admission.run()
@@ -80,14 +87,14 @@ class Running:
 class Plane:
     """The control plane with its webhooks."""
 
-    def __init__(self, cluster: Cluster, port: int) -> None:
+    def __init__(self, cluster: Cluster, port: int, client_ca: Path) -> None:
         """Take what runs."""
-        self.cluster, self.port = cluster, port
+        self.cluster, self.port, self._client_ca = cluster, port, client_ca
         self._running: Running | None = None
 
     def start(self) -> None:
         """Answer the API server from here on."""
-        self._running = running = Running(self.cluster.kubeconfig, self.port)
+        self._running = running = Running(self.cluster.kubeconfig, self.port, self._client_ca)
         running.__enter__()
         awaited(lambda: running.is_ready)
         awaited(self.is_trusted)
@@ -137,14 +144,37 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
     """A control plane that asks us about everything, pods included."""
     folder = tmp_path_factory.mktemp("admission")
     (port,) = free_ports(1)
-    with ControlPlane(folder, assets=assets) as running:
+    flags = (f"--admission-control-config-file={shown_by_the_server(folder, port)}",)
+    with ControlPlane(folder, assets=assets, flags=flags) as running:
         cluster = running.cluster()
         cluster.serve_custom_resources()
         options = WebhookOptions(
             url=f"https://127.0.0.1:{port}", paths=AdmissionOptions().paths, excluded_namespaces=("kube-system",)
         )
         cluster.kubectl("create", "-f", "-", input=yaml.safe_dump_all(configurations(options)))
-        yield Plane(cluster, port)
+        yield Plane(cluster, port, folder / "clients.crt")
+
+
+def shown_by_the_server(folder: Path, port: int) -> Path:
+    """Have the API server show a certificate to the webhooks on a port: the files that docs/admission.md names."""
+    authority = trustme.CA()
+    issued = authority.issue_cert(CLIENT, common_name=CLIENT)
+    authority.cert_pem.write_to_path(str(folder / "clients.crt"))
+    issued.cert_chain_pems[0].write_to_path(str(folder / "webhooks.crt"))
+    issued.private_key_pem.write_to_path(str(folder / "webhooks.key"))
+    user = {"client-certificate": str(folder / "webhooks.crt"), "client-key": str(folder / "webhooks.key")}
+    kubeconfig = {"apiVersion": "v1", "kind": "Config", "users": [{"name": f"127.0.0.1:{port}", "user": user}]}
+    (folder / "webhooks.kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    group = "apiserver.config.k8s.io/v1"
+    shown = {
+        "apiVersion": group,
+        "kind": "WebhookAdmissionConfiguration",
+        "kubeConfigFile": str(folder / "webhooks.kubeconfig"),
+    }
+    plugins = [{"name": f"{kind}AdmissionWebhook", "configuration": shown} for kind in ("Validating", "Mutating")]
+    file = folder / "admission-control.yaml"
+    file.write_text(yaml.safe_dump({"apiVersion": group, "kind": "AdmissionConfiguration", "plugins": plugins}))
+    return file
 
 
 @pytest.fixture(scope="module")
