@@ -147,6 +147,12 @@ class Candidates:
         self._cursor = len(session.nodes.log)
         self._evaluate(task, columns, slice(None))
 
+    @property
+    def array_bytes(self) -> int:
+        """Bytes of its arrays, as they stay."""
+        own = (self._base, self.allowed, self.fits_idle, self.fits_future, self.scores, self._ranked)
+        return sum(each.nbytes for each in own) + sum(raw.nbytes for _, raw in self._normalised)
+
     # Keeping true -----------------------------------------------------------------------------------------------------
 
     def refresh(self, task: Task) -> None:

@@ -1,11 +1,12 @@
 """Questions about nodes: what plugins say of them, and where a task may go."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from framework import points
+from framework.candidate_store import CandidateStore
 from framework.candidates import Beyond, Candidates, NodeFunctions
 from framework.configuration import Profile
 from framework.empty_nodes import PlacesOnEmptyNodes, places_for
@@ -18,11 +19,15 @@ from framework.required_rules import unserved_rule
 from framework.votes import first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.ids import TaskId
+from model.matching.bounds import beyond_bounds
 from model.refusals import Reason, Refusal
 from model.snapshot import Snapshot
 from model.tasks import Task
 
 __all__ = ["NodeQuestions"]
+
+_MOST_MASK_BYTES: Final = 32 * 2**20
+"""Masks of unlike templates, and as much again for what they are looked up by; beyond that all are made anew."""
 
 
 class NodeQuestions(Registering):
@@ -38,7 +43,7 @@ class NodeQuestions(Registering):
         """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
         self.scratch: dict[Any, Any] = {}
         """For plugins: what they want to keep until the session closes."""
-        self._candidates: dict[int, Candidates] = {}
+        self._candidates = CandidateStore()
         self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
         """Who cares about the last task that was asked about, and the length of the log at that moment."""
         self._room: tuple[int, IntArray | None] = (-1, None)
@@ -51,6 +56,8 @@ class NodeQuestions(Registering):
         """Equal masks are kept once: most templates share one."""
         self.unscored: dict[TaskId, Refusal] = {}
         """Tasks of which somebody would not have a node chosen, by their id, and why."""
+        self._bounds: dict[int, Refusal | None] = {}
+        """By template number, see `beyond_bounds`."""
         self._explained: dict[int, tuple[int, Refusal]] = {}
         """By template: why no node took its tasks, and the length of the log at that moment."""
 
@@ -116,6 +123,8 @@ class NodeQuestions(Registering):
         return known
 
     def _concerned(self, task: Task) -> Beyond | None:
+        if self.beyond_bounds(task) is not None:
+            return None  # no node takes it, so that nothing need be asked
         functions = self.node_functions
         verdicts, scores = functions.verdicts[Locality.GLOBAL], functions.global_scores
         try:  # asked for every task: one call less for each function
@@ -185,18 +194,28 @@ class NodeQuestions(Registering):
 
     def candidates(self, task: Task) -> Candidates:
         """Return the candidates of a task's template."""
-        known = self._candidates.get(task.template.number)
+        number = task.template.number
+        known = self._candidates.get(number)
         if known is None:
-            known = self._candidates[task.template.number] = Candidates(self, task)
+            known = Candidates(self, task)
+            self._candidates.put(number, known)
         return known
 
     def pre_predicate(self, task: Task) -> Refusal | None:
         """Ask what can be asked before looking at nodes; a task with a required rule that no plugin serves waits."""
-        refusal = first_refusal(self.functions(points.PRE_PREDICATE), task, failed=self.note_failure)
+        refusal = self.beyond_bounds(task)
+        refusal = refusal or first_refusal(self.functions(points.PRE_PREDICATE), task, failed=self.note_failure)
         return refusal or unserved_rule(self, task)
 
+    def beyond_bounds(self, task: Task) -> Refusal | None:
+        """Refuse a task with more rules of placement than are looked at; once per template."""
+        number = task.template.number
+        if number not in self._bounds:
+            self._bounds[number] = _too_many(beyond_bounds(task.template.spec))
+        return self._bounds[number]
+
     def has_room(self, task: Task) -> bool:
-        """Tell whether any node has room for a task now or later in this session, whatever else the node says.
+        """Tell whether any node that facts permit has room for a task now or later in this session.
 
         Asked before the candidates of a template are made, which costs many times as much.
         """
@@ -207,7 +226,8 @@ class NodeQuestions(Registering):
             room = self.nodes.columns().future_idle
             self._room = (len(self.nodes.log), room)
         fits = self.nodes.needs(task.template).thresholds <= room
-        return bool(np.logical_and.reduce(fits, axis=0).any())
+        roomy = np.logical_and.reduce(fits, axis=0)
+        return bool(roomy.any()) and bool((roomy & self.permitted_by_facts(task)).any())
 
     def refused_everywhere(self, task: Task) -> Refusal | None:
         """Say why no node has room for a task's template now or later in this session; None where one may."""
@@ -225,12 +245,16 @@ class NodeQuestions(Registering):
         """
         known = self._permitted.get(task.template.number)
         if known is None:
-            known = np.ones(len(self.nodes), dtype=np.bool_)
+            is_bounded = self.beyond_bounds(task) is None
+            known = np.full(len(self.nodes), is_bounded, dtype=np.bool_)
             columns = self.nodes.columns()
-            for each in self.node_functions.verdicts[Locality.FACTS]:
+            for each in self.node_functions.verdicts[Locality.FACTS] if is_bounded else ():
                 verdicts = self.ask_verdicts(each, task, columns)
                 if verdicts is not None:
                     known = known & (verdicts == 0)
+            if len(self._masks) * len(self.nodes) > _MOST_MASK_BYTES:
+                self._masks.clear()
+                self._permitted.clear()
             known = self._masks.setdefault(known.tobytes(), known)
             self._permitted[task.template.number] = known
         return known
@@ -258,6 +282,8 @@ class NodeQuestions(Registering):
         """Say why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
         if task.id in self.unscored:
             return self.unscored[task.id]
+        if (refusal := self.beyond_bounds(task)) is not None:
+            return refusal
         if domain is not None or self.node_functions.verdicts[None] or self.beyond(task) is not None:
             return explain(self, task, domain)
         # what depends on the node alone is the same for every task of the template until something is placed
@@ -266,6 +292,13 @@ class NodeQuestions(Registering):
             refusal = explain(self, task, None)
             self._explained[task.template.number] = (len(self.nodes.log), refusal)
         return refusal
+
+
+def _too_many(rules: str) -> Refusal | None:
+    if not rules:
+        return None
+    message = f"the pod has {rules}; it is not placed"
+    return Refusal(plugin="scheduler", reason="TooManyRules", message=message, resolvable=False)
 
 
 def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:

@@ -27,6 +27,8 @@ SCORED_ROWS: Final = 2
 
 _MOST_DERIVED: Final = 1 << 14
 """Answers kept about one set of nodes: pods with ever new selectors must not fill the memory while nodes stay."""
+_MOST_DERIVED_BYTES: Final = 128 * 2**20
+"""Their arrays together: selectors of ever new labels cost eight bytes a node."""
 _UNKNOWN: Final = object()
 
 Derived = TypeVar("Derived")
@@ -98,6 +100,8 @@ class NodeFacts:
 
     nodes: tuple[Node, ...]
     memo: dict[Hashable, object] = field(default_factory=dict)
+    memo_bytes: int = 0
+    """Bytes of the arrays in it."""
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
@@ -106,9 +110,12 @@ class NodeFacts:
             return cast("Derived", known)
         derived = compute()
         # Not read back: snapshots share facts, and a cycle and an audit, in two threads, may both be at it.
-        if len(self.memo) >= _MOST_DERIVED:
+        size = _array_bytes(derived)
+        if len(self.memo) >= _MOST_DERIVED or self.memo_bytes + size > _MOST_DERIVED_BYTES:
             self.memo.clear()
+            self.memo_bytes = 0
         self.memo[key] = derived
+        self.memo_bytes += size
         return derived
 
     @property
@@ -133,6 +140,12 @@ class NodeFacts:
                 numbers[column] = codes.setdefault(value, len(codes))
         numbers.flags.writeable = False
         return numbers, codes
+
+
+def _array_bytes(derived: object) -> int:
+    """Return the bytes of an array, or of the arrays of a tuple."""
+    parts = derived if isinstance(derived, tuple) else (derived,)
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
 """Scores by other pods: preferred pod affinity, and topology spread that is wished for but not required."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 import numpy as np
@@ -151,25 +151,32 @@ class PreferredSpread:
             constraints = (
                 spread_constraints(own, task.namespace, labels, SOFT) if own else self._defaults.constraints(task)
             )
-            every_key = [each.topology_key for each in constraints] if own else None
+            labelled = (
+                has_labels(self._facts, dict.fromkeys(each.topology_key for each in constraints)) if own else None
+            )
             known = self._known[key] = tuple(
-                (constraint, self._domains(task, constraint, every_key or [constraint.topology_key]))
-                for constraint in constraints
+                (constraint, self._domains(task, constraint, labelled)) for constraint in constraints
             )
         return known
 
-    def _domains(self, task: Task, constraint: SpreadConstraint, keys: Sequence[str]) -> DomainCounts:
-        """Return the counts of a constraint: on nodes that have all keys and that its policies let count."""
+    def _domains(self, task: Task, constraint: SpreadConstraint, labelled: BoolArray | None) -> DomainCounts:
+        """Return the counts of a constraint: on nodes that have all keys and that its policies let count.
+
+        Args:
+            task: Whose constraint it is.
+            constraint: The constraint.
+            labelled: Nodes that have the keys of all constraints of the task, shape (N,); None where each counts alone.
+        """
         group = None
         if constraint.topology_key != HOSTNAME:  # there each candidate counts its own pods, whatever the policies say
             spec = task.template.spec
-            eligible = has_labels(self._facts, keys)
+            eligible = has_labels(self._facts, [constraint.topology_key]) if labelled is None else labelled
             accepted = pod_node_mask(self._facts, spec) if constraint.honours_affinity else None
             if accepted is not None:
                 eligible = eligible & accepted
             if constraint.honours_taints:
                 eligible = eligible & tolerated(self._facts, spec.tolerations)
-            group = NodeGroup(("spread score", task.template.number, tuple(keys), constraint), eligible)
+            group = NodeGroup(("spread score", task.template.number, labelled is None, constraint), eligible)
         return self._pods.domains((constraint.pods,), constraint.topology_key, counts_terminating=False, within=group)
 
 

@@ -55,10 +55,10 @@ def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains:
 
 
 def eligible_nodes(
-    facts: NodeFacts, spec: wire.PodSpec, constraint: SpreadConstraint, keys: tuple[str, ...]
+    facts: NodeFacts, spec: wire.PodSpec, constraint: SpreadConstraint, labelled: BoolArray
 ) -> BoolArray:
-    """Tell which nodes count for a constraint: all keys of the pod's constraints, and its inclusion policies, (N,)."""
-    eligible = has_labels(facts, keys)
+    """Tell which nodes count for a constraint: those `labelled` that its inclusion policies accept, shape (N,)."""
+    eligible = labelled
     accepted = pod_node_mask(facts, spec) if constraint.honours_affinity else None
     if accepted is not None:
         eligible = eligible & accepted
@@ -147,11 +147,12 @@ class TopologySpread:
         return known
 
     def _judge(self, task: Task, constraints: tuple[wire.TopologySpreadConstraint, ...]) -> tuple[_Judged, ...]:
-        keys = tuple(each.topology_key for each in constraints)
+        labelled = has_labels(self._facts, dict.fromkeys(each.topology_key for each in constraints))
+        """Nodes that have the keys of all constraints: one mask for the template."""
         judged = []
         for constraint in spread_constraints(constraints, task.namespace, task.pod.metadata.labels, _HARD):
-            eligible = eligible_nodes(self._facts, task.template.spec, constraint, keys)
-            group = NodeGroup((task.template.number, keys, constraint), eligible)
+            eligible = eligible_nodes(self._facts, task.template.spec, constraint, labelled)
+            group = NodeGroup((task.template.number, constraint), eligible)
             counts = self._pods.domains(
                 (constraint.pods,), constraint.topology_key, counts_terminating=False, within=group
             )

@@ -1,0 +1,58 @@
+"""Bounds: how many rules of its placement a pod may have, so that one pod costs others a bounded part of a cycle.
+
+Each rule costs a look at all nodes, and anyone who may create pods may write thousands of them.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from model import wire
+
+__all__ = [
+    "MOST_HOST_PORTS",
+    "MOST_NODE_EXPRESSIONS",
+    "MOST_POD_TERMS",
+    "MOST_SPREAD_CONSTRAINTS",
+    "MOST_TOLERATIONS",
+    "beyond_bounds",
+]
+
+MOST_SPREAD_CONSTRAINTS: Final = 32
+MOST_POD_TERMS: Final = 128
+"""Terms of pod affinity and pod anti-affinity, required and preferred."""
+MOST_NODE_EXPRESSIONS: Final = 1024
+"""Expressions of node affinity, required and preferred, and labels of the node selector."""
+MOST_TOLERATIONS: Final = 1024
+MOST_HOST_PORTS: Final = 256
+
+
+def beyond_bounds(spec: wire.PodSpec) -> str:
+    """Name what a pod has more of than is looked at, with both numbers; empty where there is nothing."""
+    for what, count, most in _counted(spec):
+        if count > most:
+            return f"{count} {what}, more than {most}"
+    return ""
+
+
+def _counted(spec: wire.PodSpec) -> Iterator[tuple[str, int, int]]:
+    yield "topology spread constraints", len(spec.topology_spread_constraints), MOST_SPREAD_CONSTRAINTS
+    yield "tolerations", len(spec.tolerations), MOST_TOLERATIONS
+    ports = sum(port.host_port > 0 for container in spec.containers for port in container.ports)
+    yield "host ports", ports, MOST_HOST_PORTS
+    affinity = spec.affinity
+    terms = 0 if affinity is None else _pod_terms(affinity)
+    yield "terms of pod affinity", terms, MOST_POD_TERMS
+    expressions = 0 if affinity is None or affinity.node_affinity is None else _expressions(affinity.node_affinity)
+    yield "expressions of node affinity", len(spec.node_selector) + expressions, MOST_NODE_EXPRESSIONS
+
+
+def _pod_terms(affinity: wire.Affinity) -> int:
+    halves = (affinity.pod_affinity, affinity.pod_anti_affinity)
+    return sum(len(half.required) + len(half.preferred) for half in halves if half is not None)
+
+
+def _expressions(affinity: wire.NodeAffinity) -> int:
+    required = () if affinity.required is None else affinity.required.node_selector_terms
+    terms = (*required, *(each.preference for each in affinity.preferred))
+    # an empty term costs a mask too
+    return sum(max(len(term.match_expressions) + len(term.match_fields), 1) for term in terms)
