@@ -77,10 +77,12 @@ class Declared:
         return self.capability(self.queues[name].parent, what) if self.in_tree and name != "root" else NEVER
 
     def kept(self, name: str, what: str) -> int:
-        """What a guarantee keeps from others: where the cluster has less than that, what the queue asks for."""
+        """What a guarantee keeps from others: where the cluster has less, what the queue asks for."""
         least, there = self.queues[name].guarantee.get(what, 0), self.total.get(what, 0)
+        others = (each.guarantee.get(what, 0) for each in self.queues.values())
+        too_much = least > there or sum(each for each in others if each <= there) > there
         asked = sum(pod.request.get(what, 0) for pod in self.pods if pod.queue == name)
-        return min(least, asked) if least > there > 0 else least
+        return min(least, asked) if too_much and there else least
 
     def limit(self, name: str, what: str) -> float:
         """The most a queue may have."""

@@ -50,9 +50,11 @@ class Shares:
         return sums
 
     def kept(self, queue: str, name: str) -> int:
-        """What a guarantee keeps from others: where the cluster has less than that, what the queue asks for."""
+        """What a guarantee keeps from others: where the cluster has less, what the queue asks for."""
         least, there = self.cluster.queues[queue].guarantee.get(name, 0), self.cluster.total.get(name, 0)
-        return min(least, self.asked.get(queue, {}).get(name, 0)) if least > there > 0 else least
+        others = (each.guarantee.get(name, 0) for each in self.cluster.queues.values())
+        too_much = least > there or sum(each for each in others if each <= there) > there
+        return min(least, self.asked.get(queue, {}).get(name, 0)) if too_much and there else least
 
     def limit(self, queue: str) -> dict[str, float]:
         """The most that a queue may have."""

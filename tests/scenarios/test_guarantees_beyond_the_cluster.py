@@ -46,6 +46,26 @@ def test_what_its_own_jobs_ask_for_is_kept(share: str) -> None:
 
 
 @pytest.mark.parametrize("share", SHARES)
+def test_guarantees_that_are_too_much_together_are_bounded_too(share: str) -> None:
+    """Six and seven of ten: nothing asks for either, and both queues are told."""
+    outcome = run(share, cluster(6).queue("second", guarantee={"cpu": 7}))
+    told = [event for event in outcome.events if event.reason == "GuaranteeBeyondCluster"]
+
+    assert len(outcome.bindings) == 6
+    assert sorted(event.name for event in told) == ["promised", "second"]
+    assert all("the guarantees of cpu of all queues are more than all nodes have" in event.message for event in told)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_guarantee_that_is_too_much_takes_nothing_from_a_sound_one(share: str) -> None:
+    """Five are kept for the sound one all the same, so six for the other queue are too many."""
+    outcome = run(share, cluster(4_000_000).queue("second", guarantee={"cpu": 5}))
+
+    assert list(outcome.bindings) == []
+    assert [event.name for event in outcome.events if event.reason == "GuaranteeBeyondCluster"] == ["promised"]
+
+
+@pytest.mark.parametrize("share", SHARES)
 def test_a_guarantee_that_the_cluster_has_is_kept_whole(share: str) -> None:
     """Nobody asks for it, and yet it is free when somebody does; there is nothing to tell."""
     outcome = run(share, cluster(5))
