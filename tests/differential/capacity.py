@@ -10,6 +10,8 @@ Amounts = dict[str, int]
 NAMES = ("cpu", "memory", "gpu")
 ALL = (*NAMES, "pods")
 NEVER = float("inf")
+TOTAL = {"cpu": 12, "memory": 12, "gpu": 6, "pods": 110}
+"""What the one node has."""
 
 
 @dataclass(frozen=True)
@@ -212,14 +214,17 @@ def declared(chance: Random) -> Declared:
     if in_tree:
         queues["root"] = PlainQueue("root", "", 0, {}, {"cpu": 9} if chance.random() < 0.2 else {}, {})
     leaves = sorted(set(parents) - set(parents.values())) if in_tree else sorted(parents)
-    pods = [
-        PlainPod(f"p{number}", chance.choice(leaves), _request(chance), chance.random() < 0.7)
-        for number in range(chance.randint(2, 9))
-    ]
+    left = dict(TOTAL)
+    pods = []
+    for number in range(chance.randint(2, 9)):
+        request = _request(chance)
+        is_placed = chance.random() < 0.7 and all(amount <= left[what] for what, amount in request.items())
+        left = {what: amount - is_placed * request.get(what, 0) for what, amount in left.items()}
+        pods.append(PlainPod(f"p{number}", chance.choice(leaves), request, is_placed))
     return Declared(
         queues=queues,
         pods=pods,
-        total={"cpu": 12, "memory": 12, "gpu": 6, "pods": 110},
+        total=TOTAL,
         in_tree=in_tree,
         levels=chance.randint(0, 3) if in_tree else 0,
     )

@@ -56,6 +56,8 @@ class Pod:
     """When it started, seconds since 1970; one that has not, last of all."""
     object: Mapping[str, Any]
     """As it was read."""
+    counted: Amounts = field(default_factory=dict)
+    """What its queue and its quota count: of a pod on a node no more than the node offers beside earlier ones."""
 
     @property
     def best_effort(self) -> bool:
@@ -176,12 +178,25 @@ class Cluster:
                 self.groups[pod.group].pods.append(pod)
         known = {node.name for node in self.nodes}
         self.placed = [pod for pod in self.pods if pod.node in known and pod.status not in ("Succeeded", "Failed")]
+        self.count()
         self.evicted: list[Pod] = []
         """Pods that this cycle evicted: they use their nodes until they are gone, and no rule sees them any more."""
         self.total: Amounts = {}
         for node in self.nodes:
             for name, number in node.offers.items():
                 self.total[name] = self.total.get(name, 0) + number
+
+    def count(self) -> None:
+        """Count of the pods on a node what it offers: of those that run first, then of the oldest."""
+        offers = {node.name: dict(node.offers) for node in self.nodes}
+        for pod in self.pods:
+            pod.counted = dict(pod.request)
+        on_nodes = [pod for pod in self.pods if pod.node and pod.status not in ("Succeeded", "Failed")]
+        for pod in sorted(on_nodes, key=lambda pod: (pod.status == "Bound", pod.created, pod.key)):
+            left = offers.get(pod.node, {})
+            for name, number in pod.request.items():
+                pod.counted[name] = min(number, left.get(name, 0))
+                left[name] = left.get(name, 0) - pod.counted[name]
 
     def of_kind(self, kind: str) -> list[Mapping[str, Any]]:
         """List the objects of a kind."""

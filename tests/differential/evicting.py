@@ -158,8 +158,27 @@ class Evicting(Vetoes):
             may_go=lambda _, other: other.preemptable and self.cluster.queues[other.queue].reclaimable,
         )
         for group in self.in_turn():
-            if not self.overused(group) and self.preemptive(group, self.worth_placing(group)):
+            if not self.overused(group) and self.may_take_room(group):
                 self.plan_for_gang(group, who)
+
+    def may_take_room(self, group: Group) -> bool:
+        """Whether the queue may take room for all of a gang, or for some that make it ready."""
+        pods = self.worth_placing(group)
+        return self.preemptive(group, pods) or any(self.preemptive(group, each) for each in self.choices(group, pods))
+
+    def choices(self, group: Group, pods: Sequence[Pod]) -> Iterator[list[Pod]]:
+        """Pods that make a gang ready: in order, then the smallest by share of the cluster, then by each resource."""
+        total = self.cluster.total
+
+        def share(pod: Pod) -> Fraction:
+            return max(Fraction(number, max(total.get(name, 0), 1)) for name, number in pod.request.items())
+
+        names = sorted({name for pod in pods for name in pod.request})
+        by_name: list[Callable[[Pod], Any]] = [lambda pod, name=name: pod.request.get(name, 0) for name in names]  # type: ignore[misc]
+        for order in [pods, sorted(pods, key=share), *(sorted(pods, key=key) for key in by_name)]:
+            needed = [pod for _, step in self.steps(group, order) for pod in step]
+            if len(needed) >= group.minimum - group.ready - group.light - group.count("Pipelined"):
+                yield needed
 
     def in_turn(self) -> Iterator[Group]:
         """Starving groups: each queue has one turn."""

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tests.differential.cluster import ALLOCATED, Amounts, Cluster, Group
+from tests.differential.cluster import ALLOCATED, Amounts, Cluster, Group, Node
 
 NEVER = float("inf")
 
@@ -27,14 +27,14 @@ class Shares:
         self.admitted: Amounts = {}
         for group in cluster.groups.values():
             self.reserve(group)
-        self.taken = {name: sum(pod.request.get(name, 0) for pod in cluster.placed) for name in self.names}
+        self.taken = {name: sum(pod.counted.get(name, 0) for pod in cluster.placed) for name in self.names}
 
     def of(self, queue: str, counts) -> Amounts:  # type: ignore[no-untyped-def]  # noqa: ANN001  # any predicate
         """Add up the requests of a queue's pods."""
         pods = [
             pod for group in self.cluster.groups.values() if group.queue == queue for pod in group.pods if counts(pod)
         ]
-        return {name: sum(pod.request.get(name, 0) for pod in pods) for name in self.names}
+        return {name: sum(pod.counted.get(name, 0) for pod in pods) for name in self.names}
 
     def allocated(self, queue: str) -> Amounts:
         """What a queue has, waiting places included."""
@@ -97,7 +97,7 @@ class Shares:
         if group.reserves is None:
             return
         placed = sum(pod.status in ALLOCATED for pod in group.pods)
-        mine = has(group, self.names)
+        mine = has(group, self.names, counted=False)
         missing = {name: max(0, number - mine.get(name, 0)) for name, number in group.reserves.items()}
         running = group.phase == "Running" and placed >= group.minimum
         if group.phase == "Inqueue" or running:
@@ -137,10 +137,15 @@ class Shares:
         others = [each for each in self.cluster.queues.values() if each.name != queue and each.guarantee]
         most = dict(self.limits[queue])
         for name in self.names if others else ():
-            taken = sum(pod.request.get(name, 0) for pod in self.cluster.placed if pod.status != "Releasing")
+            free = sum(self.free(node, name) for node in self.cluster.nodes)
             kept = sum(max(0, self.kept(each.name, name) - self.allocated(each.name)[name]) for each in others)
-            most[name] = min(most[name], mine[name] + self.cluster.total.get(name, 0) - taken - kept)
+            most[name] = min(most[name], mine[name] + free - kept)
         return most
+
+    def free(self, node: Node, name: str) -> int:
+        """What a node has left when all that leaves is gone."""
+        staying = [pod for pod in self.cluster.placed if pod.node == node.name and pod.status != "Releasing"]
+        return max(0, node.offers.get(name, 0) - sum(pod.request.get(name, 0) for pod in staying))
 
     def queue_takes(self, group: Group) -> int:
         """Vote of proportion at the gate, and of capacity."""
@@ -171,16 +176,16 @@ class Shares:
         return max((mine[name] / number for name, number in total.items() if number), default=0.0)
 
 
-def has(group: Group, names: list[str], *more: str) -> Amounts:
-    """What a group has been given."""
+def has(group: Group, names: list[str], *more: str, counted: bool = True) -> Amounts:
+    """What a group has been given, or what it asks for there."""
     pods = [pod for pod in group.pods if pod.status in ALLOCATED or pod.status in more]
-    return {name: sum(pod.request.get(name, 0) for pod in pods) for name in names}
+    return {name: sum((pod.counted if counted else pod.request).get(name, 0) for pod in pods) for name in names}
 
 
 def ungated(group: Group, amounts: Amounts) -> Amounts:
     """Amounts less those of pods that may not be placed yet."""
     gated = [pod for pod in group.pods if pod.gated]
-    return {name: max(0, number - sum(pod.request.get(name, 0) for pod in gated)) for name, number in amounts.items()}
+    return {name: max(0, number - sum(pod.counted.get(name, 0) for pod in gated)) for name, number in amounts.items()}
 
 
 def _asked_for(cluster: Cluster) -> set[str]:

@@ -164,8 +164,8 @@ class Vetoes(Plain):
         held = [pod for pod in group.pods if pod.status in (*ACTIVE, "Pipelined")]
 
         def amount(name: str) -> int:
-            add, take = ([pod.request.get(name, 0) for pod in pods] for pods in (more, less))
-            return sum(pod.request.get(name, 0) for pod in held) + sum(add) - sum(take)
+            add, take = ([pod.counted.get(name, 0) for pod in pods] for pods in (more, less))
+            return sum(pod.counted.get(name, 0) for pod in held) + sum(add) - sum(take)
 
         total = self.cluster.total
         return max((amount(name) / number for name, number in total.items() if number), default=0.0)
@@ -178,7 +178,7 @@ class Vetoes(Plain):
             gone = [other for other in chosen if self.group_of(other).queue == queue]
             left = self.shares.allocated(queue)
             for name in left:
-                left[name] -= sum(other.request.get(name, 0) for other in gone)
+                left[name] -= sum(other.counted.get(name, 0) for other in gone)
             if any(left[name] > deserved for name, deserved in self.shares.deserved[queue].items()):
                 chosen.append(each)
         return chosen
@@ -324,4 +324,4 @@ def renamed(amounts: Amounts) -> dict[str, Any]:
 
 def plain_pod(pod: Pod, group: Group) -> PlainPod:
     """A pod as capacity sees it."""
-    return PlainPod(pod.key, group.queue, renamed(pod.request), pod.status in (*ACTIVE, "Pipelined"))
+    return PlainPod(pod.key, group.queue, renamed(pod.counted), pod.status in (*ACTIVE, "Pipelined"))

@@ -54,7 +54,7 @@ class Weighed(Evicting):
             for number, name in enumerate(self.path(group.queue)[1:], start=1):
                 weight = max(Fraction(weights[number]), Fraction(1))
                 branch = branch.children.setdefault(name, Branch(weight=weight))
-            wanted = {name: sum(pod.request.get(name, 0) for pod in group.pods) for name in total}
+            wanted = {name: sum(pod.counted.get(name, 0) for pod in group.pods) for name in total}
             full = any(
                 number and wanted.get(name) and (number >= wanted[name] or taken[name] >= total[name])
                 for name, number in held[key].items()
@@ -73,7 +73,7 @@ class Weighed(Evicting):
         """What a group has."""
         placed = [pod for pod in group.pods if pod.status in (*ACTIVE, "Pipelined")]
         return {
-            name: sum(pod.request.get(name, 0) for pod in placed) + more.get(name, 0) - less.get(name, 0)
+            name: sum(pod.counted.get(name, 0) for pod in placed) + more.get(name, 0) - less.get(name, 0)
             for name in self.cluster.total
         }
 
@@ -131,7 +131,7 @@ class Weighed(Evicting):
             each
             for each in candidates
             if self.compare(
-                self.tree({mine.key: pod.request}, {each.group: each.request}), mine.queue, self.group_of(each).queue
+                self.tree({mine.key: pod.counted}, {each.group: each.counted}), mine.queue, self.group_of(each).queue
             )
             < 0
         ]

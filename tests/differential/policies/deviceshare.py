@@ -33,6 +33,11 @@ class DeviceShare(Policy):
         super().__init__(*arguments)
         self.by_memory = bool(self.arguments.get("deviceshare.GPUSharingEnable"))
         self.there = list(self.cluster.placed)
+        self.held: dict[str, list[tuple[Any, Any]]] = {}
+        """What of which card of their nodes pods have as the cycle begins."""
+        for node in self.cluster.nodes:
+            if self.is_served(node):
+                self.hold(node)
         self.given: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
         """By pods placed in this cycle and their nodes, in their order: what of which card."""
 
@@ -50,7 +55,11 @@ class DeviceShare(Policy):
         number = int(capacity.get(NUMBER, 0))
         return int(capacity[MEMORY]) // number if number and MEMORY in capacity else None
 
-    def empty(self, node: Node) -> Cards:
+    def is_served(self, node: Node) -> bool:
+        """Whether a node has cards that are known."""
+        return self.part(node) is not None
+
+    def empty(self, node: Node) -> Any:
         """The healthy cards, before anybody has any."""
         number = int(node.object["status"]["capacity"][NUMBER])
         ill = node.object["metadata"].get("annotations", {}).get(UNHEALTHY, "")
@@ -58,15 +67,60 @@ class DeviceShare(Policy):
 
     def taken(self, node: Node) -> Cards:
         """The cards of a node as they are now."""
-        cards = self.empty(node)
+        cards: Cards = self.empty(node)
         for pod in self.there:
-            if pod.node == node.name and pod.status != "Releasing" and (asked(pod, MEMORY) or asked(pod, NUMBER)):
-                for index in indices(pod.object["metadata"]["annotations"].get(INDEX, "")):
-                    if index in cards:
-                        cards[index].append(asked(pod, MEMORY))
+            if pod.node == node.name and pod.status != "Releasing":
+                for index, part in self.held.get(pod.key, ()):
+                    cards[index].append(part)
         for index, part in self.given_on(node):
             cards[index].append(part)
         return cards
+
+    def hold(self, node: Node) -> None:
+        """Give pods the cards that they name, the oldest first, then as many as they ask for and do not name."""
+        taken, displaced = self.empty(node), dict[str, list[tuple[Any, Any]]]()
+        there = [pod for pod in self.there if pod.node == node.name and pod.status != "Releasing"]
+        in_turn = sorted(there, key=lambda pod: (pod.created, pod.key))
+        for pod in in_turn:
+            named = self.named(node, taken, pod)
+            if all(self.has_room(node, device, taken[device], part) for device, part in named):
+                self.put(taken, pod, named)
+            else:
+                displaced[pod.key] = named
+        for pod in in_turn:
+            before = displaced.get(pod.key, [])
+            more = self.unnamed(node, taken, pod, [] if before else self.named(node, taken, pod))
+            self.put(taken, pod, before if len(more) < len(before) else more)
+
+    def put(self, taken: dict[Any, list[Any]], pod: Pod, parts: Sequence[tuple[Any, Any]]) -> None:
+        """Give a pod parts of cards."""
+        for device, part in parts:
+            taken[device].append(part)
+        self.held.setdefault(pod.key, []).extend(parts)
+
+    def named(self, node: Node, taken: dict[Any, list[Any]], pod: Pod) -> list[tuple[Any, Any]]:  # noqa: ARG002
+        """The healthy cards that a pod names, no more than it asks for, and what it takes of each."""
+        most = max(asked(pod, NUMBER), int(asked(pod, MEMORY) > 0))
+        return [(index, asked(pod, MEMORY)) for index in self.all_named(pod) if index in taken][:most]
+
+    def all_named(self, pod: Pod) -> list[int]:
+        """All that a pod names, in its order."""
+        return indices(pod.object["metadata"]["annotations"].get(INDEX, ""))
+
+    def has_room(self, node: Node, device: Any, parts: Sequence[Any], part: Any) -> bool:  # noqa: ARG002
+        """Whether a card takes a part of its memory, or a pod that wants it alone."""
+        return (self.part(node) or 0) - sum(parts) >= part if part else not parts
+
+    def unnamed(
+        self, node: Node, taken: dict[Any, list[Any]], pod: Pod, named: Sequence[tuple[Any, Any]]
+    ) -> list[tuple[Any, Any]]:
+        """The first cards that do, for what a pod asks for beyond those that it names, ill ones included."""
+        number = int(node.object["status"]["capacity"][NUMBER])
+        ill = {index for index in self.all_named(pod) if index < number and index not in taken}
+        lacking = max((1 if self.by_memory else self.wish(pod)) - len(named) - len(ill), 0) if self.wish(pod) else 0
+        part = self.wish(pod) if self.by_memory else 0
+        able = [index for index, parts in taken.items() if self.has_room(node, index, parts, part)]
+        return [(index, asked(pod, MEMORY)) for index in able[:lacking]]
 
     def was_placed(self, pod: Pod, node: Node) -> None:
         """Give a pod its cards; it keeps them as long as it stays."""

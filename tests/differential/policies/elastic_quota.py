@@ -126,7 +126,7 @@ class ElasticQuota(Policy):
         """What pods of a quota and the quotas below it ask for, each of these up to its ceiling."""
         own, total = self.served[name], Amounts()
         for pod in self.living(name):
-            add(total, {each: number for each, number in pod.request.items() if each in own.most})
+            add(total, {each: number for each, number in pod.counted.items() if each in own.most})
         for quota in self.below(name):
             add(total, self.limited(quota))
         for each, number in own.least.items():
@@ -147,14 +147,14 @@ class ElasticQuota(Policy):
             if own not in self.served or name not in {each.name for each in self.line(own)}:
                 continue
             if pod.status != "Releasing" and not (kept_only and may_be_evicted(pod)):
-                add(total, {each: n for each, n in pod.request.items() if each in self.served[own].most})
+                add(total, {each: n for each, n in pod.counted.items() if each in self.served[own].most})
         return total
 
     def is_there(self, what: str) -> int:
         """What the cluster has beside the pods that no quota holds, and beside other trees."""
         apart = [pod for pod in self.cluster.placed if self.quota_of(pod) in APART and pod.status != "Releasing"]
         others = [(root.tree_has or {}).get(what, 0) for root in self.trees.values() if not root.is_beside]
-        return self.cluster.total[what] - sum(pod.request.get(what, 0) for pod in apart) - sum(others)
+        return self.cluster.total[what] - sum(pod.counted.get(what, 0) for pod in apart) - sum(others)
 
     def divide(self, quotas: list[Quota], there: Mapping[str, int], at_all: Mapping[str, int] | None = None) -> None:
         """Hand down what there is; `at_all` is what the tree has, for those at its top."""
@@ -217,15 +217,15 @@ class ElasticQuota(Policy):
             return False
         own = self.served[name]
         used, limit = self.used(name), self.limit(own)
-        if any(used.get(what, 0) + pod.request.get(what, 0) > limit[what] for what in limit):
+        if any(used.get(what, 0) + pod.counted.get(what, 0) > limit[what] for what in limit):
             return False
         if not may_be_evicted(pod):
             kept = self.used(name, kept_only=True)
-            if any(kept.get(what, 0) + pod.request.get(what, 0) > number for what, number in own.least.items()):
+            if any(kept.get(what, 0) + pod.counted.get(what, 0) > number for what, number in own.least.items()):
                 return False
         for above in self.line(name) if self.says("enableCheckParentQuota") else ():
             used, limit = self.used(above.name), self.limit(above)
-            for what, number in pod.request.items():
+            for what, number in pod.counted.items():
                 if what in own.most and what in limit and number and used.get(what, 0) + number > limit[what]:
                     return False
         return True
@@ -270,7 +270,7 @@ class ElasticQuota(Policy):
             if name not in self.served:
                 return []
             used, promised = self.used(name), self.served[name].promised
-            if any(used.get(what, 0) + pod.request.get(what, 0) > promised[what] for what in asked_of(pod, promised)):
+            if any(used.get(what, 0) + pod.counted.get(what, 0) > promised[what] for what in asked_of(pod, promised)):
                 return []
         elif any(pod.request.values()):
             return []  # it is guaranteed nothing
@@ -283,7 +283,7 @@ class ElasticQuota(Policy):
             has, limit = left.setdefault(own, self.used(own)), self.limit(self.served[own])
             if any(has.get(what, 0) > limit[what] for what in asked_of(each, limit)):
                 chosen.append(each)
-                add(has, {what: -number for what, number in each.request.items()})
+                add(has, {what: -number for what, number in each.counted.items()})
         return chosen
 
     # Giving back
@@ -308,7 +308,7 @@ class ElasticQuota(Policy):
         def without(gone: Sequence[Pod]) -> Amounts:
             left = dict(used)
             for pod in gone:
-                add(left, {what: -number for what, number in pod.request.items()})
+                add(left, {what: -number for what, number in pod.counted.items()})
             return left
 
         mine = [pod for pod in pods if self.quota_of(pod) == quota.name and may_go(pod)]
@@ -350,7 +350,7 @@ def add(total: Amounts, more: Mapping[str, int]) -> None:
 
 def asked_of(pod: Pod, amounts: Mapping[str, int]) -> list[str]:
     """What a pod asks for of some resources."""
-    return [what for what in amounts if pod.request.get(what, 0)]
+    return [what for what in amounts if pod.counted.get(what, 0)]
 
 
 def may_be_evicted(pod: Pod) -> bool:

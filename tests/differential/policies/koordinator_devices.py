@@ -53,16 +53,62 @@ class KoordinatorDevices(DeviceShare):
         listed = told["resources"] if told["health"] else {}
         return {name: number(text) for name, text in listed.items()}
 
+    def is_served(self, node: Node) -> bool:
+        """Whether something tells of devices."""
+        return self.told(node) is not None
+
+    def empty(self, node: Node) -> Devices:
+        """All devices, before anybody has any."""
+        return {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
+
+    def asked(self, node: Node, pod: Pod) -> dict[str, tuple[int, Part]]:
+        """How many devices of each type a pod asks for, and what of each."""
+        wish, found = self.wish(pod), dict[str, tuple[int, Part]]()
+        whole = wish.get(NVIDIA, 0)
+        shared = {name: wish[name] for name in (CORE, MEMORY, RATIO) if name in wish}
+        if whole or shared:
+            found["gpu"] = whole or 1, self.both_ways(node, {CORE: 100, RATIO: 100} if whole else shared)
+        if RDMA in wish:
+            count = wish[RDMA] // 100 if wish[RDMA] > 100 and not wish[RDMA] % 100 else 1
+            found["rdma"] = count, {RDMA: wish[RDMA] // count}
+        return found
+
+    def named(self, node: Node, taken: Devices, pod: Pod) -> list[tuple[Any, Any]]:
+        """The devices that a pod names, and what it says of each, no more than it asks for."""
+        asked, found, seen = self.asked(node, pod), list[tuple[Any, Any]](), set[tuple[str, int]]()
+        for kind, held in json.loads(pod.object["metadata"]["annotations"].get(ALLOCATED, "{}")).items():
+            count, part = asked.get(kind, (0, {}))
+            for each in held:
+                device = kind, each["minor"]
+                if device in taken and (device in seen or sum(other == kind for other, _ in seen) < count):
+                    seen.add(device)
+                    had = self.had(node, each["resources"])
+                    found.append((device, {name: min(number, part.get(name, 0)) for name, number in had.items()}))
+        return found
+
+    def has_room(self, node: Node, device: Any, parts: Sequence[Part], part: Part) -> bool:
+        """Whether a device has so much left; ill ones refuse nothing."""
+        kind, minor = device
+        told = next(each for each in self.told(node) or () if (each["type"], each["minor"]) == (kind, minor))
+        used = {name: sum(each.get(name, 0) for each in parts) + part.get(name, 0) for name in self.total(told)}
+        return all(used[name] <= there for name, there in self.total(told).items())
+
+    def unnamed(self, node: Node, taken: Devices, pod: Pod, named: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """The first devices with so much left, of each type of which too few are named."""
+        have, found = {device for device, _ in named}, list[tuple[Any, Any]]()
+        for kind, (count, part) in self.asked(node, pod).items():
+            able = sorted(device for device in self.by_score(node, taken, kind, part) if device not in have)
+            missing = max(count - sum(other == kind for other, _ in have), 0)
+            found += [(device, part) for device in able[:missing]]
+        return found
+
     def devices_of(self, node: Node) -> Devices:
         """What pods have of the devices of a node as things are now."""
-        devices: Devices = {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
+        devices = self.empty(node)
         for pod in self.there:
             if pod.node == node.name and pod.status != "Releasing":
-                text = pod.object["metadata"]["annotations"].get(ALLOCATED, "{}")
-                for kind, held in json.loads(text).items():
-                    for each in held:
-                        if (kind, each["minor"]) in devices:
-                            devices[kind, each["minor"]].append(self.had(node, each["resources"]))
+                for device, part in self.held.get(pod.key, ()):
+                    devices[device].append(part)
         for device, part in self.given_on(node):
             devices[device].append(part)
         return devices
@@ -162,8 +208,8 @@ class KoordinatorDevices(DeviceShare):
 
     def could_permit(self, pod: Pod, node: Node) -> bool:
         """The devices would do, were they all free."""
-        empty: Devices = {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
-        return not self.wish(pod) or self.told(node) is None or self.choices(node, empty, pod) is not None
+        served = self.told(node) is not None
+        return not (self.wish(pod) and served) or self.choices(node, self.empty(node), pod) is not None
 
     def permits(self, pod: Pod, node: Node) -> bool:
         """They do as they are."""

@@ -63,7 +63,7 @@ class NodeGroup(Policy):
             for other in group.pods
             if other.node in inside and (other.status in ALLOCATED or other.status == "Pipelined")
         ]
-        return all(sum(each.request.get(what, 0) for each in [*mine, pod]) <= limit for what, limit in limits.items())
+        return all(sum(each.counted.get(what, 0) for each in [*mine, pod]) <= limit for what, limit in limits.items())
 
     def scores(self, pod: Pod, nodes: Sequence[Node]) -> Mapping[str, float]:
         """What a queue thinks of the groups of nodes."""
