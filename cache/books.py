@@ -135,7 +135,11 @@ class Books:
         return self._generation
 
     def apply(self, kind: str, new: Any) -> None:
-        """Take over an object of the cluster, new or changed; kinds that play no part are ignored."""
+        """Take over an object of the cluster, new or changed; kinds that play no part are ignored.
+
+        Its labels and annotations are read-only from then on: cycles share them, and plugins are shown them.
+        """
+        new.metadata.freeze()
         match kind:
             case "Pod":
                 self._set_pod(new)

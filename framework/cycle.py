@@ -144,7 +144,12 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
         for option in profile.plugins:
             with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
                 opening = _Opening(option, registry)
-                session.open_plugin(option, opening, is_checked=registry.is_from_outside(option.plugin))
+                session.open_plugin(
+                    option,
+                    opening,
+                    is_checked=registry.is_from_outside(option.plugin),
+                    guards_victims=registry.guards_victims(option.plugin),
+                )
             watches_clock = watches_clock or opening.watches_clock
         session.seal()
     return watches_clock

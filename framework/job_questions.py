@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -251,7 +252,7 @@ class JobQuestions(NodeQuestions):
 
     def known_jobs(self) -> Mapping[JobId, SessionJob]:
         """Return the jobs looked at so far."""
-        return self._jobs
+        return MappingProxyType(self._jobs)
 
     def jobs_to_close(self) -> list[SessionJob]:
         """Return the jobs whose status may have to be written: touched ones, and those not settled before."""

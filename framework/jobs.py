@@ -144,7 +144,7 @@ class SessionJob:
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
         """All tasks, in their states of this moment."""
-        return self._tasks
+        return MappingProxyType(self._tasks)
 
     def in_status(self, *statuses: TaskStatus) -> Iterator[Task]:
         """Iterate over tasks in any of these statuses."""

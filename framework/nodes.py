@@ -114,7 +114,7 @@ class NodeView:
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
         """Tasks on the node, those of this session included."""
-        return self._nodes.tasks_on(self.column)
+        return MappingProxyType(self._nodes.tasks_on(self.column))
 
     @property
     def allocatable(self) -> Mapping[str, int]:
@@ -183,14 +183,17 @@ class Needs:
 class SessionNodes:
     """The node table of a session: the snapshot's facts, amounts of its own, and a log of touched columns."""
 
-    __slots__ = ("_all", "_capacities", "_moved", "_needs", "log", "resources", "rows", "state", "table")
+    __slots__ = ("_all", "_capacities", "_moved", "_needs", "_state", "log", "resources", "rows", "state", "table")
 
     def __init__(self, table: NodeTable, resources: ResourceSpace) -> None:
         self.table = table
         self.resources = resources
         self.rows = table.rows
-        self.state: IntArray = table.state.copy()
+        self._state: IntArray = table.state.copy()
         """Live amounts, shape (rows.height, N): written by statements alone."""
+        self.state: IntArray = self._state.view()
+        """The same, to be read."""
+        self.state.flags.writeable = False
         self.log: list[int] = []
         """Columns in the order in which they were touched; candidates keep a cursor into it."""
         self._moved: dict[int, dict[TaskId, Task]] = {}
@@ -218,9 +221,7 @@ class SessionNodes:
     def columns(self, index: IntArray | None = None) -> NodeColumns:
         """Show some columns, or all of them."""
         if index is None:
-            state = self.state.view()
-            state.flags.writeable = False
-            return self._bundle(self._all, state, self.table.allocatable, self.table.reported, is_all=True)
+            return self._bundle(self._all, self.state, self.table.allocatable, self.table.reported, is_all=True)
         return self.supposing(index, self.state[:, index])
 
     @property
@@ -249,7 +250,6 @@ class SessionNodes:
         where = slice(column, column + 1)
         table = self.table
         state = self.state[:, where]
-        state.flags.writeable = False
         allocatable = table.allocatable[:, where]
         same = table.reported is table.allocatable
         return self._bundle(self._all[where], state, allocatable, allocatable if same else table.reported[:, where])
@@ -290,10 +290,10 @@ class SessionNodes:
 
     def _shift(self, columns: Sequence[int], delta: IntArray) -> None:
         if len(columns) == 1:
-            self.state[:, columns[0]] += delta
+            self._state[:, columns[0]] += delta
         else:
             distinct, times = np.unique(np.asarray(columns), return_counts=True)
-            self.state[:, distinct] += delta[:, None] * times
+            self._state[:, distinct] += delta[:, None] * times
         self.log.extend(columns)
 
     def _tasks_to_change(self, column: int) -> dict[TaskId, Task]:

@@ -7,8 +7,10 @@ later registration is heeded from then on. After the last plugin is opened a reg
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from framework.absent_guards import in_place_of
 from framework.configuration import PluginOption, Profile
 from framework.grouped import GroupedScores
 from framework.guards import Guard, LeftOutError
@@ -286,7 +288,12 @@ class Registering:
                 self.note_failure(plugin, error)
 
     def open_plugin(
-        self, option: PluginOption, opening: Callable[["Session"], None], *, is_checked: bool = False
+        self,
+        option: PluginOption,
+        opening: Callable[["Session"], None],
+        *,
+        is_checked: bool = False,
+        guards_victims: bool = True,
     ) -> None:
         """Let one plugin register; one that fails is left out and named, the others go on.
 
@@ -294,6 +301,7 @@ class Registering:
             option: Its place in the configuration.
             opening: Lets it register.
             is_checked: Whether its answers are checked: those of plugins from outside.
+            guards_victims: Whether it may spare victims, so that where it fails none go that it could have spared.
         """
         self._option = option
         self._guard = Guard(partial(self.note_failure, option.instance)) if is_checked else None
@@ -304,6 +312,10 @@ class Registering:
                 raise  # somebody ended the program while a plugin of ours was opened
             self.note_failure(option.instance, error)
             self._leave_out(option.instance)
+            for point, each in in_place_of(option).items() if guards_victims else ():
+                self._registered.setdefault(point, {})[option.instance] = {"": each}
+                self._tiers.pop(point, None)
+                self._functions.pop(point, None)
         finally:
             self._option = self._guard = None
 
@@ -343,7 +355,7 @@ class Registering:
     @property
     def failures(self) -> Mapping[str, Refusal]:
         """Plugins that failed in this session, by instance name, with their first error."""
-        return self._failures
+        return MappingProxyType(self._failures)
 
     def tiers(self, point: Point[Any]) -> tuple[tuple[Registered[Any], ...], ...]:
         """Return the functions of a point by tier, in the order of the configuration, without those switched off."""

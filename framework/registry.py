@@ -129,6 +129,11 @@ class Registry:
         known = self.plugins.get(plugin)
         return known is None or known.source != BUILT_IN
 
+    def guards_victims(self, plugin: str) -> bool:
+        """Return whether a plugin may spare victims: unless its class says `guards_victims = False`."""
+        known = self.plugins.get(plugin)
+        return known is None or getattr(known.make, "guards_victims", True) is not False
+
     def is_action_from_outside(self, action: str) -> bool:
         """Return whether an action is none of ours."""
         known = self.actions.get(action)

@@ -92,7 +92,8 @@ def choose_victims(
     """Let tiers choose among candidates for eviction.
 
     Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
-    empty intersection ends the tier without victims, and the next tier is asked. A plugin that fails spares everybody.
+    empty intersection ends the tier without victims, and the next tier is asked. A plugin that fails spares everybody,
+    and no later tier is asked: it might have decided for fewer victims.
 
     Args:
         tiers: The plugins by tier.
@@ -109,15 +110,15 @@ def choose_victims(
     for tier in tiers:
         victims: list[Task] | None = None
         for each in tier:
-            refusal: Refusal | None = None
             try:
                 chosen = _permitted(ask(each))
                 allowed = set() if chosen is None else {task.id for task in chosen}
             except Exception as error:  # noqa: BLE001  # whatever a plugin raises, or answers instead of tasks
-                chosen, allowed, refusal = [], set(), failed(each.plugin, error)
+                _note_vetoes(vetoes, failed(each.plugin, error), candidates, set())
+                return [], vetoes
             if chosen is None:
                 continue
-            _note_vetoes(vetoes, refusal or _spared_by(each.plugin), candidates, allowed)
+            _note_vetoes(vetoes, _spared_by(each.plugin), candidates, allowed)
             victims = (
                 [task for task in chosen if task.id in known]
                 if victims is None

@@ -161,6 +161,9 @@ OURS: Final[Mapping[str, Shape]] = {
         "counter", ("action",), "Plans taken when the search for less harmful ones gave up."
     ),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
+    "pyroclast_plugin_slow_calls_total": Shape(
+        "counter", ("plugin",), "Calls of a plugin that lasted for longer than --plugin-call-limit."
+    ),
     "pyroclast_usage_failures_total": Shape(
         "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."
     ),

@@ -16,9 +16,8 @@ import asyncio
 import gc
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 import structlog
 
@@ -30,8 +29,8 @@ from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
-from model.texts import said_by
 from scheduler.cycle_pause import CyclePause
+from scheduler.cycle_thread import CycleThread
 from scheduler.metrics import Metrics
 from scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
 
@@ -41,8 +40,6 @@ _FULL_COLLECTION_SECONDS: Final = 300.0
 """Time between full collections, which happen only after a cycle that decided nothing."""
 _STUCK_SECONDS: Final = 600.0
 """A cycle that runs for longer will not end; those of the largest clusters take seconds."""
-
-Anything = TypeVar("Anything")
 
 _log = structlog.get_logger(__name__)
 
@@ -124,6 +121,8 @@ class Daemon:
     metrics: Metrics
     pause: CyclePause
     """Between the end of a cycle and the beginning of the next."""
+    last_cycle_seconds: float = 3.0
+    """What a cycle may still take after a stop; a kubelet kills after thirty seconds."""
     after_cycle: Callable[[Seen], None] = lambda _: None
     """Told in the cycle's thread of each cycle that looked."""
     plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
@@ -136,9 +135,7 @@ class Daemon:
     _in_flight: dict[asyncio.Task[None], int] = field(default_factory=dict)
     """Plans that are being carried out, and the number of their tasks."""
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _thread: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="cycle")
-    )
+    thread: CycleThread = field(default_factory=CycleThread)
     _collected: float = field(default_factory=time.monotonic)
     _running: Stopwatch | None = None
     """Of the cycle under way."""
@@ -148,10 +145,27 @@ class Daemon:
         try:
             while not self._stopping.is_set():
                 begun = time.process_time()  # what other processes take does not make ours a burden
-                await self.run_once()
+                if not await self._once_unless_stopped():
+                    return
                 await self._wait(time.process_time() - begun)
         finally:
             self._stopping.set()
+
+    async def _once_unless_stopped(self) -> bool:
+        """Run one cycle; False where it goes on too long after a stop and is left: its plans would be refused."""
+        cycle, stopping = asyncio.create_task(self.run_once()), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((cycle, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not cycle.done():
+                await asyncio.wait((cycle,), timeout=self.last_cycle_seconds)
+            if not cycle.done():
+                _log.warning("cycle_left", where=None if self._running is None else self._running.under_way())
+                return False
+            cycle.result()
+        finally:
+            for task in (cycle, stopping):
+                task.cancel()
+        return True
 
     def stop(self) -> None:
         """Begin no more cycles, and refuse further plans of the one under way."""
@@ -159,7 +173,7 @@ class Daemon:
 
     async def drain(self, seconds: float) -> bool:
         """Wait for plans in flight; tell whether all of them finished in time. Call it when `run` has ended."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self.thread.close()
         if not self._in_flight:
             return True
         _, late = await asyncio.wait(self._in_flight, timeout=seconds)
@@ -215,7 +229,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
-        configuration = await loop.run_in_executor(self._thread, _fenced, self.configuration)
+        configuration = await self.thread.run(self.configuration)
         await self.adopt(configuration)
         stopwatch.mark(SNAPSHOT, begin=True)
         self.pause.begin_cycle()
@@ -226,9 +240,7 @@ class Daemon:
         now = self.wall()
         was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
         # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
-        report, self.memory = await loop.run_in_executor(
-            self._thread, _fenced, self._decide, snapshot, configuration, now, watch
-        )
+        report, self.memory = await self.thread.run(self._decide, snapshot, configuration, now, watch)
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
             self.cluster.write(report)
@@ -237,7 +249,7 @@ class Daemon:
         if not was_quiet:
             before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
             _tell(self.seen, before, self.plugin_failed)
-        await loop.run_in_executor(self._thread, self._settle, stopwatch, report, None if was_quiet else self.seen)
+        await self.thread.run(self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
 
     def _decide(
@@ -306,16 +318,6 @@ class Daemon:
             return True
         report = self.seen.report
         return bool(report.refusals or report.task_refusals or report.pipelined)
-
-
-def _fenced(call: Callable[..., Anything], *arguments: Any) -> Anything:
-    """Call something; what would end the process ends the cycle alone, since it is not the process that is told to."""
-    try:
-        return call(*arguments)
-    except (Exception, CycleCut):
-        raise
-    except BaseException as error:
-        raise RuntimeError(f"{type(error).__name__}: {said_by(error)}") from error
 
 
 _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})

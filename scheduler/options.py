@@ -36,6 +36,9 @@ class Options(ProcessOptions):
     plugins_dir: str = flag(
         FlagKind.TEXT, "", "Folder of plugins, one .py file each, read again when one changes; empty: none."
     )
+    plugin_call_limit: float = flag(
+        FlagKind.DURATION, 1.0, "A call of a plugin that lasts for longer is reported by name; 0: never."
+    )
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
@@ -137,6 +140,8 @@ def _faults_of(options: Options) -> list[str]:
     faults = process_faults(options)
     if options.schedule_period < 0:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")
+    if options.plugin_call_limit < 0:
+        faults.append(f"--plugin-call-limit: got {options.plugin_call_limit}s, expected 0 or more")
     if options.disable_default_scheduler_config and not options.scheduler_conf:
         faults.append("--disable-default-scheduler-config: needs --scheduler-conf")
     faults.extend(

@@ -58,6 +58,7 @@ from scheduler.plugin_files import PluginFiles
 from scheduler.reaching import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.settings import Settings
+from scheduler.slow_calls import SlowCall, SlowCalls
 from scheduler.wants import WantedKinds, Wants, wants_of
 from scheduler.watch_lag import WatchLag
 
@@ -67,6 +68,8 @@ _PLANS_SECONDS: Final = 15.0
 """Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
 _WRITES_SECONDS: Final = 5.0
 """Time that statuses and events have to be written at the end."""
+_LOOKS: Final = 4
+"""Looks at the cycle's thread in the time that a call of a plugin may last."""
 _FIGURES_SECONDS: Final = 1.0
 """Between two looks at what changes without a cycle."""
 
@@ -141,6 +144,8 @@ class _Process:
         )
         self._wanted = WantedKinds(self._cache)
         self._device_figures = DeviceFigures(self._metrics)
+        self._slow_call: SlowCall | None = None
+        """The call of a plugin that lasts for too long at this moment."""
         self._in_force: Configuration | None = None
         """The configuration of this cycle."""
         self._cards: DeviceShareArgs | None = None
@@ -178,6 +183,8 @@ class _Process:
         stack.push_async_callback(self._cache.stop)
         stack.push_async_callback(self._extenders.close)
         self._cache.background.keep("watch-figures", self._watch_figures)
+        if self._options.plugin_call_limit:
+            self._cache.background.keep("watch-plugins", partial(self._watch_plugins, self._options.plugin_call_limit))
         if not await self._sync():
             return 0
         configuration = self._settings.current()
@@ -294,6 +301,26 @@ class _Process:
         """Record an event about a plugin that failed, which its text names."""
         self._warn("PluginFailed", message)
 
+    async def _watch_plugins(self, limit_seconds: float) -> None:
+        """Report calls of plugins that last for too long."""
+        calls = SlowCalls(limit_seconds)
+        while True:
+            await asyncio.sleep(limit_seconds / _LOOKS)
+            slow = calls.look(self._daemon.thread.frame, self._settings.registry, time.monotonic())
+            self._slow_call = slow
+            if slow is not None and slow.is_news:
+                _log.warning("plugin_call_slow", plugin=slow.plugin, seconds=round(slow.seconds, 3), where=slow.where)
+                self._metrics.add("pyroclast_plugin_slow_calls_total", 1, slow.plugin)
+                message = f"a call of plugin {slow.plugin} lasts for more than {limit_seconds:g} s, at {slow.where}"
+                self._warn("PluginSlow", message)
+
+    def _stuck(self) -> str | None:
+        """Return where a cycle hangs, with the plugin that it is in; None where none does."""
+        stuck = self._daemon.stuck()
+        if stuck is None or self._slow_call is None:
+            return stuck
+        return f"{stuck}, in a call of plugin {self._slow_call.plugin} at {self._slow_call.where}"
+
     def _warn(self, reason: str, message: str) -> None:
         """Record an event about the scheduler itself, on the default queue: it is everybody's."""
         queue = self._cache.books.stored("Queue").get(self._options.default_queue)
@@ -365,7 +392,7 @@ class _Process:
 
         return Inside(
             checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
-            vital={"background": self._why_failing, "cycle": self._daemon.stuck},
+            vital={"background": self._why_failing, "cycle": self._stuck},
             metrics_text=self._metrics.text,
             looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
             if self._options.enable_pprof

@@ -89,6 +89,13 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
         """The owner that manages this object, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
+    def freeze(self) -> None:
+        """Make labels and annotations read-only, also for whoever has them already; their values stay the same."""
+        if type(self.labels) is dict:
+            msgspec.structs.force_setattr(self, "labels", MappingProxyType(self.labels))
+        if type(self.annotations) is dict:
+            msgspec.structs.force_setattr(self, "annotations", MappingProxyType(self.annotations))
+
     def is_controlled_by(self, other: "ObjectMeta") -> bool:
         """Tell whether another object manages this one: itself, not one of its name."""
         controller = self.controller

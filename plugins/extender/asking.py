@@ -84,7 +84,7 @@ class Asking:
         answer = self._outside.ask(
             Question(
                 url=self._args.url(verb),
-                body=msgspec.json.encode(body),
+                body=msgspec.json.encode(body, enc_hook=dict),
                 timeout_seconds=self._args.timeout_seconds,
                 wants_answer=wants_answer,
             )

@@ -232,4 +232,4 @@ def _capacity(facts: Node) -> dict[str, Any]:
 
 
 def _raw(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(value))
+    return msgspec.Raw(msgspec.json.encode(value, enc_hook=dict))  # read-only mappings are none that it knows

@@ -437,3 +437,27 @@ async def test_a_cycle_that_is_cut_is_no_failure(daemon: Daemon, cluster: FakeCl
     assert daemon.metrics.value("pyroclast_cycles_total", "failed") is None
     assert [(each["event"], each["log_level"]) for each in logs] == [("cycle_cut", "info")]
     assert daemon.stuck() is None
+
+
+async def test_a_stop_does_not_wait_for_a_plugin_that_never_returns(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """The cycle is left, and what it commits later is refused; its thread keeps no process alive."""
+    loop, hold, left = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
+
+    def hang() -> None:
+        loop.call_soon_threadsafe(daemon.stop)
+        hold.wait()
+
+    decisions.during, decisions.plans = hang, (plan("a"),)
+    daemon.last_cycle_seconds = 0.0
+    with capture_logs() as lines:
+        await daemon.run()
+    hold.set()
+    await daemon.drain(1.0)
+    loop.call_later(0.05, left.set)
+    await left.wait()
+
+    assert "cycle_left" in [each["event"] for each in lines]
+    assert cluster.assumed == []
+    assert daemon.thread.is_daemon

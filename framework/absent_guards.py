@@ -1,0 +1,43 @@
+"""Absent guards: plugins that could not be opened and may guard victims.
+
+What such a plugin would have spared is unknown, so in that cycle nothing is evicted that it could have spared: at each
+point where it may guard, it stands as a function that fails. Flags that switch it off there hold.
+"""
+
+from typing import Any, Final
+
+from framework import points
+from framework.configuration import PluginOption
+from framework.guards import LeftOutError
+from framework.lint.served import EVICTABLE, SERVED, can_serve
+from framework.points import Point, Registered
+
+__all__ = ["GUARDED_POINTS", "in_place_of"]
+
+GUARDED_POINTS: Final = (
+    points.PREEMPTABLE,
+    points.RECLAIMABLE,
+    points.UNIFIED_EVICTABLE,
+    points.QUEUE_SURPLUS,
+    points.MOVABLE,
+)
+"""Where plugins spare victims."""
+
+_FLAGS: Final = {points.QUEUE_SURPLUS.name: points.RECLAIMABLE.flag}
+"""Of points that no flag switches off: that by which it is known which of our plugins serve them."""
+
+
+def in_place_of(option: PluginOption) -> dict[str, Registered[Any]]:
+    """Return by point what stands for a plugin that could not be opened."""
+    return {point.name: Registered(option.instance, _fail) for point in GUARDED_POINTS if _may_guard(option, point)}
+
+
+def _may_guard(option: PluginOption, point: Point[Any]) -> bool:
+    if point is points.UNIFIED_EVICTABLE:
+        return option.plugin not in SERVED or option.plugin in EVICTABLE
+    flag = _FLAGS.get(point.name, point.flag)
+    return flag is None or can_serve(option.plugin, flag)
+
+
+def _fail(*_: Any) -> Any:
+    raise LeftOutError

@@ -1,0 +1,85 @@
+"""The cycle's thread: what a cycle does beside the loop, one call after the other.
+
+It does not keep the process from ending: a plugin may never return from a call.
+"""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any, TypeVar
+
+from framework.outside import CycleCut
+from model.texts import said_by
+
+__all__ = ["CycleThread"]
+
+Anything = TypeVar("Anything")
+
+
+class CycleThread:
+    """Begun with the first call."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def run(self, call: Callable[..., Anything], *arguments: Any) -> "asyncio.Future[Anything]":
+        """Call something there; the future belongs to the running loop."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Anything] = loop.create_future()
+
+        def work() -> None:
+            try:
+                settle, outcome = _succeed, call(*arguments)
+            except BaseException as error:  # noqa: BLE001  # it belongs to the caller
+                settle, outcome = _fail, _bearable(error)  # type: ignore[assignment]  # an outcome too
+            with suppress(RuntimeError):  # the loop is closed: the process ends
+                loop.call_soon_threadsafe(settle, future, outcome)
+
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="cycle", daemon=True)
+            self._thread.start()
+        self._calls.put(work)
+        return future
+
+    def close(self) -> None:
+        """End the thread when it has done what it was given."""
+        self._calls.put(None)
+
+    @property
+    def is_daemon(self) -> bool:
+        """Whether the process may end while it works."""
+        return self._thread is None or self._thread.daemon
+
+    @property
+    def frame(self) -> FrameType | None:
+        """What it does at this moment; None where it does nothing yet."""
+        ident = None if self._thread is None else self._thread.ident
+        return None if ident is None else sys._current_frames().get(ident)  # noqa: SLF001  # documented, in spite of its name
+
+    def _serve(self) -> None:
+        while (work := self._calls.get()) is not None:
+            work()
+
+
+def _succeed(future: "asyncio.Future[Any]", outcome: Any) -> None:
+    if not future.done():
+        future.set_result(outcome)
+
+
+def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def _bearable(error: BaseException) -> BaseException:
+    """Return what a future may hold: what would end the process ends the cycle alone, since no plugin may do more."""
+    if isinstance(error, (Exception, CycleCut)) and not isinstance(error, StopIteration):
+        return error
+    bearable = RuntimeError(f"{type(error).__name__}: {said_by(error)}")
+    bearable.__cause__ = error
+    return bearable
