@@ -72,7 +72,10 @@ def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob]
     for job in session.admitted_jobs_with_pending_tasks():
         if session.job_valid(job) is not None or unserved_topology(session, job) is not None:
             continue
-        if leaves(job):
+        if job.start_refused_by:
+            message = f"plugin {job.start_refused_by} does not let the job start, so nothing is evicted for it"
+            found.others.append((job, _refusal(session.action, "StartRefused", message)))
+        elif leaves(job):
             if left_to not in session.profile.actions:
                 found.others.append((job, left))
         elif session.job_starving(job):

@@ -30,7 +30,7 @@ from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
 
-__all__ = ["Observer", "Silent", "open_plugins", "run_cycle"]
+__all__ = ["Observer", "Silent", "empty_report", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
@@ -88,7 +88,7 @@ def run_cycle(
     settled = settled or Settled()
     cycle = memory.cycle + 1
     if memory.is_quiet(snapshot.generation, configuration.generation, now):
-        return _empty_report(cycle, configuration.generation), msgspec.structs.replace(memory, cycle=cycle)
+        return empty_report(cycle, configuration.generation), msgspec.structs.replace(memory, cycle=cycle)
     profile = configuration.profiles[0]
     session = Session(
         snapshot,
@@ -246,7 +246,8 @@ def _failure_samples(session: Session) -> Iterator[Sample]:
         yield Sample(metric="plugin_failures_total", labels=(("plugin", plugin),), value=1.0, kind="counter")
 
 
-def _empty_report(cycle: int, generation: int) -> CycleReport:
+def empty_report(cycle: int, generation: int) -> CycleReport:
+    """Return the report of a cycle that says nothing."""
     nothing: dict[JobId, Any] = {}
     return CycleReport(
         cycle=cycle,

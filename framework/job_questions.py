@@ -367,6 +367,7 @@ class JobQuestions(NodeQuestions):
                     return False
                 vetoed_by = each.plugin
         job.vetoed_by = vetoed_by
+        job.start_refused_by = job.start_refused_by or vetoed_by
         return not vetoed_by
 
     def missing(self, sub_job: SubJob) -> int:

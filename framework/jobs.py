@@ -55,6 +55,7 @@ class SessionJob:
         "refusals",
         "remedy",
         "standing",
+        "start_refused_by",
         "task_refusals",
         "touched",
         "unplaceable",
@@ -118,6 +119,8 @@ class SessionJob:
         """Why it can never run as nodes and queues are, as the session found at its end."""
         self.vetoed_by = ""
         """The plugin that did not let it start when its minimum had places; empty where none did."""
+        self.start_refused_by = ""
+        """The first plugin that did so in this cycle: nothing is evicted for the job then."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
         self._sub_jobs: dict[SubJobId, SubJob] | None = None

@@ -31,6 +31,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON of the answer, decoded; None where it is not read."""
     error: str = ""
     """Why there is no answer, for people; empty where there is one."""
+    size: int = 0
+    """Bytes of the JSON of the answer."""
 
 
 class Outside(Protocol):

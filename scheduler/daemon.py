@@ -23,12 +23,14 @@ import structlog
 
 from framework.configuration import Configuration
 from framework.cycle import Observer
+from framework.failed_cycle import failed_report
 from framework.memory import Memory
 from framework.outside import CycleCut
 from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
+from model.texts import said_by
 from scheduler.cycle_pause import CyclePause
 from scheduler.cycle_thread import CycleThread
 from scheduler.metrics import Metrics
@@ -38,6 +40,8 @@ __all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
 
 _FULL_COLLECTION_SECONDS: Final = 300.0
 """Time between full collections, which happen only after a cycle that decided nothing."""
+_FAILING_SECONDS: Final = 120.0
+"""Cycles that have failed one after the other for as long show in the probe of liveness."""
 _STUCK_SECONDS: Final = 600.0
 """A cycle that runs for longer will not end; those of the largest clusters take seconds."""
 
@@ -128,6 +132,7 @@ class Daemon:
     plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
     """Told on the loop's thread of each failure of a plugin that is news, with its text."""
     wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], Stopwatch] = Stopwatch
     """Makes the one of a cycle."""
     seen: Seen | None = None
@@ -137,6 +142,10 @@ class Daemon:
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     thread: CycleThread = field(default_factory=CycleThread)
     _collected: float = field(default_factory=time.monotonic)
+    _failing: tuple[float, str] | None = None
+    """Since when cycles fail one after the other, and what the last one failed with."""
+    _saw: tuple[Snapshot, int] | None = None
+    """What the cycle under way sees, and the generation of its configuration."""
     _running: Stopwatch | None = None
     """Of the cycle under way."""
 
@@ -207,16 +216,38 @@ class Daemon:
             except CycleCut:
                 _log.info("cycle_cut")
                 return None
-            except Exception:  # noqa: BLE001 - see below
+            except Exception as error:  # noqa: BLE001 - see below
                 # The one place where a cycle's exceptions end: whatever went wrong, the next cycle sees a new snapshot.
                 _log.exception("cycle_failed")
                 self.metrics.add("pyroclast_cycles_total", 1, "failed")
                 self.memory = Memory(cycle=cycle)
+                self._fail(cycle, f"{type(error).__name__}: {said_by(error)}")
                 return None
             finally:
                 self._running = None
         self.metrics.add("pyroclast_cycles_total", 1, "finished")
+        self._failing = None
         return report
+
+    def _fail(self, cycle: int, error: str) -> None:
+        """Note that a cycle failed, and leave the reason where people look: on jobs and pods that wait."""
+        since = self.monotonic() if self._failing is None else self._failing[0]
+        self._failing = since, error
+        if self._saw is None or not self.leadership.is_leader:
+            return
+        snapshot, generation = self._saw
+        try:
+            self.cluster.write(failed_report(snapshot, cycle=cycle, generation=generation, error=error))
+        except Exception:  # noqa: BLE001 - the object that ended the cycle may end this, too
+            _log.exception("failed_cycle_not_told")
+
+    def failing(self) -> str | None:
+        """Say that cycles fail one after the other, for how long and why; None while they do not."""
+        if self._failing is None:
+            return None
+        since, error = self._failing
+        seconds = self.monotonic() - since
+        return f"cycles fail for {seconds:.0f} s: {error}" if seconds >= _FAILING_SECONDS else None
 
     def stuck(self) -> str | None:
         """Say where a cycle hangs, a plugin from outside for example; None where none does."""
@@ -227,6 +258,7 @@ class Daemon:
 
     async def _cycle(self) -> CycleReport:
         loop = asyncio.get_running_loop()
+        self._saw = None
         stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
         configuration = await self.thread.run(self.configuration)
@@ -234,6 +266,7 @@ class Daemon:
         stopwatch.mark(SNAPSHOT, begin=True)
         self.pause.begin_cycle()
         snapshot = self.cluster.snapshot()
+        self._saw = snapshot, configuration.generation
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
         # A cycle on what was quiet before says nothing: what the one before said still holds.

@@ -41,7 +41,7 @@ from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.usage import NodeUsage
-from scheduler.extenders.recorded import Exchange, recording
+from scheduler.extenders.recorded import MOST_BYTES, Budget, Exchange, recording
 from scheduler.flags import flags_of
 from scheduler.options import Options
 
@@ -352,7 +352,8 @@ class Recorder:
             observer: Observer,
             outside: Mapping[str, Outside] | None = None,
         ) -> tuple[CycleReport, Memory]:
-            noted = recording(outside or {})
+            budget = Budget(MOST_BYTES)
+            noted = recording(outside or {}, budget)
             part = self.part
             if configuration.generation != self._configuration:
                 self._configuration = configuration.generation
@@ -371,8 +372,9 @@ class Recorder:
                         now=now,
                         memory=memory,
                         outside={name: each.exchanges for name, each in noted.items() if each.exchanges},
-                        report=msgspec.Raw(encode(report)),
-                        left=left,
+                        # without all answers a replay ends amid the cycle, as with one that failed
+                        report=msgspec.Raw(encode(None if budget.is_spent else report)),
+                        left=None if budget.is_spent else left,
                     ),
                 )
             return report, left

@@ -392,7 +392,7 @@ class _Process:
 
         return Inside(
             checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
-            vital={"background": self._why_failing, "cycle": self._stuck},
+            vital={"background": self._why_failing, "cycle": self._stuck, "cycles": self._daemon.failing},
             metrics_text=self._metrics.text,
             looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
             if self._options.enable_pprof

@@ -7,6 +7,7 @@ import msgspec
 
 from framework.outside import Outside, Question
 from framework.session import Session
+from model.texts import said_by, shortened
 from plugins.extender.arguments import ExtenderArgs
 
 __all__ = ["Asking", "ExtenderError"]
@@ -74,7 +75,7 @@ class Asking:
         try:
             answer = msgspec.convert(value, reply)
         except msgspec.ValidationError as error:
-            raise self._failed(f"{self._where(verb)}: an answer of the wrong shape: {error}") from None
+            raise self._failed(f"{self._where(verb)}: an answer of the wrong shape: {said_by(error)}") from None
         self._failures = 0
         return answer
 
@@ -90,7 +91,7 @@ class Asking:
             )
         )
         if answer.error:
-            raise self._failed(f"{self._where(verb)}{answer.error}")
+            raise self._failed(f"{self._where(verb)}{shortened(answer.error)}")
         return answer.value
 
     def _where(self, verb: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from framework.ledgers import Change, Verb
 from model.refusals import Refusal
 from model.tasks import Task
+from model.texts import shortened
 from plugins.extender.arguments import ExtenderArgs
 from plugins.extender.asking import Asking, ExtenderError
 from plugins.extender.bodies import Bodies
@@ -62,4 +63,5 @@ class Events:
         verb = self._args.allocate_func_verb if is_placed else self._args.deallocate_func_verb
         if not verb or not self._args.is_concerned(task):
             return ""
-        return self._asking.ask(verb, {"task": self._bodies.task(task)}, Placed, Placed()).error_message or ""
+        reply = self._asking.ask(verb, {"task": self._bodies.task(task)}, Placed, Placed())
+        return shortened(reply.error_message or "")

@@ -7,6 +7,7 @@ from framework.nodes import NodeView
 from model.ids import NodeName
 from model.refusals import Reason, Refusal
 from model.tasks import Task
+from model.texts import shortened
 from plugins.extender.arguments import ExtenderArgs
 from plugins.extender.asking import Asking, ExtenderError
 from plugins.extender.bodies import Bodies
@@ -40,7 +41,7 @@ class NodeVerbs:
         body = {"task": self._bodies.task(task), "nodes": [self._bodies.node(node) for node in nodes]}
         reply = self._asking.ask(self._args.batch_predicate_verb, body, Predicates, Predicates())
         if reply.error_message:
-            return [Reason(reply.error_message, resolvable=False)] * len(nodes)
+            return [Reason(shortened(reply.error_message), resolvable=False)] * len(nodes)
         verdicts = reply.verdicts or {}
         self._asking.complain(
             self._args.batch_predicate_verb, "nodes that were not asked about", verdicts.keys() - _names(nodes)
@@ -64,7 +65,7 @@ class NodeVerbs:
         return {NodeName(name): score for name, score in reply.node_score.items()}
 
     def _unscored(self, message: str) -> Refusal:
-        return Refusal(plugin=self._name, reason="NotScored", message=f"nodes cannot be compared: {message}")
+        return Refusal(plugin=self._name, reason="NotScored", message=f"nodes cannot be compared: {shortened(message)}")
 
 
 def _names(nodes: Sequence[NodeView]) -> set[str]:
@@ -72,4 +73,4 @@ def _names(nodes: Sequence[NodeView]) -> set[str]:
 
 
 def _reason(verdict: Verdict) -> Reason | None:
-    return Reason(verdict.status, resolvable=verdict.code == _UNSCHEDULABLE) if verdict.status else None
+    return Reason(shortened(verdict.status), resolvable=verdict.code == _UNSCHEDULABLE) if verdict.status else None

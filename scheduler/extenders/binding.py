@@ -15,6 +15,7 @@ from framework.configuration import Configuration
 from framework.outside import Question
 from kube.binding import DelegateError
 from model.plan import Bind
+from model.texts import shortened
 from plugins.extender import Extender, ExtenderArgs
 from scheduler.extenders.client import Client, NoReplyError
 from scheduler.extenders.waiting import Told, answer_of
@@ -82,7 +83,7 @@ class ExtenderBinding:
             answer = answer_of(question, await self._client.post(question))
             if answer.error:
                 return answer.error, ""
-            return "", msgspec.convert(answer.value, _Reply).error or ""
+            return "", shortened(msgspec.convert(answer.value, _Reply).error or "")
         except NoReplyError as error:
             return str(error), ""
         except msgspec.ValidationError as error:

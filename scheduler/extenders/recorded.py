@@ -13,7 +13,10 @@ import msgspec
 
 from framework.outside import Answer, CycleCut, Outside, Question
 
-__all__ = ["Exchange", "Recorded", "Recording", "recording"]
+__all__ = ["MOST_BYTES", "Budget", "Exchange", "Recorded", "Recording", "recording"]
+
+MOST_BYTES: Final = 32 << 20
+"""Answers of one cycle that are kept for a record, as JSON. A cycle with more is recorded as one that was cut short."""
 
 _DIGEST_BYTES: Final = 8
 
@@ -28,25 +31,43 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Recording:
-    """Notes the answers of another."""
+class Budget:
+    """Bytes that the answers of one cycle may still take in its record."""
 
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+
+    def take(self, size: int) -> bool:
+        """Take what an answer needs; False where that is too much, and for all that follow."""
+        self._left = self._left - size if size <= self._left else -1
+        return not self.is_spent
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether an answer was left out."""
+        return self._left < 0
+
+
+class Recording:
+    """Notes the answers of another, as far as a budget goes."""
+
+    def __init__(self, outside: Outside, budget: Budget) -> None:
+        self._outside, self._budget = outside, budget
         self.exchanges: list[Exchange] = []
 
     def ask(self, question: Question) -> Answer:
         """Ask the other one."""
         answer = self._outside.ask(question)
-        self.exchanges.append(
-            Exchange(url=question.url, digest=_digest(question), value=answer.value, error=answer.error)
-        )
+        if self._budget.take(len(question.url) + len(answer.error) + answer.size):
+            self.exchanges.append(
+                Exchange(url=question.url, digest=_digest(question), value=answer.value, error=answer.error)
+            )
         return answer
 
 
-def recording(outside: Mapping[str, Outside]) -> dict[str, Recording]:
-    """Return the same, by plugin instance, with all answers noted."""
-    return {instance: Recording(each) for instance, each in outside.items()}
+def recording(outside: Mapping[str, Outside], budget: Budget) -> dict[str, Recording]:
+    """Return the same, by plugin instance, with the answers noted; they share a budget."""
+    return {instance: Recording(each, budget) for instance, each in outside.items()}
 
 
 class Recorded:

@@ -94,6 +94,6 @@ def answer_of(question: Question, content: bytes) -> Answer:
     if not question.wants_answer:
         return Answer()
     try:
-        return Answer(value=msgspec.json.decode(content))
+        return Answer(value=msgspec.json.decode(content), size=len(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Answer(error=f": an answer that is no JSON: {error}")

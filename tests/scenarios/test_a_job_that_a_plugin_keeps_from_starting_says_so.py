@@ -66,3 +66,23 @@ def test_a_job_that_runs_stays_scheduled() -> None:
 
     assert outcome.conditions("a")["Scheduled"].status == "True"
     assert outcome.told("a-1") == MESSAGE
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_nothing_is_evicted_for_it_in_that_cycle(action: str) -> None:
+    """The first member finds room and is refused; for the second one another would have to go."""
+    scenario = (
+        Scenario()
+        .queue("q")
+        .priority_class("low", 10)
+        .priority_class("high", 100)
+        .node("n1", cpu=2)
+        .running("low", on=["n1"], queue="q", priority_class="low", min_available=0)
+        .job("a", tasks=2, min_available=1, queue="q", priority_class="high", phase="Inqueue")
+    )
+    plugins = (("priority", {"name": "gang", "enableJobStarving": False}, "predicates"),)
+    refusing = ((*plugins[0], Licences()),)
+
+    assert scenario.run("allocate", action, plugins=refusing).evictions == []
+    told = scenario.run("allocate", action, plugins=refusing).why("a")
+    assert "plugin licences does not let the job start" in told

@@ -360,11 +360,12 @@ def chosen(*tiers: Any, point: Any = points.PREEMPTABLE) -> tuple[list[str], Ses
         ([["", "1"], ["2"]], ["old-2"]),
         ([["0", "1", "2"], ["2"]], ["old-2"]),
         ([["0"], ["1"]], ["old-0"]),
-        ([[failing, "0"], ["1"]], ["old-1"]),
+        ([[failing, "0"], ["1"]], []),
+        ([["1"], [failing]], ["old-1"]),
     ],
 )
 def test_victims(tiers: Any, victims: list[str], point: Any) -> None:
-    """Intersected inside a tier; the first tier with victims decides; an empty answer ends its tier."""
+    """Intersected inside a tier; the first tier with victims decides; an empty answer ends its tier, a failure all."""
     assert chosen(*tiers, point=point)[0] == victims
 
 

@@ -33,7 +33,7 @@ def test_parts_stand_in_the_order_of_registration_under_one_name() -> None:
     known = open_session(Scenario(), plugins=(Parts(),)).functions(points.PREDICATE)
 
     assert [(each.plugin, each.locality) for each in known] == [("parts", Locality.NODE), ("parts", Locality.GLOBAL)]
-    assert [each.reasons for each in known] == [(Reason("x"),), ()]
+    assert [each.reasons for each in known] == [(Reason("x"),), (Reason("refused by parts"),)]
 
 
 def test_flag_of_the_point_switches_all_parts_off() -> None:

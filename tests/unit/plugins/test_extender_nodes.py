@@ -7,6 +7,7 @@ import pytest
 from framework import points
 from framework.outside import Answer
 from pyroclast.testing import Scenario
+from scheduler.recording import encode
 from tests.unit.plugins.extending import AWAY, URL, Service, decided, opened
 
 THREE = Scenario().node("n1").node("n2").node("n3").job("a")
@@ -256,3 +257,22 @@ def test_who_is_managed(spec: Any, is_concerned: bool) -> None:
 
     assert function.function(task, session.nodes.view(0)) is None
     assert bool(service.asked) is is_concerned
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        Service(predicate={"status": "x" * 9_000_000, "code": 3}),
+        Service(batchPredicate={"errorMessage": "x" * 9_000_000}),
+        Service(prioritize={"errorMessage": "x" * 9_000_000}),
+        Service(allocateFunc={"errorMessage": "x" * 9_000_000}),
+    ],
+    ids=["status", "error of many", "error of scores", "error of an event"],
+)
+def test_long_texts_are_shortened(service: Service) -> None:
+    """Before they are kept or written, whatever they come with."""
+    outcome = decided(THREE, service)
+
+    assert outcome.bindings == {}
+    assert "xxx" in outcome.why_pod("a-0")
+    assert len(encode(outcome.report)) < 20_000

@@ -20,6 +20,8 @@ from model.plan import Bind, Eviction, Plan
 from model.refusals import Refusal
 from model.report import CycleReport, Sample
 from model.snapshot import Snapshot
+from pyroclast.testing import Scenario
+from pyroclast.testing.cluster import cluster_of
 from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon, Seen
 from scheduler.metrics import Metrics
@@ -461,3 +463,32 @@ async def test_a_stop_does_not_wait_for_a_plugin_that_never_returns(
     assert "cycle_left" in [each["event"] for each in lines]
     assert cluster.assumed == []
     assert daemon.thread.is_daemon
+
+
+async def test_cycles_that_fail_show_in_the_probe_after_two_minutes(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """With what they fail with; a cycle that succeeds ends it. What waits is told by a report without plans."""
+    now = 1000.0
+
+    def fail() -> None:
+        raise KeyError("x")
+
+    daemon.monotonic = lambda: now
+    objects = Scenario().node("n1").job("waits").objects
+    snapshot = cluster_of(objects, shard_mode="none", shard="", warnings=[]).snapshot()
+    cluster.snapshot = lambda: snapshot  # type: ignore[method-assign]  # one with a pod that waits
+    sound, decisions.during = decisions.during, fail
+    await daemon.run_once()
+    told = cluster.written[-1]
+    now = 1119.0
+    await daemon.run_once()
+    assert daemon.failing() is None
+    now = 1120.0
+    assert daemon.failing() == "cycles fail for 120 s: KeyError: 'x'"
+    assert told.plans == ()
+    assert [each.name for each in told.pod_conditions] == ["waits-0"]
+
+    decisions.during = sound
+    await daemon.run_once()
+    assert daemon.failing() is None

@@ -12,8 +12,10 @@ from cache.objects import decoded
 from framework.cycle import Silent, run_cycle
 from framework.memory import Memory, Settled
 from framework.outside import Answer, CycleCut, Question
+from scheduler import recording
 from scheduler.cluster import books_options
 from scheduler.commands.replay import main
+from scheduler.extenders.recorded import Budget
 from scheduler.options import parse_options
 from scheduler.recording import RecordedBooks, Recorder
 from scheduler.registry import load_registry
@@ -177,3 +179,24 @@ def test_a_failure_is_recorded_with_its_words(tmp_path: Path) -> None:
     cycles = replayed(tmp_path / "record")
     assert all(cycle.is_same for cycle in cycles)
     assert b"code 503" in cycles[0].decided
+
+
+def test_answers_beyond_the_budget_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cycle goes on with them; in the record it is one that was cut short, and its replay agrees."""
+    monkeypatch.setattr(recording, "MOST_BYTES", 500)
+    large = Answer(value={"status": "", "code": 0}, size=200)
+    file = tmp_path / "record"
+
+    recorded(file, Service(predicate=lambda _: large, prioritize={"nodeScore": {}}), seconds=1)
+
+    with file.open("rb") as lines:
+        (cycle,) = replay(lines)
+    assert cycle.decided == cycle.recorded == b"null"
+
+
+def test_a_budget_is_spent_by_the_first_answer_that_is_too_large() -> None:
+    """Answers after it would stand in the place of others."""
+    budget = Budget(100)
+
+    assert [budget.take(size) for size in (60, 50, 1)] == [True, False, False]
+    assert budget.is_spent

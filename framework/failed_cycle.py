@@ -1,0 +1,73 @@
+"""A failed cycle: what is left for those that wait, since nothing was decided about them.
+
+The reason is kube-scheduler's for an error of the scheduler itself. The next cycle that succeeds replaces it.
+"""
+
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from framework.closing import UNSCHEDULABLE, differs
+from framework.cycle import empty_report
+from model.jobs import Job
+from model.report import Condition, CycleReport, GroupStatus, PodCondition
+from model.snapshot import Snapshot
+from model.tasks import Task, TaskStatus
+
+__all__ = ["MOST_JOBS", "MOST_PODS", "failed_report"]
+
+REASON: Final = "SchedulerError"
+MOST_JOBS: Final = 1000
+"""Jobs that are told of one failed cycle; the others are told by later ones, while they fail."""
+MOST_PODS: Final = 1000
+"""Pods, likewise."""
+
+
+def failed_report(snapshot: Snapshot, *, cycle: int, generation: int, error: str) -> CycleReport:
+    """Return what a failed cycle has to say: to each job and pod that waits that it failed, and why.
+
+    Args:
+        snapshot: What the cycle saw.
+        cycle: Its number.
+        generation: Generation of the configuration.
+        error: What it failed with.
+    """
+    message = f"the scheduling cycle failed, and the next one tries again: {error}"
+    table = snapshot.job_table
+    waiting = table.select(table.counts[TaskStatus.PENDING] > 0)
+    groups = (_status(job, message) for job in waiting if not job.is_made_up and not _is_told(job, message))
+    tasks = (task for job in waiting for task in job.tasks.values() if _waits(task))
+    pods = (_condition(task, message) for task in tasks if differs(task, REASON, message, None))
+    return msgspec.structs.replace(
+        empty_report(cycle, generation),
+        group_statuses=tuple(islice(groups, MOST_JOBS)),
+        pod_conditions=tuple(islice(pods, MOST_PODS)),
+    )
+
+
+def _waits(task: Task) -> bool:
+    return task.status is TaskStatus.PENDING and not task.gated
+
+
+def _is_told(job: Job, message: str) -> bool:
+    told = (UNSCHEDULABLE, "True", REASON, message)
+    return any((each.type, each.status, each.reason, each.message) == told for each in job.group.status.conditions)
+
+
+def _status(job: Job, message: str) -> GroupStatus:
+    old = job.group.status
+    condition = Condition(type=UNSCHEDULABLE, status="True", reason=REASON, message=message, transition_id=job.uid)
+    return GroupStatus(
+        job=job.id,
+        uid=job.uid,
+        phase=job.phase,
+        running=old.running,
+        succeeded=old.succeeded,
+        failed=old.failed,
+        conditions=(condition,),
+    )
+
+
+def _condition(task: Task, message: str) -> PodCondition:
+    return PodCondition(task=task.id, namespace=task.namespace, name=task.name, reason=REASON, message=message)
