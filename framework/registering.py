@@ -56,7 +56,8 @@ class Registering:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.ledgers: list[tuple[str, Ledger]] = []
+        self.ledgers: tuple[tuple[str, Ledger], ...] = ()
+        """Ledgers with their plugins, in the order of registration; no list, for nobody may take one out."""
         self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
         """By point, plugin and part."""
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
@@ -184,7 +185,7 @@ class Registering:
         """Show a ledger all placements and evictions of the session."""
         self._refuse_late(plugin, "a ledger")
         guarded = ledger if self._guard is None else self._guard.ledger(ledger)
-        self.ledgers.append((self._registrant(plugin), guarded))
+        self.ledgers = (*self.ledgers, (self._registrant(plugin), guarded))
 
     def chooses_for(self, task: Task) -> bool:
         """Tell whether some ledger chooses what a task gets where it is placed: see `Ledger`."""
@@ -323,7 +324,7 @@ class Registering:
         """Forget what a plugin registered before it failed: half a plugin answers worse than none."""
         for by_plugin in self._registered.values():
             by_plugin.pop(instance, None)
-        _forget(self.ledgers, instance)
+        self.ledgers = tuple(each for each in self.ledgers if each[0] != instance)
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
         _forget(self._plan_annotators, instance)

@@ -118,7 +118,7 @@ def test_without_any_measurement_nothing_is_registered() -> None:
 
     assert there.session.functions(points.PREDICATE) == ()
     assert there.session.functions(points.NODE_ORDER) == ()
-    assert there.session.ledgers == []
+    assert there.session.ledgers == ()
     assert there.session.wakes is None
 
 
