@@ -325,5 +325,6 @@ def _job(entry: JobEntry, priority: "_Priority") -> Job:
         tasks=entry.frozen_tasks(),
         column=entry.column,
         group=facts.group,
+        lent=sum(task.has_lent_room for task in entry.tasks.values()),
         is_made_up=entry.is_made_up,
     )

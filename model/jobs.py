@@ -83,6 +83,8 @@ class Job:
     """Its column in the job table."""
     group: wire.PodGroup
     """The PodGroup as the API server gave it: annotations, conditions, sub-group policies, topology."""
+    lent: int = 0
+    """Tasks that hold room which the job's queue was lent."""
     is_made_up: bool = False
     """Whether the PodGroup stands for a single pod, or for gangs, and exists nowhere else: nobody writes its status."""
 

@@ -130,6 +130,11 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
         """Whether it was bound on room that its queue was lent."""
         return self.pod.metadata.annotations.get(LENT) == "true"
 
+    @property
+    def has_lent_room(self) -> bool:
+        """Whether it holds room that its queue was lent."""
+        return self.status in ALLOCATED_STATUSES and self.is_lent
+
     def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
         """Return this task in another state."""
         return Task(

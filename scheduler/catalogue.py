@@ -135,6 +135,9 @@ OURS: Final[Mapping[str, Shape]] = {
         "counter", ("result",), "Plans `assumed`, or `refused` because the cluster moved on."
     ),
     "pyroclast_backlog_tasks": Shape("gauge", ("queue_name",), "Pending tasks of a queue's jobs."),
+    "pyroclast_lent_pods": Shape(
+        "gauge", ("queue_name",), "Pods of a queue on room that it was lent beyond its share."
+    ),
     "pyroclast_outsiders": Shape("gauge", ("reason",), "Pending pods that no job holds, by reason."),
     "pyroclast_refused_jobs": Shape("gauge", ("plugin", "reason"), "Waiting jobs, by the first rule that keeps them."),
     "pyroclast_job_dominant_share": Shape(

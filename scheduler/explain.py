@@ -25,8 +25,8 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         report: What it decided.
 
     Returns:
-        Phase, counts, refusals of the job and of its pending tasks, places held, gangs that it is made of; None for a
-        job it did not see.
+        Phase, counts, refusals of the job and of its pending tasks, pods on lent room, places held, gangs it is made
+        of; None for a job it did not see.
     """
     job = snapshot.jobs.get(JobId(job_id))
     if job is None:
@@ -47,6 +47,7 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
             for task in job.tasks.values()
             if task.status is TaskStatus.PENDING and task.id in report.task_refusals
         },
+        "lent": [task.key for task in job.tasks.values() if task.has_lent_room],
         "gangs": [_gang(each) for each in _gangs_of(job, snapshot)],
         "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
         "share": None if share is None else share_in_words(share),

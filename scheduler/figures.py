@@ -27,6 +27,11 @@ def tell_figures(seen: Seen, metrics: Metrics) -> None:
     )
     outside = Counter((outsider.refusal.reason,) for outsider in snapshot.outsiders)
     metrics.replace("pyroclast_outsiders", {reason: float(count) for reason, count in outside.items()})
+    lent = Counter[tuple[str]]()
+    for job in snapshot.jobs.values():
+        if job.lent:
+            lent[job.queue,] += job.lent
+    metrics.replace("pyroclast_lent_pods", {queue: float(count) for queue, count in lent.items()})
     waiting = Counter((refusal.plugin, refusal.reason) for refusal in _first_refusals(seen))
     metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
     metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")

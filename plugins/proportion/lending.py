@@ -13,7 +13,7 @@ from framework.session import Session
 from model.ids import QueueName
 from model.jobs import Job
 from model.queues import Queue
-from model.tasks import ALLOCATED_STATUSES, Task
+from model.tasks import Task
 from plugins.proportion.books import QueueBook
 
 __all__ = ["LentRoom"]
@@ -83,8 +83,8 @@ class LentRoom:
         """
         known = self._exchangeable.get(queue.name)
         if known is None:
-            jobs = self._jobs_of(queue.name)
-            lent = self._sum(task for job in jobs for task in job.tasks.values() if _has_lent_room(task))
+            jobs = (job for job in self._jobs_of(queue.name) if job.lent)
+            lent = self._sum(task for job in jobs for task in job.tasks.values() if task.has_lent_room)
             known = self._exchangeable[queue.name] = [
                 max(share, min(had, share + more))
                 for share, had, more in zip(book.floor, book.begun, lent, strict=True)
@@ -108,16 +108,13 @@ class LentRoom:
     def _lent_tasks(self, name: QueueName) -> Iterator[Task]:
         known = self._session.known_jobs()
         for job in self._jobs_of(name):
-            tasks = known[job.id].tasks if job.id in known else job.tasks
-            yield from filter(_has_lent_room, tasks.values())
+            if job.lent:
+                tasks = known[job.id].tasks if job.id in known else job.tasks
+                yield from (task for task in tasks.values() if task.has_lent_room)
 
     def _jobs_of(self, name: QueueName) -> Sequence[Job]:
         snapshot = self._session.snapshot
         return snapshot.job_table.select(snapshot.job_table.queue == snapshot.queue_names.index(name))
-
-
-def _has_lent_room(task: Task) -> bool:
-    return task.is_lent and task.status in ALLOCATED_STATUSES
 
 
 def _add(amounts: list[int], more: Sequence[int], sign: int) -> None:

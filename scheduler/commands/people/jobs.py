@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from controllers.kinds import JOBS
-from kube.resources import Resource
+from kube.errors import ApiError
+from kube.resources import PODS, Resource
 from model.api.batch import Job
 from model.api.bus import Action
-from model.api.names import JOB_TYPE
+from model.api.names import JOB_NAME, JOB_TYPE
 from model.errors import ConfigError
 from scheduler.commands.people.acting import command, delete
 from scheduler.commands.people.ages import age
@@ -20,7 +21,7 @@ from scheduler.commands.people.printing import Column, Object, table
 from scheduler.commands.people.running import job_of_flags, jobs_of_file
 from scheduler.commands.people.showing import fetch, show_made, show_objects
 from scheduler.commands.people.speaking import Speaker, speak
-from scheduler.commands.people.viewing import description, events_of
+from scheduler.commands.people.viewing import description, events_of, lent_pods
 
 __all__ = ["columns", "main"]
 
@@ -83,11 +84,20 @@ async def view(given: argparse.Namespace, speaker: Speaker) -> None:
     async def describe(name: str) -> None:
         found = await speaker.get(JOBS, name)
         events = events_of(found, await speaker.all_of(_EVENTS))
-        texts.extend(description(job, events, datetime.now(UTC)) for job in speaker.decoded(JOBS, [found]))
+        lent = lent_pods(await _pods_of(speaker, name))
+        texts.extend(description(job, events, datetime.now(UTC), lent=lent) for job in speaker.decoded(JOBS, [found]))
 
     await speaker.each(JOBS, names_of(given), describe)
     if texts:
         say("\n\n\n".join(texts))
+
+
+async def _pods_of(speaker: Speaker, name: str) -> list[Object]:
+    """Return the pods of a job; none where they may not be read: the rest of a description needs no pods."""
+    try:
+        return await speaker.all_of(PODS, selector=f"{JOB_NAME}={name}")
+    except ApiError:
+        return []
 
 
 async def run(given: argparse.Namespace, speaker: Speaker) -> None:

@@ -5,18 +5,27 @@ from datetime import datetime
 from typing import Any, Final
 
 from model.api.batch import Job, TaskSpec
+from model.api.names import LENT
 from scheduler.commands.people.ages import age
 from scheduler.commands.people.printing import Column, Object, table
 
-__all__ = ["description", "events_of"]
+__all__ = ["description", "events_of", "lent_pods"]
 
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """The whole manifest again, on one line; `kubectl describe` leaves it out too."""
 
 
-def description(job: Job, events: Sequence[Object], now: datetime) -> str:
-    """Describe a job; `events` are those about it."""
-    return "\n".join([*_head(job), *_tasks(job), *_status(job), *_events(events, now)])
+def description(job: Job, events: Sequence[Object], now: datetime, *, lent: int = 0) -> str:
+    """Describe a job.
+
+    Args:
+        job: The job.
+        events: Those about it.
+        now: Up to when ages count.
+        lent: Number of its pods on room that its queue was lent, which others take back first.
+    """
+    on_lent_room = _lines("On Lent Room", [str(lent)]) if lent else []
+    return "\n".join([*_head(job), *_tasks(job), *_status(job), *on_lent_room, *_events(events, now)])
 
 
 def events_of(job: Object, events: Iterable[Object]) -> list[Object]:
@@ -24,6 +33,19 @@ def events_of(job: Object, events: Iterable[Object]) -> list[Object]:
     uid = job["metadata"]["uid"]
     about = [event for event in events if (event.get("involvedObject") or {}).get("uid") == uid]
     return sorted(about, key=lambda event: (_seen(event), event["metadata"]["name"]))
+
+
+def lent_pods(pods: Iterable[Object]) -> int:
+    """Count the pods that hold room which their queue was lent."""
+    return sum(_is_lent(pod) and _phase(pod) not in {"Succeeded", "Failed"} for pod in pods)
+
+
+def _is_lent(pod: Object) -> bool:
+    return (pod["metadata"].get("annotations") or {}).get(LENT) == "true"
+
+
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase", ""))
 
 
 def _head(job: Job) -> list[str]:

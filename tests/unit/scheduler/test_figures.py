@@ -84,6 +84,29 @@ def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
     assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
 
 
+def test_pods_on_lent_room_are_shown() -> None:
+    """The gauge counts them by queue, and explain names them; pods within the share and those that ended are none."""
+    lent = {"scheduling.pyroclast.io/lent": "true"}
+    pods = [running("gang-0", lent), running("gang-1", {}), running("gang-2", lent, phase="Succeeded")]
+    snapshot = books_from_objects([QUEUE, NODE, group("gang", 1), *pods]).snapshot()
+    configuration = read_configuration(CONFIGURATION, load_registry()).configuration
+    report, _ = run_cycle(snapshot, configuration, registry=load_registry(), now=SECOND_AFTER_CREATION)
+    metrics = Metrics()
+    tell_figures(Seen(snapshot=snapshot, report=report), metrics)
+    explained = explain_job("ns/gang", snapshot, report)
+
+    assert metrics.value("pyroclast_lent_pods", "q") == 1
+    assert explained is not None
+    assert explained["lent"] == ["ns/gang-0"]
+
+
+def running(name: str, annotations: dict[str, str], phase: str = "Running") -> dict[str, Any]:
+    """Make a pod of the group `gang` on the node."""
+    made = pod(name, "gang", "1")
+    own = {**made["metadata"], "annotations": {**made["metadata"]["annotations"], **annotations}}
+    return {**made, "metadata": own, "spec": {**made["spec"], "nodeName": "n1"}, "status": {"phase": phase}}
+
+
 def test_why_nobody_is_evicted_is_not_what_keeps_a_job(seen: Seen) -> None:
     """It stands behind what a job lacks, and where that is told by its pods alone, behind theirs."""
     evictions = Refusal(plugin="reclaim", reason="HasMinimum", action="reclaim")

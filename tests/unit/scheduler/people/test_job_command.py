@@ -75,6 +75,23 @@ async def test_jobs_are_picked_out(person: Person, flags: tuple[str, ...]) -> No
     assert (await person.types("job", "list", "-o", "name", *flags)).out == "job.batch.volcano.sh/meant"
 
 
+async def test_pods_on_lent_room_are_counted(person: Person) -> None:
+    """Those of the job that have the annotation; without any there is no line."""
+    await make_job(person, "train")
+    await make_job(person, "tune")
+    for number, annotations in enumerate(({"scheduling.pyroclast.io/lent": "true"}, {})):
+        await person.makes(
+            *("/api/v1/namespaces/default/pods", "Pod", f"train-{number}"),
+            metadata={"labels": {"volcano.sh/job-name": "train"}, "annotations": annotations},
+            spec={"containers": [{"name": "main", "image": "busybox"}]},
+        )
+
+    shown = [(await person.types("job", "view", name)).out for name in ("train", "tune")]
+
+    assert "On Lent Room:   1" in shown[0].splitlines()
+    assert "On Lent Room" not in shown[1]
+
+
 async def test_a_job_is_described(person: Person) -> None:
     """What it wants, how it fares, and what happened to it and to no earlier job of its name."""
     job = await make_job(person, "train", queue="research", plugins={"svc": [], "env": ["--x"]})
