@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from framework.departed_parts import Needs, needs_without
 from framework.memory import Remedy, Standing, said_once
 from framework.sub_jobs import Division, group_of
 from model.arrays import IntArray
@@ -36,6 +37,7 @@ class SessionJob:
         "_pending_best_effort",
         "_roles",
         "_sub_jobs",
+        "_succeeded",
         "_tasks",
         "allocated",
         "cause",
@@ -89,6 +91,8 @@ class SessionJob:
         self.counts: list[int] = table.counts[:, job.column].tolist()
         """Tasks by status, indexed by `TaskStatus`."""
         self._pending_best_effort = int(table.pending_best_effort[job.column])
+        self._succeeded = departed.succeeded
+        """Members that have succeeded and whose pods are gone."""
         self.departed = self._missed_of(departed)
         """Members that have ended and whose pods are gone, as far as others have not taken their places."""
         self.min_available = job.min_available - self.departed.succeeded
@@ -300,7 +304,24 @@ class SessionJob:
         policies = self.job.group.spec.sub_group_policy
         if not policies:
             return _NO_MINIMUMS
-        return {group_of(self.id, policy): policy.min_sub_groups for policy in policies if policy.min_sub_groups > 0}
+        least = self._needs.parts if self._succeeded else [policy.min_sub_groups for policy in policies]
+        return {group_of(self.id, policy): count for policy, count in zip(policies, least, strict=True) if count > 0}
+
+    @property
+    def _needs(self) -> Needs:
+        """What sub-groups need beside members that have departed; pods count as they were when the session began."""
+        policies, division = (
+            self.job.group.spec.sub_group_policy,
+            Division(self.id, self.job.group.spec.sub_group_policy),
+        )
+        present: list[Counter[SubJobId]] = [Counter() for _ in policies]
+        for task in self.job.tasks.values():
+            part, policy, _ = division.place_of(task)
+            if policy is not None:
+                present[policies.index(policy)][part] += task.status is not TaskStatus.FAILED
+        return needs_without(
+            self._succeeded, [(each.sub_group_size, each.min_sub_groups) for each in policies], present
+        )
 
     @property
     def sub_jobs(self) -> Mapping[SubJobId, "SubJob"]:
@@ -341,12 +362,13 @@ class SessionJob:
             members.setdefault(part, []).append(task.id)
             made_by[part] = policy
             index[part] = int(value) if value.isdecimal() and value.isascii() else 0
+        sizes = self._needs.sizes if self._succeeded else {}
         return {
             part: SubJob(
                 self,
                 part,
                 group=self.id if policy is None else group_of(self.id, policy),
-                min_available=1 if policy is None else policy.sub_group_size,
+                min_available=1 if policy is None else sizes.get(part, policy.sub_group_size),
                 members=members[part],
                 index=index[part],
                 topology=self.job.group.spec.network_topology if policy is None else policy.network_topology,

@@ -121,9 +121,9 @@ def short_groups(job: SessionJob) -> Iterator[str]:
     """Say of which policies there are too few sub-groups that have as many pods as make them up."""
     for number, policy in enumerate(job.job.group.spec.sub_group_policy):
         parts = [part for part in job.sub_jobs.values() if part.group == group_of(job.id, policy)]
-        sizes = (sum(task.status in VALID for task in part.tasks.values()) for part in parts)
-        whole = sum(size >= policy.sub_group_size for size in sizes)
-        if whole < policy.min_sub_groups:
+        sizes = ((part, sum(task.status in VALID for task in part.tasks.values())) for part in parts)
+        whole = sum(size >= part.min_available for part, size in sizes)
+        if whole < job.min_sub_jobs.get(group_of(job.id, policy), 0):
             faults = selector_faults(policy, f"subGroupPolicy[{number}]")
             pods = f"{policy.sub_group_size} pod{'s' if policy.sub_group_size > 1 else ''}"
             found = f"{policy.name} has {whole} of {policy.min_sub_groups} sub-groups with {pods}"
