@@ -1,6 +1,6 @@
 """Capabilities: which queues hold a job to their capability, and whether the members it needs ask for more."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
 from model.queues import with_ancestors
+from model.resources import UNLIMITED
 from model.tasks import Task
 
 __all__ = ["Excess", "beyond_capability"]
@@ -17,6 +18,11 @@ __all__ = ["Excess", "beyond_capability"]
 _LIMITING: Final = frozenset({"capacity", "proportion"})
 _LIMITS: Final = "enabledAllocatable"
 """Plugins that hold jobs to the capabilities of queues, and the flag that lets them."""
+_KNOWN: Final = "capabilities that limit queues"
+
+
+_Limit = tuple[QueueName, IntArray]
+"""A queue and its capability, base units, shape (R,)."""
 
 
 class Excess(NamedTuple):
@@ -43,13 +49,15 @@ def beyond_capability(
         tasks: Its pending tasks, one at least.
         needed: How many of them it needs.
     """
-    queues = _limiting_queues(session, queue)
-    if not queues:
+    known: dict[QueueName, list[_Limit]] = session.scratch.setdefault(_KNOWN, {})
+    limits = known.get(queue)
+    if limits is None:
+        limits = known[queue] = list(_limits_of(session, queue))
+    if not limits:
         return None
     more = _least_request(session, tasks, needed)
     asked: IntArray = allocated + more
-    for name in queues:
-        limit = capability_limits(session.resources, session.queue(name))
+    for name, limit in limits:
         rows = np.flatnonzero((more > 0) & (asked > limit)).tolist()
         if rows:
             return Excess(name, rows, asked, limit)
@@ -63,6 +71,14 @@ def _least_request(session: Session, tasks: Sequence[Task], needed: int) -> IntA
     requests = np.sort(np.stack([session.nodes.needs(task.template).request for task in tasks]), axis=0)
     least: IntArray = requests[:needed].sum(axis=0)
     return least
+
+
+def _limits_of(session: Session, queue: QueueName) -> Iterator[_Limit]:
+    """Yield the limits that jobs of a queue are held to; queues without any limit are left out."""
+    for name in _limiting_queues(session, queue):
+        limit = capability_limits(session.resources, session.queue(name))
+        if (limit < UNLIMITED).any():
+            yield name, limit
 
 
 def _limiting_queues(session: Session, queue: QueueName) -> Sequence[QueueName]:

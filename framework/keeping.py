@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final
 
 from framework.jobs import SessionJob
-from framework.queue_admission import why_never_run
+from framework.never_running import why_never_run
 from framework.session import Session
 from framework.statement import Statement
 from model.ids import JobId

@@ -13,22 +13,22 @@ not, these do not count against it:
 All of this is arithmetic on sums by queue and priority, made once a cycle.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from framework import points
-from framework.capabilities import beyond_capability
 from framework.jobs import SessionJob
+from framework.never_running import COUNTED, can_never_run, why_never_run
 from framework.queue_limits import usage_text
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId, QueueName
-from model.jobs import NO_QUEUE, Job, JobTable
+from model.jobs import Job, JobTable
+from model.refusals import Refusal
 from model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = [
@@ -36,22 +36,18 @@ __all__ = [
     "AdmissionRules",
     "QueueAdmission",
     "Shortage",
-    "can_never_run",
     "ends_that_admit",
     "holds_reservation",
     "lacks_pods",
     "reserved",
     "rules_of",
     "ungated",
-    "unusable_requests",
-    "why_never_run",
 ]
 
 _SOME_ARE_GATED: Final = "some tasks are gated"
 """Key of the session's scratch: in most clusters no task is, and then nothing need be subtracted."""
 _RULES: Final = "rules of queue admission"
 _ALL: Final = "queue admission of all plugins"
-_NEVER_RUN: Final = "jobs that can never run"
 _MOST_WAITING: Final = 2
 """How many times its limit may be promised, in one account, to jobs that were tried and found no room, before no more
 jobs are admitted because of what could be evicted for them."""
@@ -124,61 +120,6 @@ def lacks_pods(table: JobTable) -> BoolArray:
     return lacking
 
 
-# Jobs that cannot run -------------------------------------------------------------------------------------------------
-
-
-def can_never_run(session: Session, job: Job) -> bool:
-    """Return whether so many of a job's pods fit no empty node, or not its queue's capability, that it never runs.
-
-    Nodes count that permit the pods by facts that no eviction changes: labels, taints, names. Pods that are not made
-    yet may fit. It may run all the same when nodes or queues change, and then this is false again.
-    """
-    return bool(why_never_run(session, job))
-
-
-def why_never_run(session: Session, job: Job) -> str:
-    """Return why a job can never run, as a clause; empty where it may."""
-    known: dict[str, str] = session.scratch.setdefault(_NEVER_RUN, {})
-    if job.id not in known:
-        known[job.id] = _why_never(session, job)
-    return known[job.id]
-
-
-def _why_never(session: Session, job: Job) -> str:
-    pending = [task for task in job.tasks.values() if task.status is TaskStatus.PENDING]
-    needed = max(job.min_available - sum(task.status in _COUNTED for task in job.tasks.values()), 1)
-    if not pending:
-        return ""
-    still_to_come = max(needed - len(pending), 0)
-    places = _places(session, pending)
-    if places + still_to_come < needed:
-        return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
-    running = session.snapshot.job_table.allocated[:, job.column]
-    excess = None if still_to_come else beyond_capability(session, job.queue, running, pending, needed)
-    if excess is not None:
-        return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
-    return ""
-
-
-def unusable_requests(session: Session) -> IntArray:
-    """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
-    table = session.snapshot.job_table
-    mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
-    for job in table.select(mask):
-        mask[job.column] = can_never_run(session, job)
-    return np.where(mask, table.pending, 0)
-
-
-_COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
-
-
-def _places(session: Session, tasks: Sequence[Task]) -> int:
-    """Count how many tasks would have room if all nodes were empty, each template by itself."""
-    alike = Counter(task.template.number for task in tasks)
-    first = {task.template.number: task for task in reversed(tasks)}
-    return sum(min(count, session.places_on_empty_nodes(first[number]).total) for number, count in alike.items())
-
-
 # Accounts -------------------------------------------------------------------------------------------------------------
 
 
@@ -197,8 +138,8 @@ class Account:
     limit: Sequence[int]
     used: Sequence[int]
     """What runs, at this moment."""
-    admitted: Sequence[int]
-    """What is promised to admitted jobs, those of this cycle included."""
+    admitted: list[int]
+    """What is promised to admitted jobs, those of this cycle included; admission adds to it."""
 
 
 class Shortage(NamedTuple):
@@ -234,32 +175,71 @@ class QueueAdmission:
     """What one plugin's accounts leave for jobs at admission, in one cycle."""
 
     def __init__(
-        self, session: Session, rows: Sequence[int], accounts_of: Callable[[QueueName], list[Account]]
+        self,
+        session: Session,
+        rows: Sequence[int],
+        accounts_of: Callable[[QueueName], list[Account]],
+        refuse: Callable[["Shortage", SessionJob, Sequence[int]], Refusal],
     ) -> None:
         """Prepare.
 
         Args:
             session: The session.
             rows: Resources that jobs are held to.
-            accounts_of: Gives the accounts of a queue's jobs, the queue's own first.
+            accounts_of: Gives the accounts of a queue's jobs, the queue's own first; asked again when tasks have moved.
+            refuse: Words a refusal; `in_words` has its details.
         """
         self._session = session
         self._rows = rows
-        self._accounts_of = accounts_of
+        self._make_accounts = accounts_of
+        self._refuse = refuse
         self._table = session.snapshot.job_table
         session.scratch.setdefault(_ALL, []).append(self)
+        self._accounts: dict[QueueName, tuple[int, list[Account]]] = {}
+        """By queue, with the length of the log of nodes at that moment."""
+        self._refusals: dict[tuple[Any, ...], Refusal | None] = {}
+        """Answers to jobs that are alike, since the last admission and the last change of a node."""
+        self._answered_at = (0, 0)
         self._relief: dict[tuple[QueueName, int, int, _Kind], _Relief] = {}
         self._holders: dict[int, list[JobId]] = {}
+        self._admissions = 0
+        self._unchecked: list[tuple[Job, list[int], list[Account]]] = []
+        """Jobs that this cycle has admitted, with what they reserve and where, not known yet to be able to run."""
         self._admitted_now: list[Job] = []
         """Jobs that this cycle has admitted and that reserve their minimum."""
         self._admitted_names: dict[str, tuple[int, list[JobId]]] = {}
         """By name of an account: how many of these were looked at, and the names of those that count there."""
 
-    def shortage(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
-        """Return where a job's minimum does not fit; None where it may be admitted."""
-        accounts = self._accounts_of(job.queue)
-        if all(not self._short(account, minimum, account.admitted, account.used) for account in accounts):
+    def refusal(self, job: SessionJob) -> Refusal | None:
+        """Refuse a job whose minimum does not fit; None where it may be admitted."""
+        minimum = self._table.min_resources[:, job.job.column].tolist()
+        if not self._is_beyond(job, minimum):
             return None
+        self._give_back_unusable()
+        moment = self._admissions, len(self._session.nodes.log)
+        if moment != self._answered_at:
+            self._refusals.clear()
+            self._answered_at = moment
+        kind = job.queue, job.priority, tuple(minimum), why_never_run(self._session, job.job)
+        if kind not in self._refusals:
+            shortage = self._shortage_of(job, minimum)
+            self._refusals[kind] = None if shortage is None else self._refuse(shortage, job, minimum)
+        return self._refusals[kind]
+
+    def _is_beyond(self, job: SessionJob, minimum: Sequence[int]) -> bool:
+        """Return whether a minimum does not fit some account beside all that is promised there; asked for every job."""
+        for account in self._accounts_of(job.queue):
+            admitted, used, limit = account.admitted, account.used, account.limit
+            for row in self._rows:
+                if minimum[row] + used[row] + admitted[row] > limit[row] and minimum[row] > 0:
+                    return True
+        return False
+
+    def _shortage_of(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
+        """Return where a job's minimum does not fit; None where it may be admitted."""
+        if not self._is_beyond(job, minimum):
+            return None
+        accounts = self._accounts_of(job.queue)
         first: Shortage | None = None
         for losing in self._kinds(job, minimum):
             found = next(
@@ -275,12 +255,41 @@ class QueueAdmission:
             first = first or found
         return first
 
-    def reserves(self, job: SessionJob) -> bool:
-        """Return whether a job that is admitted just now reserves its minimum."""
-        if rules_of(self._session).frees_unusable and can_never_run(self._session, job.job):
-            return False
-        self._admitted_now.append(job.job)
-        return True
+    def admit(self, job: SessionJob) -> None:
+        """Reserve the minimum of a job that is admitted just now, in all its accounts.
+
+        Jobs that can never run reserve nothing. Whether one can is found when the next job does not fit beside it, for
+        most clusters have room for all.
+        """
+        reserved_now = ungated(self._session, job, self._table.min_resources[:, job.job.column]).tolist()
+        accounts = self._accounts_of(job.queue)
+        for account in accounts:
+            _add(account.admitted, reserved_now, 1)
+        self._unchecked.append((job.job, reserved_now, accounts))
+        self._admissions += 1
+
+    def is_unusable(self, job: SessionJob) -> bool:
+        """Return whether a job that is admitted just now reserves nothing."""
+        return rules_of(self._session).frees_unusable and can_never_run(self._session, job.job)
+
+    def _give_back_unusable(self) -> None:
+        """Give back what jobs reserve that this cycle admitted and that can never run."""
+        if not self._unchecked:
+            return
+        for job, reserved_now, accounts in self._unchecked:
+            if rules_of(self._session).frees_unusable and can_never_run(self._session, job):
+                for account in accounts:
+                    _add(account.admitted, reserved_now, -1)
+            else:
+                self._admitted_now.append(job)
+        self._unchecked.clear()
+
+    def _accounts_of(self, queue: QueueName) -> list[Account]:
+        moved = len(self._session.nodes.log)
+        known = self._accounts.get(queue)
+        if known is None or known[0] != moved:
+            known = self._accounts[queue] = moved, self._make_accounts(queue)
+        return known[1]
 
     def in_words(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> str:
         """Write what an account has, to whom it is promised, and what a job asks for; and whether it can ever run."""
@@ -306,6 +315,7 @@ class QueueAdmission:
         Yields:
             Amounts of shape (rows,), and of shape (rows, J): of the resources that are short, base units.
         """
+        self._give_back_unusable()
         for number, account in enumerate(self._accounts_of(job.queue)):
             short = self._shortage(job, minimum, number, account, None)
             if short is not None:
@@ -469,6 +479,11 @@ class QueueAdmission:
         return mask
 
 
+def _add(amounts: list[int], more: Sequence[int], sign: int) -> None:
+    for row, amount in enumerate(more):
+        amounts[row] += sign * amount
+
+
 def ends_that_admit(session: Session, job: SessionJob) -> Iterator[list[Job]]:
     """Yield jobs whose end would let a job pass all accounts: a few single ones, oldest first, then several together.
 
@@ -512,7 +527,7 @@ def _are_enough(need: IntArray, gain: IntArray, chosen: Sequence[Job]) -> bool:
 def was_tried(job: Job) -> bool:
     """Return whether enough of a job's pods for its minimum wait and were told so, or have places."""
     told = sum(task.status is TaskStatus.PENDING and _was_told(task) for task in job.tasks.values())
-    placed = sum(task.status in _COUNTED for task in job.tasks.values())
+    placed = sum(task.status in COUNTED for task in job.tasks.values())
     return told > 0 and told + placed >= job.min_available
 
 

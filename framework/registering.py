@@ -137,7 +137,8 @@ class Registering:
             many: For `PREDICATE` over a task and a node: the same question about several nodes in one go, where asking
                 costs more than answering; an answer for each of them, in their order.
             queues: For `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum, base units by row;
-                asked at queue admission, when the job may have no pods yet.
+                asked at queue admission, when the job may have no pods yet. Of jobs that are equal in queue, priority
+                and minimum one is enough to ask for.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own locality and reasons.
 

@@ -94,6 +94,8 @@ class Job:
 
         A second creation of the same manifests keeps it; UIDs are drawn anew.
         """
+        if not self.group.metadata.owner_references:
+            return self.id
         controller = self.group.metadata.controller
         if controller is None or not controller.uid or not self.name.endswith(controller.uid):
             return self.id

@@ -3,6 +3,7 @@
 Points: job enqueueable, job enqueued.  Arguments: `OvercommitArgs`.  Formula and example: docs/plugins/overcommit.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -13,7 +14,7 @@ from framework import points
 from framework.arguments import argument
 from framework.jobs import SessionJob
 from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, holds_reservation, reserved, ungated
+from framework.queue_admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
 from framework.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
@@ -60,15 +61,13 @@ class Budget:
         self._promised = admitted_amounts(session)
         self._admitted = self._promised.sum(axis=1).tolist()
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
-        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits beside what was admitted before."""
-        minimum = self._minimum(job).tolist()
-        shortage = self._admission.shortage(job, minimum)
-        return Vote.PERMIT if shortage is None else self._refused(shortage, job, minimum)
+        return self._admission.refusal(job) or Vote.PERMIT
 
-    def _refused(self, shortage: Shortage, job: SessionJob, minimum: list[int]) -> Refusal:
+    def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
         reasons = ", ".join(f"overused {self._session.resources.names[row]}" for row in shortage.rows)
         message = f"resource in cluster is overused: {reasons}"
         details = self._admission.in_words(shortage, job, minimum)
@@ -76,9 +75,7 @@ class Budget:
 
     def enqueued(self, job: SessionJob) -> None:
         """Count the minimum of a job that is admitted."""
-        if self._admission.reserves(job):
-            for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
-                self._admitted[row] += amount
+        self._admission.admit(job)
 
     def _accounts_of(self, _: QueueName) -> list[Account]:
         """Return the one account of all jobs: the cluster."""
@@ -94,10 +91,6 @@ class Budget:
                 admitted=self._admitted,
             )
         ]
-
-    def _minimum(self, job: SessionJob) -> IntArray:
-        minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
-        return minimum
 
 
 def budget_of(total: IntArray, factor: float) -> list[int]:

@@ -20,7 +20,7 @@ from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
 from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, reserved, ungated
+from framework.queue_admission import Account, QueueAdmission, Shortage, reserved
 from framework.queue_limits import amounts_beyond, in_words, usage_text
 from framework.queue_notes import queue_note, zero_notes
 from framework.session import Session
@@ -121,7 +121,7 @@ class Holding:
         self._limits = limits(session.resources, session.queues, self.tree)
         self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
-        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
         self._gates = LiftedGates(session, self._reserve)
         self.devices: DeviceQuotas | None = None
         if args.device_quotas:
@@ -263,36 +263,30 @@ class Holding:
         unfit = self._unfit(queue)
         if unfit is not None:
             return unfit
-        minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
-        shortage = self._admission.shortage(job, minimum)
-        if shortage is not None:
-            book = self.books[QueueName(shortage.account.name)]
-            reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
-            message = f"queue resource quota insufficient: {reasons}"
-            over = amounts_beyond(self._session.resources, shortage.rows, book.at_gate(minimum), book.limit)
-            return Refusal(
-                plugin=Capacity.name,
-                reason="QueueQuotaInsufficient",
-                message=message,
-                amounts=over,
-                details=self._admission.in_words(shortage, job, minimum),
-            )
+        refusal = self._admission.refusal(job)
+        if refusal is not None:
+            return refusal
         devices = None if self.devices is None else self.devices.short_at_gate(job)
         if devices is not None:
             message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
             return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
         return Vote.PERMIT
 
+    def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
+        book = self.books[QueueName(shortage.account.name)]
+        reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
+        return Refusal(
+            plugin=Capacity.name,
+            reason="QueueQuotaInsufficient",
+            message=f"queue resource quota insufficient: {reasons}",
+            amounts=amounts_beyond(self._session.resources, shortage.rows, book.at_gate(minimum), book.limit),
+            details=self._admission.in_words(shortage, job, minimum),
+        )
+
     def enqueued(self, job: SessionJob) -> None:
         """Reserve the minimum of a job that is admitted."""
-        if not self._admission.reserves(job):
-            return
-        minimum = self._session.snapshot.job_table.min_resources[:, job.job.column]
-        kept = ungated(self._session, job, minimum).tolist()
-        for book in self._line(job.queue):
-            for row, amount in enumerate(kept):
-                book.inqueue[row] += amount
-        if self.devices is not None:
+        self._admission.admit(job)
+        if self.devices is not None and not self._admission.is_unusable(job):
             self.devices.admit(job)
 
     def _accounts_of(self, name: QueueName) -> list[Account]:

@@ -20,8 +20,9 @@ from framework.guarantees import guarantee_notes, kept_guarantees
 from framework.jobs import SessionJob
 from framework.ledgers import Change
 from framework.lifted_gates import LiftedGates
+from framework.never_running import unusable_requests
 from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, reserved, ungated, unusable_requests
+from framework.queue_admission import Account, QueueAdmission, Shortage, reserved
 from framework.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
 from framework.queue_notes import zero_notes
 from framework.session import Session
@@ -99,7 +100,7 @@ class Division:
         self.books: dict[QueueName, QueueBook] = make_books(session)
         """Queues that have a job."""
         self._nothing = [0] * len(session.resources)
-        self._admission = QueueAdmission(session, self._rows, self._accounts_of)
+        self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
         self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
         """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
         self._asking_in_vain: set[QueueName] = set()
@@ -251,9 +252,7 @@ class Division:
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
-        minimum = self._minimum(job).tolist()
-        shortage = self._admission.shortage(job, minimum)
-        return Vote.PERMIT if shortage is None else self._refused(shortage, job, minimum)
+        return self._admission.refusal(job) or Vote.PERMIT
 
     def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
         reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
@@ -266,10 +265,7 @@ class Division:
 
     def enqueued(self, job: SessionJob) -> None:
         """Reserve the minimum of a job that is admitted."""
-        book = self.books[job.queue]
-        if self._admission.reserves(job):
-            for row, amount in enumerate(ungated(self._session, job, self._minimum(job)).tolist()):
-                book.inqueue[row] += amount
+        self._admission.admit(job)
 
     def _accounts_of(self, name: QueueName) -> list[Account]:
         """Return the one account of a queue; what its jobs have beyond their minimums does not count at admission."""
@@ -325,10 +321,6 @@ class Division:
             known = QueueBook(allocated=nothing, request=nothing, limit=nothing, elastic=nothing, inqueue=nothing)
             known.settle([Fraction(0)] * len(nothing))
         return known
-
-    def _minimum(self, job: SessionJob) -> IntArray:
-        minimum: IntArray = self._session.snapshot.job_table.min_resources[:, job.job.column]
-        return minimum
 
     def _unreserved(self, task: Task) -> Sequence[int]:
         """Return what placing a task adds to what its queue has and keeps reserved."""
