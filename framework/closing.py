@@ -10,8 +10,9 @@ from framework.claims_by_queue import claimed_by_queue
 from framework.group_notes import tell_group_notes
 from framework.jobs import NOBODY, SessionJob
 from framework.memory import Settled, Standing
-from framework.messages import READY, job_message, task_verdict, with_evictions
+from framework.messages import READY, TaskVerdicts, job_message, with_evictions
 from framework.session import Session
+from model import wire
 from model.api.names import ALLOCATED_HYPER_NODE
 from model.ids import JobId, NodeName
 from model.jobs import Departed, JobPhase
@@ -121,12 +122,8 @@ class Closing:
         if job.job.is_made_up:
             return None  # there is no object that could say it
         old = job.job.group.status
-        known = {each.type: (each.status, each.reason, without_amounts(each.message)) for each in old.conditions}
-        changed = [
-            each
-            for each in conditions
-            if known.get(each.type) != (each.status, each.reason, without_amounts(each.message))
-        ]
+        known = {each.type: each for each in old.conditions}
+        changed = [each for each in conditions if _says_more(each, known.get(each.type))]
         departed = self._session.snapshot.departed.get(job.id, NOBODY)
         running, succeeded, failed = _member_counts(job, departed)
         same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
@@ -174,10 +171,11 @@ class Closing:
             return False
         told = False
         fallback = ""
+        verdicts = TaskVerdicts(job)
         for task in job.in_status(*_UNBOUND):
             if task.gated:
                 continue
-            reason, message, place = task_verdict(job, task)
+            reason, message, place = verdicts.of(task)
             if not message:
                 fallback = fallback or with_evictions(job, job_message(job))
                 message = fallback
@@ -245,6 +243,13 @@ class Closing:
 def _is_untold(job: SessionJob, conditions: list[Condition]) -> bool:
     """Return whether a job without pods has no condition yet, which it gets when they are missing for long."""
     return not (job.tasks or conditions) and job.phase in _WAITING_PHASES
+
+
+def _says_more(condition: Condition, known: wire.Condition | None) -> bool:
+    """Return whether a condition says something else than one that is written, apart from amounts."""
+    if known is None or (condition.status, condition.reason) != (known.status, known.reason):
+        return True
+    return without_amounts(condition.message) != without_amounts(known.message)
 
 
 def _member_counts(job: SessionJob, departed: Departed) -> tuple[int, int, int]:

@@ -1,6 +1,6 @@
 """Committing: the operations of a statement as a plan for others to carry out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -8,8 +8,9 @@ from msgspec import UNSET
 from framework.ledgers import Verb
 from framework.statement import Operation
 from model.api.names import LENT
+from model.ids import TaskId
 from model.plan import Bind, Eviction, Nomination, Plan
-from model.tasks import TaskStatus
+from model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
     from framework.jobs import SessionJob
@@ -46,7 +47,6 @@ def begin_binding(operations: Sequence[Operation]) -> None:
 def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind]:
     changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
     together = session.annotations_for_plan([task for change in changes for task in change.tasks])
-    lent = {LENT: "true"} if session.lends else {}
     for change in changes:
         for task, column in zip(change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
@@ -56,10 +56,21 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=session.annotations_for(task, column) | together.get(task.id, {}) | lent,
+                annotations=_annotations(session, task, column, together),
                 preparations=session.preparations_for(task, column),
                 delegate=session.delegate_for(task, column) or UNSET,
             )
+
+
+def _annotations(
+    session: "Session", task: Task, column: int, together: Mapping[TaskId, Mapping[str, str]]
+) -> dict[str, str]:
+    annotations = session.annotations_for(task, column)
+    if task.id in together:
+        annotations |= together[task.id]
+    if session.lends:
+        annotations[LENT] = "true"
+    return annotations
 
 
 def _evictions(operations: Sequence[Operation], beneficiary: "SessionJob | None") -> Iterator[Eviction]:

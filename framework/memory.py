@@ -101,6 +101,8 @@ def said_once(
 
     Where one of these is permanent, actions only have it in other words that no eviction helps.
     """
+    if not evictions:
+        return {}
     of_tasks = task_refusals.values()
     if any(not each.resolvable for each in refusals):
         return {}

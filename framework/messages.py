@@ -12,7 +12,7 @@ from model.ids import NodeName
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
-__all__ = ["READY", "behind_gates", "job_message", "origin_of", "task_verdict", "with_evictions"]
+__all__ = ["READY", "TaskVerdicts", "behind_gates", "job_message", "origin_of", "with_evictions"]
 
 READY: Final = "pod group is ready"
 NOT_READY: Final = "pod group is not ready"
@@ -20,13 +20,15 @@ NOT_READY: Final = "pod group is not ready"
 SCHEDULABLE: Final = "Schedulable"
 UNSCHEDULABLE: Final = "Unschedulable"
 
+_ALLOCATED: Final = (TaskStatus.ALLOCATED, TaskStatus.BINDING)
+
 
 def job_message(job: SessionJob) -> str:
     """Say how far a job is, what its pending tasks wait for, and where that began."""
     histogram = {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
     histogram["minAvailable"] = job.min_available
     message = f"{READY if job.may_start else NOT_READY}, {_listed(histogram)}"
-    pending = Counter(task_verdict(job, task)[0] for task in job.in_status(TaskStatus.PENDING))
+    pending = Counter([_reason(job, task) for task in job.in_status(TaskStatus.PENDING)])
     if pending:
         message += f"; Pending: {_listed(pending)}"
     origin = origin_of(job)
@@ -34,15 +36,20 @@ def job_message(job: SessionJob) -> str:
 
 
 def with_evictions(job: SessionJob, message: str) -> str:
-    """Add to a message about a job, or a task of it, why nobody is evicted for it."""
-    evictions = job.told_evictions
-    if not evictions:
-        return message
+    """Add to a message about a job why nobody is evicted for it."""
+    return _joined(message, _eviction_texts(job))
+
+
+def _eviction_texts(job: SessionJob) -> list[str]:
+    """Say why nobody is evicted for a job, actions with the same reason together."""
     actions: dict[str, list[str]] = {}
-    for action, refusal in evictions.items():
+    for action, refusal in job.told_evictions.items():
         actions.setdefault(refusal.text, []).append(action)
-    told = (f"{', '.join(each)}: {text}" for text, each in actions.items())
-    return ". ".join([message.rstrip("."), *told])
+    return [f"{', '.join(each)}: {text}" for text, each in actions.items()]
+
+
+def _joined(message: str, evictions: list[str]) -> str:
+    return ". ".join([message.rstrip("."), *evictions]) if evictions else message
 
 
 def origin_of(job: SessionJob) -> str:
@@ -55,26 +62,54 @@ def origin_of(job: SessionJob) -> str:
     return next((f"{task.name}: {refusal.text}" for task, refusal in refused), "")
 
 
-def task_verdict(job: SessionJob, task: Task) -> tuple[str, str, NodeName | None]:
-    """Say what a task that is not bound is told.
+class TaskVerdicts:
+    """What the tasks of a job that are not bound are told; what is the same for many of them is found once."""
 
-    Returns:
-        Reason and message of its `PodScheduled` condition, and the node on which it had or has a place.
-    """
-    refusal = _refusal_of(job, task)
-    if refusal is None and job.vetoed_by and job.refusals and not job.waiting_count:
-        return UNSCHEDULABLE, job.refusals[0].message, None
-    place = job.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
-    if place.status in (TaskStatus.ALLOCATED, TaskStatus.BINDING):
-        return SCHEDULABLE, f"pod {task.key} fits on node {place.node} once minAvailable is satisfied", place.node
-    if place.status is TaskStatus.PIPELINED:
-        text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
-        return UNSCHEDULABLE, text, place.node
-    message = refusal.text if refusal is not None else job.refusals[0].text if job.refusals else ""
-    cause = job.permanent_cause
-    if cause is not None and (refusal is None or refusal.resolvable) and cause.text != message:
-        message = f"{cause.text.rstrip('.')}. {message}".rstrip()
-    return UNSCHEDULABLE, with_evictions(job, message) if message else "", None
+    def __init__(self, job: SessionJob) -> None:
+        self._job = job
+        self._messages: dict[tuple[str, bool], str] = {}
+        """By what a task itself is refused for, and whether that always keeps it."""
+
+    def of(self, task: Task) -> tuple[str, str, NodeName | None]:
+        """Return reason and message of a task's `PodScheduled` condition, and the node where it had or has a place."""
+        job = self._job
+        refusal = _refusal_of(job, task)
+        if refusal is None and _is_vetoed(job):
+            return UNSCHEDULABLE, job.refusals[0].message, None
+        place = _place_of(job, task)
+        if place.status in _ALLOCATED:
+            return SCHEDULABLE, f"pod {task.key} fits on node {place.node} once minAvailable is satisfied", place.node
+        if place.status is TaskStatus.PIPELINED:
+            text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
+            return UNSCHEDULABLE, text, place.node
+        text = refusal.text if refusal is not None else job.refusals[0].text if job.refusals else ""
+        key = text, refusal is not None and not refusal.resolvable
+        if key not in self._messages:
+            self._messages[key] = self._message(*key)
+        return UNSCHEDULABLE, self._messages[key], None
+
+    def _message(self, text: str, is_permanent: bool) -> str:
+        cause = self._job.permanent_cause
+        if cause is not None and not is_permanent and cause.text != text:
+            text = f"{cause.text.rstrip('.')}. {text}".rstrip()
+        return with_evictions(self._job, text) if text else ""
+
+
+def _reason(job: SessionJob, task: Task) -> str:
+    """Return the reason that a task is told, without the message."""
+    if _place_of(job, task).status not in _ALLOCATED:
+        return UNSCHEDULABLE
+    return UNSCHEDULABLE if _is_vetoed(job) and _refusal_of(job, task) is None else SCHEDULABLE
+
+
+def _is_vetoed(job: SessionJob) -> bool:
+    """Return whether a plugin keeps the job from starting although its minimum has places."""
+    return bool(job.vetoed_by and job.refusals and not job.waiting_count)
+
+
+def _place_of(job: SessionJob, task: Task) -> Task:
+    """Return a task in the place that it has, or had before it was undone."""
+    return job.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
 
 
 def behind_gates(task: Task) -> Refusal:

@@ -58,8 +58,8 @@ class _Annotation:
 def required_rules(pod: wire.Pod) -> list[str]:
     """Return the rules that a pod demands, in a fixed order."""
     metadata = pod.metadata
-    rules = []
-    if not _BY_ANNOTATION.keys().isdisjoint(metadata.annotations):
+    rules: list[str] = []
+    if not _KEYS.isdisjoint(metadata.annotations):
         rules = [
             each.rule
             for key, each in _BY_ANNOTATION.items()
@@ -103,3 +103,4 @@ _BY_ANNOTATION: Final = {
     NUMA_SPEC: _Annotation(NUMA_ALIGNMENT, _demands_alignment),
     JOINT_SPEC: _Annotation(DEVICE_SCOPE, lambda _metadata, text: bool(_fields(text).get("requiredScope"))),
 }
+_KEYS: Final = frozenset(_BY_ANNOTATION)
