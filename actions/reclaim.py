@@ -102,9 +102,9 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
     tasks = eligible_tasks(session, job)
-    kept = [session.preemptive(queue, [task]) for task in tasks]
-    if all(kept):
-        refusal = kept[0] if kept else nobody_eligible(Reclaim.name, job)
+    first = session.preemptive(queue, [tasks[0]]) if tasks else nobody_eligible(Reclaim.name, job)
+    if not tasks or (first is not None and all(session.preemptive(queue, [task]) is not None for task in tasks[1:])):
+        refusal = first
     else:
         refusal = plan_for(session, planner, job, tasks)
         if refusal is None:

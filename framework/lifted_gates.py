@@ -36,9 +36,15 @@ class LiftedGates:
         """Return whether room is reserved for a task."""
         return task.id in self._waiting
 
+    def __bool__(self) -> bool:
+        """Return whether room is reserved for any task."""
+        return bool(self._waiting)
+
     def refresh(self) -> None:
         """Reserve room for tasks whose gate was lifted since the last time."""
         lifted = self._session.gates_lifted
+        if len(lifted) == self._noted:
+            return
         for task in lifted[self._noted :]:
             self._waiting[task.id] = task
             self._reserve(task, 1)

@@ -5,12 +5,12 @@ enqueued; a ledger.  Arguments: `ProportionArgs`.  Formula and example: docs/plu
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from operator import gt, sub
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,8 @@ class Division:
         """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
         self._asking_in_vain: set[QueueName] = set()
         """Queues with a job that can never run."""
+        self._refusals: dict[tuple[Any, ...], Refusal] = {}
+        """Refusals of requests that are alike, beside the same amounts."""
         self._lent = LentRoom(session, self.books, self._rows)
         self._gates = LiftedGates(session, self._reserve)
 
@@ -113,7 +115,7 @@ class Division:
 
         Where all requests fit the cluster together, these take no share from other queues.
         """
-        requested = self._sum(book.request for book in self.books.values())
+        requested = self._sum([book.request for book in self.books.values()])
         if all(amount <= there for amount, there in zip(requested, self._session.total.tolist(), strict=True)):
             return
         names = self._session.snapshot.queue_names
@@ -150,7 +152,8 @@ class Division:
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its queue would have more than it deserves, or whose queue is not open."""
         self._gates.refresh()
-        return self._within(queue, self._request(task), self._unreserved(task))
+        request = self._request(task)
+        return self._within(queue, request, self._nothing if task in self._gates else request)
 
     def headroom(self, queue: Queue, task: Task) -> int:
         """Count how many tasks like this one fit into what the queue deserves."""
@@ -174,9 +177,11 @@ class Division:
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """Refuse to take room for tasks with which the queue would have more than it deserves."""
         self._gates.refresh()
-        request = self._sum(map(self._request, tasks))
-        is_reserved = any(task in self._gates for task in tasks)
-        return self._within(queue, request, self._sum(map(self._unreserved, tasks)) if is_reserved else request)
+        request = self._sum([self._request(task) for task in tasks])
+        if not self._gates:
+            return self._within(queue, request, request)
+        unreserved = [self._request(task) for task in tasks if task not in self._gates]
+        return self._within(queue, request, self._sum(unreserved))
 
     def _within(self, queue: Queue, request: Sequence[int], unreserved: Sequence[int]) -> Refusal | None:
         """Refuse what would give a queue more than it may have of what is asked for.
@@ -191,22 +196,36 @@ class Division:
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
         book = self._book(queue)
         most, has, reserved = self._most(queue, book), book.allocated, book.reserved
-        asked = [row for row in self._rows if request[row] > 0]
-        short = [row for row in asked if has[row] + reserved[row] + unreserved[row] > most[row]]
+        short = [
+            row for row in self._rows if has[row] + reserved[row] + unreserved[row] > most[row] and request[row] > 0
+        ]
         if not short:
             return None
         would = book.with_more(unreserved)
-        over = amounts_beyond(self._session.resources, short, would, most)
-        message = f"queue {queue.name} would have more {', '.join(over)} than it deserves"
         lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request, unreserved)
+        key = queue.name, tuple(request), tuple(would), tuple(most), lendable
+        if key not in self._refusals:
+            self._refusals[key] = self._over_deserved(queue.name, request, would, most, short, lendable=lendable)
+        return self._refusals[key]
+
+    def _over_deserved(
+        self,
+        queue: QueueName,
+        request: Sequence[int],
+        would: Sequence[int],
+        most: Sequence[int],
+        short: Sequence[int],
+        *,
+        lendable: bool,
+    ) -> Refusal:
+        over = amounts_beyond(self._session.resources, short, would, most)
         used = [amount - more for amount, more in zip(would, request, strict=True)]
-        details = usage_text(self._session.resources, queue.name, short, used=used, limit=most, asked=request)
         return Refusal(
             plugin=Proportion.name,
             reason="QueueOverDeserved",
-            message=message,
+            message=f"queue {queue} would have more {', '.join(over)} than it deserves",
             amounts=over,
-            details=details,
+            details=usage_text(self._session.resources, queue, short, used=used, limit=most, asked=request),
             lendable=lendable,
         )
 
@@ -224,26 +243,17 @@ class Division:
 
         What a queue was lent goes first: its other tasks only where it has too much without that.
         """
-        allocated: dict[QueueName, Sequence[int]] = {}
-        unlent: dict[QueueName, list[int]] = {}
+        taken: dict[QueueName, _Taken] = {}
         victims = []
         for task in candidates:
             job = self._session.job_of(task)
-            book = None if job is None else self.books.get(job.queue)
-            if job is None or book is None:
+            if job is None or job.queue not in self.books:
                 continue
-            name, request = job.queue, self._request(task)
-            held = allocated.setdefault(name, book.allocated)
-            if not _exceeds(held, book.floor):
-                continue
-            if not task.is_lent:
-                if name not in unlent:
-                    unlent[name] = _less(book.allocated, self._lent.of(name))
-                if not _exceeds(unlent[name], book.floor):
-                    continue
-                unlent[name] = _less(unlent[name], request)
-            allocated[name] = _less(held, request)
-            victims.append(task)
+            known = taken.get(job.queue)
+            if known is None:
+                known = taken[job.queue] = _Taken(self.books[job.queue], self._lent.of(job.queue))
+            if known.take(task, self._request(task)):
+                victims.append(task)
         return victims
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
@@ -322,11 +332,9 @@ class Division:
             known.settle([Fraction(0)] * len(nothing))
         return known
 
-    def _unreserved(self, task: Task) -> Sequence[int]:
-        """Return what placing a task adds to what its queue has and keeps reserved."""
-        return self._nothing if task in self._gates else self._request(task)
-
-    def _sum(self, amounts: Iterable[Sequence[int]]) -> list[int]:
+    def _sum(self, amounts: Sequence[Sequence[int]]) -> Sequence[int]:
+        if len(amounts) == 1:
+            return amounts[0]
         return [sum(each) for each in zip(self._nothing, *amounts, strict=True)]
 
     def _reserve(self, task: Task, sign: int) -> None:
@@ -368,6 +376,29 @@ class Division:
             self._session.sample("queue_weight", queue.weight, queue_name=name)
             overused = name in self.books and book.is_overused
             self._session.sample("queue_overused", float(overused), queue_name=name)
+
+
+class _Taken:
+    """What one queue has left beside the victims that were chosen already, base units by row."""
+
+    __slots__ = ("_floor", "_left", "_left_of_its_own")
+
+    def __init__(self, book: QueueBook, lent: Sequence[int]) -> None:
+        self._floor = book.floor
+        self._left: Sequence[int] = book.allocated
+        self._left_of_its_own = _less(book.allocated, lent) if any(lent) else None
+        """Without what it was lent; None where it was lent nothing."""
+
+    def take(self, task: Task, request: Sequence[int]) -> bool:
+        """Take a task where the queue has more than it deserves; return whether it has."""
+        if not _exceeds(self._left, self._floor):
+            return False
+        if self._left_of_its_own is not None and not task.is_lent:
+            if not _exceeds(self._left_of_its_own, self._floor):
+                return False
+            self._left_of_its_own = _less(self._left_of_its_own, request)
+        self._left = _less(self._left, request)
+        return True
 
 
 def _exceeds(used: Sequence[int], most: Sequence[int]) -> bool:
