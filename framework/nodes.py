@@ -254,6 +254,13 @@ class SessionNodes:
         same = table.reported is table.allocatable
         return self._bundle(self._all[where], state, allocatable, allocatable if same else table.reported[:, where])
 
+    def future_idle_on(self, column: int) -> IntArray:
+        """Return the room of one node that will be free when what is releasing is gone, shape (R,); of its own."""
+        state, rows = self.state[:, column], self.rows
+        room: IntArray = self.table.allocatable[:, column] - state[rows.used] + state[rows.releasing]
+        room -= state[rows.pipelined]
+        return room
+
     def supposing(self, index: IntArray, state: IntArray) -> NodeColumns:
         """Show some columns with other amounts, shape (rows.height, n)."""
         allocatable = self.table.allocatable[:, index]

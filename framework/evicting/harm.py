@@ -5,7 +5,7 @@ A plan that places fewer tasks only postpones evictions: the job gets the others
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from model.arrays import BoolArray
@@ -63,8 +63,7 @@ class Effort:
     """Plans that were taken before each of their victims had been protected: less harmful ones may exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a search may evict."""
 
     takes_gangs: bool
@@ -135,14 +134,14 @@ def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) 
     best: Found | None = None
     limits, mode = Limits(takes_gangs=False), False
     for takes_gangs in modes:
-        limits = replace(limits, takes_gangs=takes_gangs, protected=protected)
+        limits = limits._replace(takes_gangs=takes_gangs, protected=protected)
         while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
             if best is not None and found.rank > best.rank:
                 break  # it places fewer tasks
             best, mode = found, takes_gangs
             if best.is_least:
                 return best
-            limits = replace(limits, highest=best.harm.highest - 1)
+            limits = limits._replace(highest=best.harm.highest - 1)
     if best is None or best.harm.victims <= 1:
         return best
     highest = best.harm.highest

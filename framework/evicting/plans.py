@@ -12,7 +12,7 @@ placed with the most constrained one first then, and last by an assignment (`roo
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
@@ -81,6 +81,9 @@ class Attempt:
     """Why the first of its tasks found no place that did not."""
     tried: dict[int, str] = field(default_factory=dict)
     """For the task at hand: by column why evictions make no place there."""
+    unplaced: tuple[Task, tuple[Any, ...], int, bytes | None] | None = None
+    """The last task that found no place although evictions might have helped it, its kind, the length of the log of
+    nodes at that moment, and the domain."""
 
     def __post_init__(self) -> None:
         """Keep places of plans that are dropped out of messages."""
@@ -90,6 +93,20 @@ class Attempt:
     def takes_gangs(self) -> bool:
         """Whether gangs may go whole."""
         return self.limits.takes_gangs
+
+    def fails_like(self, task: Task, session: Session) -> bool:
+        """Return whether a task can find no place because its like found none, and nothing changed since; cheap."""
+        if self.unplaced is None:
+            return False
+        other, kind, moment, where = self.unplaced
+        return (
+            task.template is other.template
+            and moment == len(session.nodes.log)
+            and (task.priority, task.revocable_zone) == (other.priority, other.revocable_zone)
+            and kind == session.kind(task)
+            and where == (None if self.domain is None else self.domain.tobytes())
+            and session.beyond(task) is None
+        )
 
     def mark(self) -> tuple[int, int, int]:
         """Note how far it is, for `undo_to`."""
@@ -196,6 +213,8 @@ class Planner:
 
         def fill(attempt: Attempt, order: Sequence[Task]) -> bool:
             def place(task: Task) -> bool:
+                if attempt.why is not None and attempt.fails_like(task, self._session):
+                    return False
                 refusal = refused(task) or self.place_by_evicting(attempt, task)
                 attempt.why = attempt.why or refusal
                 return refusal is None
@@ -497,7 +516,16 @@ class Planner:
     def _reaches_minimum(self, attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
         """Place what makes a job ready, and more as long as it starves; tell whether that is worth a plan."""
         session, job = self._session, attempt.job
-        self.fill(attempt, tasks, lambda: session.job_starving(job) or not session.job_pipelined(job), place)
+        known: tuple[int, bool] = (-1, False)
+
+        def goes_on() -> bool:  # asked before each task, but most find no place, which changes nothing
+            nonlocal known
+            moment = len(session.nodes.log)
+            if known[0] != moment:
+                known = moment, session.job_starving(job) or not session.job_pipelined(job)
+            return known[1]
+
+        self.fill(attempt, tasks, goes_on, place)
         return bool(attempt.places) and session.job_pipelined(job) and self.completes(attempt)
 
     def fill(
@@ -678,12 +706,13 @@ class Planner:
         where = None if attempt.domain is None else attempt.domain.tobytes()
         key, moment = (*self.key(attempt, task), where), len(session.nodes.log)
         known = self._failed.get(key)
-        if known is not None and known[0] == moment:
-            return known[1]
-        refusal = self._place_one(attempt, task)
-        if refusal is not None:
-            self._failed[key] = (len(session.nodes.log), refusal)
-        return refusal
+        if known is None or known[0] != moment:
+            refusal = self._place_one(attempt, task)
+            if refusal is None:
+                return None
+            known = self._failed[key] = (len(session.nodes.log), refusal)
+        attempt.unplaced = task, session.kind(task), known[0], where
+        return known[1]
 
     def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
@@ -715,7 +744,7 @@ class Planner:
 
     def _evict_for(self, attempt: Attempt, task: Task, *, takes_gangs: bool) -> bool:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""
-        limits, attempt.limits = attempt.limits, replace(attempt.limits, takes_gangs=takes_gangs)
+        limits, attempt.limits = attempt.limits, attempt.limits._replace(takes_gangs=takes_gangs)
         attempt.tried.clear()
         columns: Iterable[int] = (column for each in self._columns(attempt, task) for column in each.tolist())
         if self._rule.looks_first is Looks.LEAST_HARM:
@@ -730,11 +759,11 @@ class Planner:
         before = self._harm(attempt)
         floor = max(before.highest, attempt.limits.floor)
         for takes_gangs in modes:
-            limits = replace(attempt.limits, takes_gangs=takes_gangs, floor=floor)
+            limits = attempt.limits._replace(takes_gangs=takes_gangs, floor=floor)
             if best is not None:
                 if best.key[0] <= floor:
                     break
-                limits = replace(limits, highest=min(limits.highest, best.key[0] - 1))
+                limits = limits._replace(highest=min(limits.highest, best.key[0] - 1))
             best = self._least_on_nodes(attempt, task, limits) or best
         return best
 
@@ -776,7 +805,7 @@ class Planner:
         victims = np.max(-(-lacking // np.maximum(largest, 1)[:, None]), axis=0)
         gangs = np.zeros(columns.size, dtype=np.int64)
         if attempt.takes_gangs:
-            spared = self.freed(replace_limits(attempt, replace(attempt.limits, takes_gangs=False)))[:, columns]
+            spared = self.freed(replace_limits(attempt, attempt.limits._replace(takes_gangs=False)))[:, columns]
             gangs = np.logical_or.reduce(needs.thresholds > future + spared, axis=0).astype(np.int64)
             victims = np.where(gangs, np.maximum(victims, least.gang), victims)
         highest = np.full(columns.size, max(attempt.limits.floor, least.lowest), dtype=np.int64)
@@ -794,7 +823,7 @@ class Planner:
             candidates = [victim for victim in in_turn if by_priority[victim.id] <= highest]
             if not self._could_fit(task, column, candidates):
                 continue
-            within = replace_limits(attempt, replace(attempt.limits, highest=highest))
+            within = replace_limits(attempt, attempt.limits._replace(highest=highest))
             best: _Trial | None = None
             for order in self._orders(task, column, candidates):
                 trial = self._try_on(within, task, column, order, enough)
@@ -811,9 +840,9 @@ class Planner:
     def _could_fit(self, task: Task, column: int, victims: Sequence[Task]) -> bool:
         """Return whether amounts would suffice without some victims."""
         nodes = self._session.nodes
-        room = nodes.one(column).future_idle[:, 0]
+        room = nodes.future_idle_on(column)
         for victim in victims:
-            room = room + nodes.needs(victim.template).request
+            room += nodes.needs(victim.template).request
         return bool((nodes.needs(task.template).thresholds[:, 0] <= room).all())
 
     def _orders(self, task: Task, column: int, in_turn: list[Task]) -> Iterator[list[Task]]:
@@ -960,7 +989,7 @@ class Planner:
     def _most_helpful_first(self, task: Task, column: int, victims: Sequence[Task]) -> list[Task]:
         """Sort victims on a node by how much of what a task lacks there each would free."""
         nodes = self._session.nodes
-        lacking = nodes.needs(task.template).thresholds[:, 0] - nodes.one(column).future_idle[:, 0]
+        lacking = nodes.needs(task.template).thresholds[:, 0] - nodes.future_idle_on(column)
         rows = [(row, amount) for row, amount in enumerate(lacking.tolist()) if amount > 0]
 
         def help_of(victim: Task) -> Fraction:
@@ -1179,20 +1208,18 @@ class Planner:
 
     def _may_be_unneeded(self, attempt: Attempt, unit: Unit) -> bool:
         """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
-        session = self._session
-        nodes = session.nodes
+        nodes = self._session.nodes
         used = {column: task for task, column in attempt.places}
         back: dict[int, IntArray] = {}
         for task in unit:
             assert task.node is not None, "a victim has a node"
             column = nodes.table.column[task.node]
-            placed = used.get(column)
-            if placed is None:
-                continue
-            request = nodes.needs(task.template).request
-            rest = back[column] = back[column] + request if column in back else request
-            free = nodes.one(column).future_idle[:, 0] - rest
-            if (free[nodes.needs(placed.template).checked] < 0).any():
+            if column in used:
+                request = nodes.needs(task.template).request
+                back[column] = back[column] + request if column in back else request
+        for column, request in back.items():
+            free = nodes.future_idle_on(column) - request
+            if (free[nodes.needs(used[column].template).checked] < 0).any():
                 return False
         return True
 
