@@ -283,7 +283,8 @@ class Planner:
         Nothing has changed afterwards. Parts with topologies of their own get no places this way.
         """
         session, job = self._session, attempt.job
-        if not tasks or any(session.domains.limit_of_part(part) is not None for part in job.sub_jobs.values()):
+        parts = job.sub_jobs.values() if job.has_sub_group_policy else ()
+        if not tasks or any(session.domains.limit_of_part(part) is not None for part in parts):
             return []
         with session.statement(trial=True) as statement:
             trial = replace_limits(attempt, attempt.limits)
