@@ -88,6 +88,8 @@ ELSEWHERE = {
     "queue can not be deleted": "the same",
     "cannot be deleted because it has allocated Pods": "the same",
     "cannot be the parent queue": "once it is the parent, what it holds and what is below it are in order each",
+    "must not name its node": "queues count of such a pod what its node offers: tests/scenarios",
+    "must not name the quota of another namespace": "with `labelsOfOwnQuotas` such a label counts for nothing",
 }
 """Rules without a case, and why."""
 OF_THE_SCHEDULER = {
