@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 
-EXAMPLES = examples(15)
+EXAMPLES = examples(8)
 LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CYCLES = 14
 QUIET = 4

@@ -23,7 +23,7 @@ from tests.laws.living.deciding import Decider
 from tests.laws.living.jobs import QUEUES, Wish, filling, random_wish
 from tests.laws.living.world import Terms, World
 
-EXAMPLES = examples(5, deep=1500)
+EXAMPLES = examples(3, deep=1500)
 STEPS = 40 if IS_DEEP else 25
 LIFE = settings(
     max_examples=EXAMPLES,
