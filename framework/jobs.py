@@ -310,18 +310,15 @@ class SessionJob:
     @property
     def _needs(self) -> Needs:
         """What sub-groups need beside members that have departed; pods count as they were when the session began."""
-        policies, division = (
-            self.job.group.spec.sub_group_policy,
-            Division(self.id, self.job.group.spec.sub_group_policy),
-        )
+        policies = self.job.group.spec.sub_group_policy
+        division = Division(self.id, policies)
         present: list[Counter[SubJobId]] = [Counter() for _ in policies]
         for task in self.job.tasks.values():
             part, policy, _ = division.place_of(task)
             if policy is not None:
                 present[policies.index(policy)][part] += task.status is not TaskStatus.FAILED
-        return needs_without(
-            self._succeeded, [(each.sub_group_size, each.min_sub_groups) for each in policies], present
-        )
+        sizes = [(each.sub_group_size, each.min_sub_groups) for each in policies]
+        return needs_without(self._succeeded, sizes, present)
 
     @property
     def sub_jobs(self) -> Mapping[SubJobId, "SubJob"]:
