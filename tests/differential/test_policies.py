@@ -77,7 +77,7 @@ def test_same_decisions(plugin: str, seed: int) -> None:
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_plugin_matters(plugin: str) -> None:
-    """Of forty clusters at least a tenth are decided otherwise without it."""
+    """Of forty clusters at least an eighth are decided otherwise without it."""
     cases = [varied(plugin, Random(seed)) for seed in range(40)]
 
-    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 10
+    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 8

@@ -170,7 +170,7 @@ def with_budgets(objects: tuple[Object, ...], _now: float, chance: Random) -> tu
                 )
             },
             "status": {
-                "disruptionsAllowed": chance.choice([0, 0, 0, 1, 1, 2]),
+                "disruptionsAllowed": chance.choice([0, 0, 0, 0, 1, 2]),
                 "disruptedPods": {chance.choice(names): moment(0)} if names and chance.random() < 0.2 else {},
             },
         }
