@@ -3,6 +3,7 @@
 import http.client
 import json
 import ssl
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -45,8 +46,16 @@ def connection(url: str, tls: ssl.SSLContext | None) -> http.client.HTTPConnecti
     return http.client.HTTPSConnection(address, timeout=REQUEST_SECONDS, context=tls)
 
 
+class OfThread(threading.local):
+    """One connection for each thread: a connection carries one request at a time."""
+
+    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+        """Called again in each thread that uses it."""
+        self.connection = connection(url, tls)
+
+
 class Client:
-    """The administrator of a cluster, speaking JSON."""
+    """The administrator of a cluster, speaking JSON; several threads may use one."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Read address and certificates from the kubeconfig."""
@@ -57,7 +66,7 @@ class Client:
             tls = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
             user = config["users"][0]["user"]
             tls.load_cert_chain(user["client-certificate"], user["client-key"])
-        self._connection = connection(self._url, tls)
+        self._of_thread = OfThread(self._url, tls)
         """Kept open: a handshake costs the server more than most requests."""
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls)
@@ -87,15 +96,16 @@ class Client:
         """Send one request; answers that refuse are answers too."""
         text = None if body is None else json.dumps(body).encode()
         headers = {"Accept": accept, "Content-Type": as_type}
+        kept = self._of_thread.connection
         for is_last in (False, True):
             try:
-                self._connection.request(method, path, body=text, headers=headers)
-                answer = self._connection.getresponse()
+                kept.request(method, path, body=text, headers=headers)
+                answer = kept.getresponse()
                 return Answer(code=answer.status, body=json.load(answer))
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-                # The server closed the connection since the last request.
-                self._connection.close()
-                if is_last:
+            except (OSError, http.client.HTTPException) as fault:
+                kept.close()
+                # The server may have closed the connection since the last request.
+                if is_last or not isinstance(fault, ConnectionError):
                     raise
         raise AssertionError("the loop returns or raises")
 

@@ -21,7 +21,6 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
-from tests.e2e.rawhttp import Client
 from tests.e2e.wallclock import WallClock
 from tests.e2e.wire import wire_to
 
@@ -58,13 +57,11 @@ class Arrivals:
     _stopping: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Send a gang at each beat; by a connection of its own, since it runs in a thread."""
-        ground = replace(self.ground)
-        ground.__dict__["client"] = Client(ground.cluster)
+        """Send a gang at each beat."""
         turn = next(turns)
         while not self._stopping.wait(BEAT_SECONDS) and len(self.names) < 20:
             name = f"turn{turn}-gang{len(self.names)}"
-            ground.gang(name, MEMBERS, "1")
+            self.ground.gang(name, MEMBERS, "1")
             self.names.append(name)
 
     def stop(self) -> None:
