@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,16 +23,14 @@ class Controllers:
     ) -> None:
         """Start it; its log goes to `folder`, and it sees `environment` beside the variables of the tests."""
         self.health_port, self.metrics_port = free_ports(2)
-        self.process = ServerProcess(
-            [
-                *(sys.executable, "-m", "scheduler", "controllers"),
-                f"--kubeconfig={cluster.kubeconfig}",
-                "--enable-healthz",
-                f"--healthz-address=127.0.0.1:{self.health_port}",
-                "--enable-metrics",
-                f"--listen-address=127.0.0.1:{self.metrics_port}",
-                *flags,
-            ],
+        self.process = ServerProcess.of_module(
+            *("scheduler", "controllers"),
+            f"--kubeconfig={cluster.kubeconfig}",
+            "--enable-healthz",
+            f"--healthz-address=127.0.0.1:{self.health_port}",
+            "--enable-metrics",
+            f"--listen-address=127.0.0.1:{self.metrics_port}",
+            *flags,
             log=folder / f"controllers-{self.health_port}.log",
             environment=environment,
         )

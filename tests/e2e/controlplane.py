@@ -112,7 +112,7 @@ class ControlPlane:
 
     def start(self, binary: str, *flags: str) -> ServerProcess:
         """Start one more of the binaries; it is stopped before those that were started earlier."""
-        server = ServerProcess([self._assets / binary, *flags], log=self.folder / f"{binary}.log")
+        server = ServerProcess.of_program(self._assets / binary, *flags, log=self.folder / f"{binary}.log")
         self._servers.callback(server.stop)
         return server
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,19 +33,17 @@ class Daemon:
             environment: Variables it sees beside those of the tests.
         """
         self.health_port, self.metrics_port = free_ports(2)
-        self.process = ServerProcess(
-            [
-                *(sys.executable, "-m", "scheduler", "scheduler"),
-                f"--kubeconfig={cluster.kubeconfig}",
-                "--schedule-period=100ms",
-                "--enable-healthz",
-                f"--healthz-address=127.0.0.1:{self.health_port}",
-                "--enable-metrics",
-                "--enable-pprof",
-                f"--listen-address=127.0.0.1:{self.metrics_port}",
-                f"--cache-dump-dir={folder}",
-                *flags,
-            ],
+        self.process = ServerProcess.of_module(
+            *("scheduler", "scheduler"),
+            f"--kubeconfig={cluster.kubeconfig}",
+            "--schedule-period=100ms",
+            "--enable-healthz",
+            f"--healthz-address=127.0.0.1:{self.health_port}",
+            "--enable-metrics",
+            "--enable-pprof",
+            f"--listen-address=127.0.0.1:{self.metrics_port}",
+            f"--cache-dump-dir={folder}",
+            *flags,
             log=folder / f"scheduler-{self.health_port}.log",
             environment=environment,
         )

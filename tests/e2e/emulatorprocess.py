@@ -1,7 +1,6 @@
 """The emulator as a process of its own, so that a test meets it as it meets a real server: through its port."""
 
 import json
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +21,8 @@ READY_SECONDS = 60.0
 def running_emulator(folder: Path, *flags: str) -> Iterator[tuple[str, Path]]:
     """Run an emulator for the length of a `with` block; give its address and its kubeconfig."""
     kubeconfig = folder / "kubeconfig"
-    server = ServerProcess(
-        [sys.executable, "-m", "emulator", "--port", "0", "--kubeconfig", kubeconfig, *flags],
-        log=folder / "emulator.log",
+    server = ServerProcess.of_module(
+        "emulator", *("--port", "0", "--kubeconfig"), kubeconfig, *flags, log=folder / "emulator.log"
     )
     try:
         wait_until(lambda: address_in(kubeconfig) is not None, of=server, seconds=READY_SECONDS)

@@ -4,7 +4,6 @@ A namespace, a queue, nodes that carry a label, and a scheduler name, all called
 share a server do not meet.
 """
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,12 +61,10 @@ class Ground:
     @contextmanager
     def hollow_nodes(self, count: int) -> Iterator[ServerProcess]:
         """Run hollow nodes for the length of a block; they stay on the server, without anybody to start pods."""
-        nodes = ServerProcess(
-            [
-                *(sys.executable, "-m", "emulator.hollow", "--kubeconfig", self.cluster.kubeconfig),
-                *("--nodes", str(count), "--prefix", self.name, "--cpu", "8", "--label", f"{LABEL}={self.name}"),
-                *("--start-seconds", "0.1", "--termination-seconds", "0.1", *self.node_flags),
-            ],
+        nodes = ServerProcess.of_module(
+            *("emulator.hollow", "--kubeconfig", self.cluster.kubeconfig),
+            *("--nodes", str(count), "--prefix", self.name, "--cpu", "8", "--label", f"{LABEL}={self.name}"),
+            *("--start-seconds", "0.1", "--termination-seconds", "0.1", *self.node_flags),
             log=self.folder / "hollow.log",
         )
         try:

@@ -18,8 +18,8 @@ import pytest
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import PATIENCE
 from tests.e2e.emulatorprocess import clear_faults, tell_faults
-from tests.e2e.forkserver import ForkServer
 from tests.e2e.ground import GROUP_API, Ground, standing_on
+from tests.e2e.processes import ServerProcess
 
 BARE = 24
 MEMBERS = 12
@@ -41,27 +41,27 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
 class Line:
     """Controllers of one ground, one after the other."""
 
-    def __init__(self, ground: Ground, forks: ForkServer, folder: Path) -> None:
-        self._ground, self._forks, self._folder = ground, forks, folder
-        self._number = self._pid = 0
+    def __init__(self, ground: Ground, folder: Path) -> None:
+        self._ground, self._folder = ground, folder
+        self._number = 0
+        self._process = self.start()
 
-    def start(self) -> None:
+    def start(self) -> ServerProcess:
         """Start the next."""
         self._number += 1
-        self._pid = self._forks.fork(
-            [
-                "controllers",
-                f"--kubeconfig={self._ground.cluster.kubeconfig}",
-                f"--scheduler-name={self._ground.name}",
-                "--controllers=pg-controller,queue-controller",
-                "--leader-elect=false",
-            ],
-            self._folder / f"controllers-{self._number}.log",
+        self._process = ServerProcess.of_module(
+            *("scheduler", "controllers"),
+            f"--kubeconfig={self._ground.cluster.kubeconfig}",
+            f"--scheduler-name={self._ground.name}",
+            "--controllers=pg-controller,queue-controller",
+            "--leader-elect=false",
+            log=self._folder / f"controllers-{self._number}.log",
         )
+        return self._process
 
     def kill(self) -> None:
         """End the present one, as `kill -9` does."""
-        self._forks.end(self._pid)
+        self._process.kill()
 
 
 def make_replica_set(ground: Ground, point: int) -> dict[str, Any]:
@@ -177,11 +177,10 @@ def test_killed_at_any_point_pods_are_grouped_once(ground: Ground, tmp_path: Pat
     """Twenty deaths: each pod in its group, no group too many, everything bound."""
     chance = random.Random(SEED)
     is_emulator = ground.cluster.kind == "emulator"
-    with ForkServer(tmp_path) as forks, ground.daemon(tmp_path):
+    with ground.daemon(tmp_path):
         if is_emulator:
             tell_faults(ground.cluster.url, {"seed": SEED}, {**SLOW_PATCHES, "namespace": ground.name})
-        line = Line(ground, forks, tmp_path)
-        line.start()
+        line = Line(ground, tmp_path)
         try:
             for point in range(POINTS[ground.cluster.kind]):
                 kill_inside(ground, line, point, made=chance.randint(1, BARE + MEMBERS - 1))
@@ -219,9 +218,8 @@ def test_killed_again_and_again_a_queue_closes_with_its_children(ground: Ground,
 
     chance = random.Random(SEED)
     commands = f"/apis/bus.volcano.sh/v1alpha1/namespaces/{ground.name}/commands"
-    with ForkServer(tmp_path) as forks:
-        line = Line(ground, forks, tmp_path)
-        line.start()
+    line = Line(ground, tmp_path)
+    try:
         wait_for(lambda: states() == {"Open"}, "all open")
         top = ground.client.send("GET", f"{GROUP_API}/queues/{names[0]}").body
         for action, state in (("CloseQueue", "Closed"), ("OpenQueue", "Open")):
@@ -251,6 +249,7 @@ def test_killed_again_and_again_a_queue_closes_with_its_children(ground: Ground,
             wait_for(lambda state=state: states() == {state}, f"all {state}")
             wait_for(lambda: ground.items(commands) == [], "no command left")
         wait_for(lambda: notes() == {"false"}, "no queue closed by its parent")
+    finally:
         line.kill()
     for name in reversed(names):
         ground.client.send("DELETE", f"{GROUP_API}/queues/{name}")

@@ -18,9 +18,8 @@ import pytest
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import PATIENCE
 from tests.e2e.emulatorprocess import clear_faults, tell_faults
-from tests.e2e.forkserver import ForkServer
 from tests.e2e.ground import LABEL, Ground, standing_on
-from tests.e2e.processes import free_ports
+from tests.e2e.processes import ServerProcess, free_ports
 
 MEMBERS = 100
 POINTS = 50
@@ -88,33 +87,32 @@ def watched(ground: Ground) -> Iterator[Places]:
 class Line:
     """Daemons of one ground, one after the other."""
 
-    def __init__(self, ground: Ground, forks: ForkServer, folder: Path) -> None:
-        self._ground, self._forks, self._folder = ground, forks, folder
+    def __init__(self, ground: Ground, folder: Path) -> None:
+        self._ground, self._folder = ground, folder
         self._number = 0
-        self._pid = 0
         self._port = 0
+        self._process = self.start()
 
-    def start(self) -> None:
+    def start(self) -> ServerProcess:
         """Start the next."""
         (self._port,) = free_ports(1)
         self._number += 1
-        self._pid = self._forks.fork(
-            [
-                "scheduler",
-                f"--kubeconfig={self._ground.cluster.kubeconfig}",
-                f"--scheduler-name={self._ground.name}",
-                f"--node-selector={LABEL}:{self._ground.name}",
-                "--leader-elect=false",
-                "--schedule-period=20ms",
-                "--enable-pprof",
-                f"--listen-address=127.0.0.1:{self._port}",
-            ],
-            self._folder / f"scheduler-{self._number}.log",
+        self._process = ServerProcess.of_module(
+            *("scheduler", "scheduler"),
+            f"--kubeconfig={self._ground.cluster.kubeconfig}",
+            f"--scheduler-name={self._ground.name}",
+            f"--node-selector={LABEL}:{self._ground.name}",
+            "--leader-elect=false",
+            "--schedule-period=20ms",
+            "--enable-pprof",
+            f"--listen-address=127.0.0.1:{self._port}",
+            log=self._folder / f"scheduler-{self._number}.log",
         )
+        return self._process
 
     def kill(self) -> None:
         """End the present one, as `kill -9` does."""
-        self._forks.end(self._pid)
+        self._process.kill()
 
     def differences(self) -> Any:
         """Ask the present one for its audit."""
@@ -127,9 +125,8 @@ def test_killed_at_any_point_the_gang_is_placed_whole(ground: Ground, tmp_path: 
     """The same pods are bound, each once, phases as if uninterrupted, books equal to a rebuild."""
     chance = random.Random(SEED)
     bound_at_death = []
-    with ForkServer(tmp_path) as forks, slowed(ground):
-        line = Line(ground, forks, tmp_path)
-        line.start()
+    with slowed(ground):
+        line = Line(ground, tmp_path)
         try:
             for point in range(POINTS):
                 wanted = chance.randint(0, MEMBERS)

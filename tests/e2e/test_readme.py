@@ -43,7 +43,7 @@ class Terminal:
 
     def run_beside(self, name: str, *command: str) -> ServerProcess:
         """Run a program until the terminal is closed."""
-        server = ServerProcess(command, log=self._folder / f"{name}.log")
+        server = ServerProcess.of_program(*command, log=self._folder / f"{name}.log")
         self._servers.append(server)
         return server
 
