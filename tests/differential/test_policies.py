@@ -13,6 +13,7 @@ from plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from tests.differential.extended import MARKED
+from tests.differential.often import at_least
 from tests.differential.topological import Topological
 from tests.differential.varied import VARIATIONS, Varied, varied
 from tests.drawing import examples
@@ -78,6 +79,6 @@ def test_same_decisions(plugin: str, seed: int) -> None:
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_plugin_matters(plugin: str) -> None:
     """Of forty clusters at least an eighth are decided otherwise without it."""
-    cases = [varied(plugin, Random(seed)) for seed in range(40)]
+    cases = (varied(plugin, Random(seed)) for seed in range(40))
 
-    assert sum(plainly(each) != plainly(each.without(plugin)) for each in cases) >= len(cases) / 8
+    assert at_least(5, (plainly(each) != plainly(each.without(plugin)) for each in cases))

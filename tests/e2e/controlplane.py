@@ -17,8 +17,9 @@ import yaml
 
 from tests.e2e.certificates import Certificates, issue_certificates
 from tests.e2e.cluster import Cluster
+from tests.e2e.ports import free_ports
 from tests.e2e.probes import answers_ok, trust_nobody_in_particular
-from tests.e2e.processes import ServerProcess, free_ports, wait_until
+from tests.e2e.processes import ServerProcess, wait_until
 
 __all__ = ["NEEDED", "ControlPlane", "assets_folder", "missing_binaries"]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.cluster import Cluster
+from tests.e2e.ports import free_ports
 from tests.e2e.probes import answers_ok
-from tests.e2e.processes import ServerProcess, free_ports, wait_until
+from tests.e2e.processes import ServerProcess, wait_until
 
 __all__ = ["PATIENCE", "Daemon"]
 

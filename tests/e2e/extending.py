@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from tests.e2e.processes import free_ports
+from tests.e2e.ports import free_ports
 
 __all__ = ["Extender"]
 

@@ -157,6 +157,14 @@ class Ground:
         """Return the phases of the pods of a gang."""
         return [pod["status"].get("phase", "") for pod in self.pods(gang)]
 
+    def succeed(self, gang: str) -> None:
+        """End the pods of a gang well, as their kubelets do."""
+        for pod in self.pods(gang):
+            path = f"/api/v1/namespaces/{self.name}/pods/{pod['metadata']['name']}/status"
+            ended = {"status": {"phase": "Succeeded"}}
+            answer = self.client.send("PATCH", path, ended, as_type="application/merge-patch+json")
+            assert answer.code == 200, answer.body
+
     def read_group(self, name: str) -> Object:
         """Read a PodGroup."""
         return self.client.send("GET", f"{GROUP_API}/namespaces/{self.name}/podgroups/{name}").body

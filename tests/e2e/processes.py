@@ -2,20 +2,22 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e.forkserver import Forked, fork_module
 
-__all__ = ["ServerError", "ServerProcess", "free_ports", "wait_until"]
+__all__ = ["ServerError", "ServerProcess", "wait_until"]
 
 STOP_SECONDS = 20.0
 """Time a server has to end by itself; etcd waits for its clients to leave."""
+
+END_SECONDS = 60.0
+"""Longest wait for a server that a test expects to end; a second is usual, a busy machine takes many times that."""
 
 LOG_LINES = 20
 """Lines of its log that a failed server is reported with."""
@@ -70,7 +72,7 @@ class ServerProcess:
         """Process id, for tests that signal the server."""
         return self._process.pid
 
-    def exit_status(self, seconds: float = STOP_SECONDS) -> int:
+    def exit_status(self, seconds: float = END_SECONDS) -> int:
         """Wait until the server has ended by itself, and return its status."""
         return self._process.wait(seconds)
 
@@ -124,15 +126,3 @@ def wait_until(condition: Callable[[], bool], *, of: ServerProcess, seconds: flo
         if time.monotonic() > deadline:
             raise ServerError(f"{of.log.stem} was not ready after {seconds:.0f} s:\n{of.last_words()}")
         time.sleep(0.05)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return distinct ports of the loopback that nobody listens on.
-
-    For servers that cannot choose a port themselves. All are held at once, so that none is given twice.
-    """
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]

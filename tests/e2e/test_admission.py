@@ -25,7 +25,7 @@ from kube.configuration import ClusterOptions, connect
 from model.elastic.names import IS_PARENT, NAMESPACES, PARENT, RUNTIME
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controlplane import ControlPlane
-from tests.e2e.processes import free_ports
+from tests.e2e.ports import free_ports
 from tests.elastic_quotas import elastic_quota
 from tests.unit.controllers.admission.objects import Json, container, job, task
 from tests.unit.controllers.admission.rules.test_templates import REFUSED, TAKEN

@@ -26,7 +26,7 @@ from controllers.admission.webhooks import WebhookOptions, configurations
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.controlplane import ControlPlane
-from tests.e2e.processes import free_ports
+from tests.e2e.ports import free_ports
 from tests.e2e.wire import Wire
 from tests.unit.controllers.admission.objects import Json, job, task
 

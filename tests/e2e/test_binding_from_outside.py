@@ -35,11 +35,10 @@ def daemon(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def gang(ground: Ground, name: str, *data_sets: str) -> None:
-    """Make a gang whose pods want data sets; the group comes last, so that none is placed before it is complete."""
-    for number, data_set in enumerate(data_sets):
-        ground.pod(f"{name}-{number}", group=name)
-        ground.kubectl("annotate", "pod", f"{name}-{number}", f"example.com/data-set={data_set}")
+    """Make a gang whose pods want data sets."""
     ground.group(name, len(data_sets))
+    for number, data_set in enumerate(data_sets):
+        ground.pod(f"{name}-{number}", group=name, annotations={"example.com/data-set": data_set})
 
 
 def test_what_is_prepared_is_bound_by_the_binder_from_outside(ground: Ground, daemon: Daemon) -> None:

@@ -27,7 +27,7 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
-from tests.e2e.processes import free_ports
+from tests.e2e.ports import free_ports
 from tests.nodemetrics import node_metric_definition
 
 NAME = "chart"

@@ -13,11 +13,19 @@ from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.ground import GROUP_API, Ground, standing_on
 
 LEASE = (
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
-    "--leader-elect-retry-period=500ms",
+    "--leader-elect-lease-duration=6s",
+    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-retry-period=300ms",
     "--leader-elect-resource-namespace=controlled",
 )
+"""Tests wait for it to run out; else it outlasts a machine that stands still for a second or two."""
+LONG_LEASE = (
+    "--leader-elect-lease-duration=60s",
+    "--leader-elect-renew-deadline=40s",
+    "--leader-elect-retry-period=100ms",
+    "--leader-elect-resource-namespace=controlled",
+)
+"""For tests that do not."""
 MANAGED_BY_NOBODY = {"managedBy": "pyroclast.test/nobody"}
 """Keeps the cluster's own Job controller, where it runs, from what the test made."""
 
@@ -201,9 +209,8 @@ def test_a_leader_that_slept_ends_when_it_wakes(ground: Ground, tmp_path: Path) 
 
 def test_told_to_end_it_ends_and_releases_the_lease(ground: Ground, tmp_path: Path) -> None:
     """SIGTERM: status 0, and the next leads at once."""
-    with controllers(
-        ground.cluster, tmp_path, *LEASE, "--leader-elect-resource-name=released", ours(ground)
-    ) as process:
+    name = "--leader-elect-resource-name=released"
+    with controllers(ground.cluster, tmp_path, *LONG_LEASE, name, ours(ground)) as process:
         process.wait_for(lambda: process.said("reconciling"))
         process.signal(signal.SIGTERM)
 
@@ -213,7 +220,8 @@ def test_told_to_end_it_ends_and_releases_the_lease(ground: Ground, tmp_path: Pa
 
 def test_a_lost_lease_ends_the_process(ground: Ground, tmp_path: Path) -> None:
     """Somebody else has it: status 1, and nothing more is written."""
-    with controllers(ground.cluster, tmp_path, *LEASE, "--leader-elect-resource-name=stolen", ours(ground)) as process:
+    name = "--leader-elect-resource-name=stolen"
+    with controllers(ground.cluster, tmp_path, *LONG_LEASE, name, ours(ground)) as process:
         process.wait_for(lambda: process.said("reconciling"))
         taken = json.dumps({"spec": {"holderIdentity": "somebody-else", "leaseDurationSeconds": 3600}})
         ground.kubectl("patch", "lease", "stolen", "--type=merge", "-p", taken)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.drawing import examples
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import PATIENCE
 from tests.e2e.emulatorprocess import clear_faults, tell_faults
@@ -23,7 +24,7 @@ from tests.e2e.processes import ServerProcess
 
 BARE = 24
 MEMBERS = 12
-POINTS = {"emulator": 20, "realserver": 5}
+POINTS = {"emulator": examples(8, deep=20), "realserver": 5}
 SEED = 20_261
 SLOW_PATCHES = {"resource": "pods", "verb": "patch", "effect": "hold", "delay_seconds": 0.02, "chance": 0.6}
 """The emulator annotates all pods in the time that a signal takes: some patches wait, so that they come in turns."""
@@ -174,7 +175,7 @@ def kill_inside(ground: Ground, line: Line, point: int, made: int) -> None:
 
 
 def test_killed_at_any_point_pods_are_grouped_once(ground: Ground, tmp_path: Path) -> None:
-    """Twenty deaths: each pod in its group, no group too many, everything bound."""
+    """Many deaths: each pod in its group, no group too many, everything bound."""
     chance = random.Random(SEED)
     is_emulator = ground.cluster.kind == "emulator"
     with ground.daemon(tmp_path):

@@ -16,15 +16,16 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.emulatorprocess import running_emulator
 from tests.e2e.ground import Ground, standing_on
+from tests.e2e.ports import free_ports
 from tests.e2e.probes import answers_ok
-from tests.e2e.processes import free_ports
 
 LEASE = (
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
-    "--leader-elect-retry-period=500ms",
+    "--leader-elect-lease-duration=60s",
+    "--leader-elect-renew-deadline=40s",
+    "--leader-elect-retry-period=100ms",
     "--leader-elect-resource-namespace=process",
 )
+"""No test waits for it to run out, so that no stop of the machine makes a leader lose it."""
 COUNTED = (
     "e2e_scheduling_latency_milliseconds_count",
     "action_scheduling_latency_milliseconds_count",

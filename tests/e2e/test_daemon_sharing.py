@@ -1,7 +1,6 @@
-"""Several schedulers on one cluster: by hash ring, by shards, by lease."""
+"""Several schedulers on one cluster: by hash ring, by shards; by lease they are in `test_high_availability.py`."""
 
 import json
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -91,30 +90,3 @@ def test_a_soft_shard_ranks_the_nodes(ground: Ground, tmp_path: Path) -> None:
 
         ground.gang("overflow", 1, "8")
         daemon.wait_for(lambda: ground.is_placed("overflow"))
-
-
-def test_a_standby_completes_what_a_killed_leader_began(ground: Ground, tmp_path: Path) -> None:
-    """Both are ready, one leads; when it is killed (-9), the other binds what comes after, by an equal picture."""
-    lease = (
-        "--leader-elect-lease-duration=3s",
-        "--leader-elect-renew-deadline=2s",
-        "--leader-elect-retry-period=300ms",
-        f"--leader-elect-resource-namespace={ground.name}",
-    )
-    with ExitStack() as stack:
-        leader = stack.enter_context(ground.daemon(tmp_path, *lease, is_alone=False))
-        leader.wait_for(lambda: leader.metric("pyroclast_leader") == 1)
-        standby = stack.enter_context(ground.daemon(tmp_path, *lease, is_alone=False))
-        assert standby.metric("pyroclast_leader") == 0
-        ground.gang("reign", 4, "1")
-        leader.wait_for(lambda: ground.is_placed("reign"))
-        assert standby.metric('pyroclast_binds_total{result="succeeded"}') in {None, 0}
-
-        leader.signal(signal.SIGKILL)
-        ground.gang("orphan", 4, "1")
-        standby.wait_for(lambda: ground.phase_of("orphan") == "Running")
-
-        assert standby.metric("pyroclast_leader") == 1
-        holder = ("get", "lease", "volcano", "-o", "jsonpath={.spec.leaseTransitions}")
-        assert ground.kubectl(*holder) == "1"
-        assert standby.get_json("/debug/audit") == {"differences": []}

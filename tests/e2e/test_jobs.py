@@ -43,7 +43,7 @@ def make_job(ground: Ground, name: str, *, life: dict[str, str], **spec: Any) ->
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     pod = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}
     annotations = {f"emulator.pyroclast.io/{key}": value for key, value in life.items()}
-    template = {"metadata": {"annotations": annotations}, "spec": pod}
+    template = {"metadata": {"annotations": annotations, "labels": {"gang": name}}, "spec": pod}
     made = ground.create(
         f"{JOB_API}/namespaces/{ground.name}/jobs",
         {
@@ -76,11 +76,12 @@ def phase(ground: Ground, name: str) -> str:
 def test_a_job_runs_to_completion(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
     """With plugins; users see what they know from Volcano."""
     with controllers(ground.cluster, tmp_path, *flags(ground)) as process:
-        make_job(ground, "train", life={"duration": "2"}, plugins={"svc": [], "ssh": [], "env": []})
+        make_job(ground, "train", life={}, plugins={"svc": [], "ssh": [], "env": []})
         process.wait_for(lambda: phase(ground, "train") == "Running")
         columns = ground.kubectl("get", "vcjob", "train", "--no-headers").split()
         assert columns[:4] == ["train", "Running", "3", "3"]
         assert "VC_WORKER_HOSTS" in ground.kubectl("get", "configmap", "train-svc", "-o", "yaml")
+        ground.succeed("train")
         process.wait_for(lambda: phase(ground, "train") == "Completed")
         assert status(ground, "train")["succeeded"] == 3
         process.wait_for(lambda: not ground.items(f"/api/v1/namespaces/{ground.name}/secrets"))

@@ -49,14 +49,21 @@ def ground(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @pytest.fixture(scope="module")
-def daemon(ground: Ground) -> Iterator[Daemon]:
+def midway(ground: Ground) -> str:
+    """A Job that runs before anything of ours does."""
+    running_job(ground, "midway")
+    return "midway"
+
+
+@pytest.fixture(scope="module")
+def daemon(ground: Ground, midway: str) -> Iterator[Daemon]:
     """One daemon for all tests of this file."""
     with ground.daemon(ground.folder) as daemon:
         yield daemon
 
 
 @pytest.fixture(scope="module")
-def controlling(ground: Ground) -> Iterator[Controllers]:
+def controlling(ground: Ground, midway: str) -> Iterator[Controllers]:
     """All controllers, for all tests of this file."""
     with controllers(ground.cluster, ground.folder, f"--scheduler-name={NAME}") as running:
         yield running
@@ -80,9 +87,9 @@ def pod_spec(**more: Any) -> Object:
     }
 
 
-def job(name: str, *, seconds: int) -> Object:
+def job(name: str, **annotations: str) -> Object:
     """Describe a Job of two pods, as Volcano's webhooks complete it."""
-    template = {"metadata": {"annotations": {DURATION: f"{seconds}s"}}, "spec": pod_spec()}
+    template = {"metadata": {"annotations": annotations}, "spec": pod_spec()}
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -101,7 +108,7 @@ def job(name: str, *, seconds: int) -> Object:
 
 def running_job(ground: Ground, name: str) -> None:
     """Store a Job that Volcano's controllers brought to run: status, group, and bound pods."""
-    stored = ground.create(JOB_API, job(name, seconds=5))
+    stored = ground.create(JOB_API, job(name))
     uid = stored["metadata"]["uid"]
     owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": name, "uid": uid}
     owners = [{**owner, "controller": True, "blockOwnerDeletion": True}]
@@ -147,7 +154,6 @@ def running_job(ground: Ground, name: str) -> None:
                     "labels": {**shared, "gang": name},
                     "annotations": {
                         **shared,
-                        DURATION: "5s",
                         "scheduling.k8s.io/group-name": group,
                         "volcano.sh/job-version": "0",
                         "volcano.sh/template-uid": f"{name}-worker",
@@ -180,8 +186,11 @@ def state_of(ground: Ground, name: str) -> str:
 
 def test_a_job_that_ran_under_volcano_ends_well(ground: Ground, daemon: Daemon, controlling: Controllers) -> None:
     """Its pods are left to run, none is made anew or bound again, and it is completed when they end."""
-    running_job(ground, "midway")
     uids = {pod["metadata"]["uid"] for pod in ground.pods("midway")}
+    looked = 'pyroclast_reconciles_total{name="job",result="done"}'
+    controlling.wait_for(lambda: looked in controlling.metrics())
+    controlling.wait_for(lambda: ground.phases_of("midway") == ["Running"] * 2)
+    ground.succeed("midway")
 
     controlling.wait_for(lambda: state_of(ground, "midway") == "Completed")
     assert {pod["metadata"]["uid"] for pod in ground.pods("midway")} == uids
@@ -197,13 +206,13 @@ def test_gangs_and_jobs_run_to_their_end_on_its_definitions(
     ground.group("pending", 3, minResources={"cpu": "3"})
     for number in range(3):
         ground.pod(f"pending-{number}", group="pending")
-    ground.create(JOB_API, job("fresh", seconds=1))
+    ground.create(JOB_API, job("fresh", **{DURATION: "1s"}))
 
     daemon.wait_for(lambda: ground.phases_of("pending") == ["Running"] * 3)
     daemon.wait_for(lambda: ground.phase_of("pending") == "Running")
     controlling.wait_for(lambda: state_of(ground, "fresh") == "Completed")
-    queue = ground.client.send("GET", f"{GROUP_API}/queues/{NAME}").body
     daemon.wait_for(lambda: allocated(ground) == "3")
+    queue = ground.client.send("GET", f"{GROUP_API}/queues/{NAME}").body
     assert queue["status"]["state"] == "Open"
     daemon.wait_for(lambda: is_at_rest(ground, daemon))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 
-EXAMPLES = examples(8)
+EXAMPLES = examples(12)
 LAWS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 CYCLES = 14
 QUIET = 4
@@ -77,20 +77,23 @@ def decide(scenario: Scenario, evicting: tuple[str, ...]) -> Outcome:
 @pytest.mark.parametrize("evicting", EVICTING)
 @LAWS
 @given(scenario=crowded())
-def test_evictions_end(scenario: Scenario, evicting: tuple[str, ...]) -> None:
-    """The last cycles evict and bind nobody."""
+def test_what_an_eviction_won_stays_won(scenario: Scenario, evicting: tuple[str, ...]) -> None:
+    """Evictions end, no pod takes back what it lost, and who evicts runs where it was promised to."""
     outcome = decide(scenario, evicting)
 
     assert outcome.warnings == ()
+    evictions_end(outcome)
+    no_pod_takes_back_what_it_lost(outcome)
+    beneficiaries_run_where_they_were_promised_to(outcome)
+
+
+def evictions_end(outcome: Outcome) -> None:
+    """The last cycles evict and bind nobody."""
     assert [plan for each in outcome.rounds[-QUIET:] for plan in each.plans] == []
 
 
-@pytest.mark.parametrize("evicting", EVICTING)
-@LAWS
-@given(scenario=crowded())
-def test_no_pod_takes_back_what_it_lost(scenario: Scenario, evicting: tuple[str, ...]) -> None:
+def no_pod_takes_back_what_it_lost(outcome: Outcome) -> None:
     """Where B's pod was bound by evicting A's, no later cycle evicts it for A's again; nobody is evicted twice."""
-    outcome = decide(scenario, evicting)
     assert len(set(outcome.evictions)) == len(outcome.evictions)
     won: set[tuple[str, str]] = set()
     for each in outcome.rounds:
@@ -102,12 +105,8 @@ def test_no_pod_takes_back_what_it_lost(scenario: Scenario, evicting: tuple[str,
             won |= pairs
 
 
-@pytest.mark.parametrize("evicting", EVICTING)
-@LAWS
-@given(scenario=crowded())
-def test_beneficiaries_run_where_they_were_promised_to(scenario: Scenario, evicting: tuple[str, ...]) -> None:
+def beneficiaries_run_where_they_were_promised_to(outcome: Outcome) -> None:
     """Victims are gone in the next cycle here: it binds every beneficiary to the node of its promise."""
-    outcome = decide(scenario, evicting)
     for before, after in zip(outcome.rounds, outcome.rounds[1:], strict=False):
         promised = {each.task: each.node for plan in before.plans for each in plan.nominations}
         bound = {each.task: each.node for plan in after.plans for each in plan.binds}

@@ -82,7 +82,7 @@ async def following(tmp_path: Path) -> AsyncIterator[Following]:
     """A cache that is made but not started, beside a server that has pod groups and queues."""
     async with Emulator(port=0) as emulator:
         cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(tmp_path / "kubeconfig"))))
-        async with Client(cluster, component="tests", timeout=5.0) as client:
+        async with Client(cluster, component="tests", timeout=30.0) as client:
             world = World(emulator, client)
             await world.define_pod_groups(has_status=True)
             await world.define("queues", "Queue", group="scheduling.volcano.sh", version="v1beta1", has_status=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from cache.background import Background
 from model import wire
 from tests.unit.cache.conftest import Following
+from tests.unit.controllers.moving import settled
 from tests.unit.kube.world import FakeClock
 
 
@@ -81,7 +82,7 @@ async def test_work_that_ends_by_itself_is_over() -> None:
 
     background = Background(FakeClock())
     background.keep("brief", brief)
-    await asyncio.sleep(0.01)
+    await settled()
 
     assert begun == [1]
     await background.stop()
@@ -93,7 +94,7 @@ async def test_work_to_be_tried_once_is_told_when_it_dies() -> None:
     frail = Frail(FakeClock(), 1)
     background = Background(frail.clock, on_surprise=told.append)
     background.once("frail", frail.run)
-    await asyncio.sleep(0.01)
+    await settled()
 
     assert (told, frail.begun, background.failing()) == (["frail"], 1, {})
     await background.stop()

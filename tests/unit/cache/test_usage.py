@@ -325,7 +325,7 @@ class Hand:
 
     async def turn(self, seconds: float) -> None:
         """Let time pass once somebody sleeps, and wake him."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not self._is_asleep:  # noqa: ASYNC110 - who goes to sleep tells nobody
                 await asyncio.sleep(0.005)
         self._is_asleep = False
@@ -345,7 +345,7 @@ class Watching:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let the watch work until something is so."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not condition():  # noqa: ASYNC110 - the watch tells nobody when it is done
                 await asyncio.sleep(0.005)
 

@@ -53,9 +53,9 @@ class Ground:
         operator = Operator(mortal, component="test-controllers")  # type: ignore[arg-type]  # as much as is used of one
         made(operator)
         running = asyncio.create_task(operator.run())
-        await asyncio.wait_for(operator.synced(), 10)
+        await asyncio.wait_for(operator.synced(), 30)
         ends = [asyncio.create_task(operator.idle()), asyncio.create_task(mortal.died.wait())]
-        await asyncio.wait_for(asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED), 20)
+        await asyncio.wait_for(asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED), 30)
         for task in (running, *ends):
             task.cancel()
         await asyncio.gather(running, *ends, return_exceptions=True)
@@ -65,14 +65,14 @@ class Ground:
     async def working(self, operator: Operator) -> AsyncIterator[None]:
         """An operator at work; killed in whatever it does at the end."""
         task = asyncio.create_task(operator.run())
-        await asyncio.wait_for(operator.synced(), 10)
+        await asyncio.wait_for(operator.synced(), 30)
         try:
             yield
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def soon(self, is_true: Callable[[], Any], seconds: float = 10.0) -> None:
+    async def soon(self, is_true: Callable[[], Any], seconds: float = 30.0) -> None:
         """Wait until something holds."""
         async with asyncio.timeout(seconds):
             while True:
@@ -145,7 +145,7 @@ async def ground(folder: Path, *, knows_schemas: bool = True) -> AsyncIterator[G
     """A running server with all definitions; without schemas it takes whatever it is given."""
     async with Emulator(port=0) as emulator:
         cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(folder / "kubeconfig"))))
-        async with Client(cluster, component="tests", timeout=5.0) as client:
+        async with Client(cluster, component="tests", timeout=30.0) as client:
             made = Ground(emulator, client)
             for definition in definitions():
                 await made.post(DEFINITIONS, definition if knows_schemas else _without_schemas(definition))

@@ -71,7 +71,7 @@ async def life(
     operator = Operator(client, component="test-controllers", clock=FixedClock(now))
     reconciler = build(operator)
     following = asyncio.create_task(operator.follow())
-    await asyncio.wait_for(operator.synced(), 10)
+    await asyncio.wait_for(operator.synced(), 30)
     try:
         yield reconciler.reconcile
     finally:
@@ -81,7 +81,7 @@ async def life(
 
 async def rest(client: MortalClient, reconcile: Callable[[Key], Any], key: Key) -> None:
     """Reconcile until nothing is written any more, each time after the stores have caught up."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             before = client.writes
             again_in = await reconcile(key)

@@ -61,7 +61,7 @@ async def test_an_operator_on_kopf_lights_lamps(emulator: Emulator, client: Clie
         assert await eventually(client, f"{LAMPS}/desk", lambda body: body.get("code") == 404)
     finally:
         stop.set()
-        await asyncio.wait_for(operator, 10)
+        await asyncio.wait_for(operator, 30)
 
 
 async def eventually(client: Client, path: str, holds: Any) -> bool:

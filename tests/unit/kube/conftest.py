@@ -16,7 +16,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     """A running server with a client of it."""
     async with Emulator(port=0) as emulator:
         cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(tmp_path / "kubeconfig"))))
-        async with Client(cluster, component="tests", timeout=5.0) as client:
+        async with Client(cluster, component="tests", timeout=30.0) as client:
             made = World(emulator, client)
             yield made
             await made.stop()

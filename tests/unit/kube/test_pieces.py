@@ -41,15 +41,15 @@ def test_the_collector_is_off_until_the_last_user_leaves() -> None:
     def list_in_thread() -> None:
         with collector_off():
             inside.set()
-            leave.wait(5)
+            leave.wait(30)
 
     thread = threading.Thread(target=list_in_thread)
     with collector_off():
         thread.start()
-        inside.wait(5)
+        inside.wait(30)
     assert not gc.isenabled()
     leave.set()
-    thread.join(5)
+    thread.join(30)
 
     assert gc.isenabled()
 
@@ -77,7 +77,7 @@ async def test_courtesy_has_an_end() -> None:
     """What waits for binds does not wait for ever."""
     traffic = Traffic()
     with traffic.bind():
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             await traffic.quiet(0.01)
         assert traffic.binding == 1
 

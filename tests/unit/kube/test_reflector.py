@@ -29,7 +29,7 @@ async def test_lists_in_pages_then_follows(world: World, pods: Reflector[Pod]) -
     for name in ("a", "b", "c", "d", "e"):
         await world.pod(name)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     assert world.log == [("added", name) for name in "abcde"]
 
     await world.label_pod("b", turn="1")
@@ -46,14 +46,14 @@ async def test_an_empty_kind_is_synced(world: World, pods: Reflector[Pod]) -> No
     """Nothing to tell is no reason to wait."""
     world.start(pods.run())
 
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     assert pods.is_present
 
 
 async def test_a_cut_stream_resumes_where_it_was(world: World, pods: Reflector[Pod]) -> None:
     """An event cut in its middle comes again, once."""
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     world.faults.add(effect="half", resource="pods", verb="watch", count=1)
 
     await world.pod("a")
@@ -70,7 +70,7 @@ async def test_a_version_too_old_is_listed_again_and_the_difference_told(world: 
     for name in ("a", "b", "c"):
         await world.pod(name)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     world.faults.add(effect="error", verb="watch", code=503, resource="pods", count=-1)
     world.end_watches()
     await asyncio.sleep(0)
@@ -90,7 +90,7 @@ async def test_an_expired_continue_token_starts_the_list_over(world: World, pods
         await world.pod(name)
     world.faults.add(effect="error", verb="list", code=410, resource="pods", skip=1, count=1)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
 
     assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
 
@@ -98,7 +98,7 @@ async def test_an_expired_continue_token_starts_the_list_over(world: World, pods
 async def test_a_server_away_for_half_a_minute_is_waited_for(world: World, pods: Reflector[Pod]) -> None:
     """Waits grow to their cap, at no more than a few requests in thirty seconds; nothing is lost."""
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     world.clock.slept.clear()
     world.faults.add(effect="cut", resource="pods", verb="watch")
     world.end_watches()
@@ -120,7 +120,7 @@ async def test_an_absent_kind_counts_as_empty_until_it_appears(world: World) -> 
     """A custom kind may be defined later, without a restart."""
     groups = Reflector(world.client, resources.POD_GROUPS, clock=world.clock)
     world.start(groups.run())
-    await asyncio.wait_for(groups.synced.wait(), 5)
+    await asyncio.wait_for(groups.synced.wait(), 30)
     assert not groups.is_present
 
     await world.define_pod_groups()
@@ -137,7 +137,7 @@ async def test_a_kind_that_is_defined_anew_is_followed_again(world: World) -> No
     await world.pod_group("old", minMember=1)
     groups = Reflector(world.client, resources.POD_GROUPS, [world.recorder], clock=world.clock)
     world.start(groups.run())
-    await asyncio.wait_for(groups.synced.wait(), 5)
+    await asyncio.wait_for(groups.synced.wait(), 30)
     for name, has_status in (("other", True), ("own", False)):
         await world.client.request(
             "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.volcano.sh"
@@ -167,7 +167,7 @@ async def test_a_broken_object_is_fenced(world: World) -> None:
     named: list[ObjectError] = []
     groups = Reflector(world.client, resources.POD_GROUPS, [world.recorder], clock=world.clock, on_broken=named.append)
     world.start(groups.run())
-    await asyncio.wait_for(groups.synced.wait(), 5)
+    await asyncio.wait_for(groups.synced.wait(), 30)
     assert world.log == [("added", "good")]
     assert [error.name for error in named] == ["default/bad"]
     assert named[0].path == "spec.minMember"
@@ -184,7 +184,7 @@ async def test_an_unchanged_version_is_no_news(world: World, pods: Reflector[Pod
     """A duplicate event is dropped."""
     await world.pod("a")
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     body = await world.client.request("GET", "/api/v1/namespaces/default/pods/a")
 
     pods._take(b'{"type":"ADDED","object":' + body + b"}")
@@ -199,7 +199,7 @@ async def test_a_successor_of_the_same_name_is_another_object(world: World, pods
     """A new UID means that the old one was deleted meanwhile."""
     await world.pod("a")
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     body = await world.client.request_json("GET", "/api/v1/namespaces/default/pods/a")
     body["metadata"] |= {"uid": "another", "resourceVersion": "999999"}
 
@@ -231,7 +231,7 @@ async def test_a_handler_that_fails_stops_nobody(world: World) -> None:
     await world.pod("b")
     pods = Reflector(world.client, resources.PODS, [Failing(), world.recorder], clock=world.clock)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
 
     assert world.log == [("added", "a"), ("added", "b")]
 
@@ -259,7 +259,7 @@ async def test_selectors_narrow_what_is_followed(world: World) -> None:
     await world.pod("b")
     pods = Reflector(world.client, resources.PODS, [world.recorder], clock=world.clock, label_selector="app=b,turn!=2")
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     await world.label_pod("b", turn="2")
     await world.soon(lambda: len(world.log) == 2)
 
@@ -271,7 +271,7 @@ async def test_a_server_that_refuses_the_list_is_asked_again(world: World, pods:
     await world.pod("a")
     world.faults.add(effect="error", verb="list", code=429, retry_after=7, resource="pods", count=1)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
 
     assert world.log == [("added", "a")]
     assert max(world.clock.slept) == 7
@@ -283,7 +283,7 @@ async def test_a_list_that_is_not_answered_in_time_is_asked_for_again(world: Wor
     world.client.timeout = 0.2
     world.faults.add(effect="hold", delay_seconds=1, resource="pods", verb="list", count=1)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
 
     assert world.log == [("added", "a")]
 
@@ -294,7 +294,7 @@ async def test_a_watch_that_falls_silent_is_given_up(
     """A half-open connection is noticed by the bookmarks that do not come."""
     monkeypatch.setattr("kube.reflector._SILENCE_SECONDS", 0.1)
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     await world.soon(lambda: len(world.clock.slept) >= 2)
     await world.pod("a")
     await world.soon(lambda: bool(world.log))
@@ -305,7 +305,7 @@ async def test_a_watch_that_falls_silent_is_given_up(
 async def test_an_event_that_cannot_be_read_twice_is_gone_round(world: World, pods: Reflector[Pod]) -> None:
     """A line that is no JSON, again and again at the same place, is passed by listing."""
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     world.faults.add(effect="half", resource="pods", verb="watch", count=2)
     await world.pod("a")
     await world.soon(lambda: bool(world.log))
@@ -318,22 +318,21 @@ async def test_watches_that_fail_while_lists_work_do_not_leave_the_objects_stale
 ) -> None:
     """After two failed watches at one version the kind is listed again, at growing intervals of at most 30 s."""
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     world.faults.add(effect="error", verb="watch", code=503, resource="pods")
     world.end_watches()
     await world.pod("a")
     await world.soon(lambda: bool(world.log))
     world.clock.slept.clear()
-    await world.soon(lambda: sum(world.clock.slept) > 300)
+    await world.soon(lambda: sum(world.clock.slept) > 300 and pods.failing_seconds > 300)
 
     assert world.log == [("added", "a")]
-    assert pods.failing_seconds > 300
     assert pods.trouble is not None
-    assert len(world.clock.slept) < 80
+    assert sum(world.clock.slept[:80]) > 300
     world.faults.clear()
     await world.pod("b")
     await world.soon(lambda: world.log == [("added", "a"), ("added", "b")])
-    assert pods.failing_seconds == 0
+    await world.soon(lambda: pods.failing_seconds == 0)
 
 
 async def test_continue_tokens_that_always_expire_are_done_without(world: World, pods: Reflector[Pod]) -> None:
@@ -349,7 +348,7 @@ async def test_continue_tokens_that_always_expire_are_done_without(world: World,
 
     world.client.request = expire_continue  # type: ignore[method-assign]  # a proxy between client and server
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
 
     assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
 
@@ -368,7 +367,7 @@ async def test_a_server_restored_from_a_backup_is_listed_again(world: World, pod
     """A lower version leads to a list, in which equal versions may name different states."""
     await world.pod("a")
     world.start(pods.run())
-    await asyncio.wait_for(pods.synced.wait(), 5)
+    await asyncio.wait_for(pods.synced.wait(), 30)
     known = pods.objects["default/a"]
     pods.objects["default/a"] = structs.replace(known, metadata=structs.replace(known.metadata, labels={"app": "old"}))
     pods.resource_version = "999999999"

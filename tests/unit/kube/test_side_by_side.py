@@ -40,7 +40,7 @@ async def test_members_of_a_gang_are_bound_side_by_side(world: World) -> None:
     plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=JobId("default/j"), queue=None, binds=binds)
     binder = ApiBinder(Meeting(world.client, len(MEMBERS)), clock=world.clock)  # type: ignore[arg-type]  # sends alone
 
-    outcome = await asyncio.wait_for(binder.bind(plan), 10)
+    outcome = await asyncio.wait_for(binder.bind(plan), 30)
 
     assert outcome.is_complete
 
@@ -58,7 +58,7 @@ async def test_a_conflict_on_a_group_drops_nothing_of_its_pods(world: World) -> 
 
     writer.pod_group(group, PodGroupStatus(phase="Inqueue"))
     writer.pod(PODS.decoder.convert(await world.get_pod("a")), condition=waits)
-    await asyncio.wait_for(writer.drain(), 10)
+    await asyncio.wait_for(writer.drain(), 30)
 
     assert world.faults.used == 1
     assert (await world.get_pod("a"))["status"]["conditions"][0]["reason"] == "Unschedulable"

@@ -26,7 +26,7 @@ async def writer(world: World) -> StatusWriter:
 
 async def drained(writer: StatusWriter) -> None:
     """Wait for the writer."""
-    await asyncio.wait_for(writer.drain(), 10)
+    await asyncio.wait_for(writer.drain(), 30)
 
 
 async def seen_pod(world: World, name: str = "a") -> Pod:

@@ -69,7 +69,7 @@ class Ground:
 
     async def take(self, ask: Callable[[], Awaitable[str]]) -> str:
         """Ask in turn, in bounded time."""
-        return await asyncio.wait_for(self.turns.take(ask, backoff=Backoff()), 10)
+        return await asyncio.wait_for(self.turns.take(ask, backoff=Backoff()), 30)
 
     async def rest(self) -> None:
         """Let all come as far as they can."""

@@ -94,7 +94,7 @@ async def test_a_chosen_volume_is_bound_to_the_claim_before_the_pod_is_bound(wor
     bind = bind_with(pod, step(claim, volume="disk"))
     plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(bind,))
 
-    outcome = await asyncio.wait_for(ApiBinder(world.client).bind(plan), 20)
+    outcome = await asyncio.wait_for(ApiBinder(world.client).bind(plan), 30)
 
     assert outcome.is_complete
     volume = await world.client.request_json("GET", f"{VOLUMES}/disk")
@@ -128,7 +128,7 @@ async def test_a_provisioner_that_cannot_is_not_waited_for(world: World) -> None
 
     world.start(provisioner())
     with pytest.raises(ConflictError, match="no volume could be made for claim default/data on node n1"):
-        await asyncio.wait_for(VolumePreparer(world.client).prepare(bind_with("u", step(claim)), step(claim)), 20)
+        await asyncio.wait_for(VolumePreparer(world.client).prepare(bind_with("u", step(claim)), step(claim)), 30)
 
 
 async def test_many_claims_wait_their_turn() -> None:
@@ -193,7 +193,7 @@ async def test_a_server_that_refuses_for_a_while_is_asked_again(world: World, ve
     world.faults.add(effect="error", resource="persistentvolumeclaims", verb=verb, code=503, count=2)
     world.start(controller(world))
 
-    await asyncio.wait_for(preparer(world).prepare(bind_with("u"), step(claim, **{"timeout-seconds": "1e6"})), 20)
+    await asyncio.wait_for(preparer(world).prepare(bind_with("u"), step(claim, **{"timeout-seconds": "1e6"})), 30)
 
     made = await world.client.request_json("GET", f"{CLAIMS}/data")
     assert made["metadata"]["annotations"][SELECTED] == "n1"

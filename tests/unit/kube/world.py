@@ -103,7 +103,7 @@ class World:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
-    async def soon(self, is_true: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def soon(self, is_true: Callable[[], bool], seconds: float = 30.0) -> None:
         """Wait until something holds; the server's answers take real, if little, time."""
         async with asyncio.timeout(seconds):
             while not is_true():  # noqa: ASYNC110  what is waited for has no event

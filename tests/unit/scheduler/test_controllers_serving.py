@@ -16,7 +16,7 @@ from model.errors import ConfigError
 from scheduler.controllers.options import parse_options
 from scheduler.controllers.serve import serve
 from scheduler.logs import Level
-from tests.e2e.processes import free_ports
+from tests.e2e.ports import free_ports
 
 
 async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_pat
         options = parse_options([f"--kubeconfig={kubeconfig}", "--leader-elect=false"]).options
         with capture_logs() as lines:
             serving = asyncio.create_task(serve(options, Level(20)))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 while not any(line["event"] == "reconciling" for line in lines):  # noqa: ASYNC110  a log has none
                     await asyncio.sleep(0.01)
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -52,7 +52,7 @@ async def test_admission_is_answered_by_a_process_without_controllers(tmp_path: 
         options = parse_options([f"--kubeconfig={kubeconfig}", "--webhook-namespace=default", *flags]).options
         with capture_logs() as lines:
             serving = asyncio.create_task(serve(options, Level(20)))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 while not any(line["event"] == "admission_serving" for line in lines):  # noqa: ASYNC110  a log has none
                     await asyncio.sleep(0.01)
                 async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as reply:
@@ -84,7 +84,7 @@ async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
             ):
                 options = parse_options([f"--kubeconfig={kubeconfig}", "--leader-elect=false", *arguments]).options
                 with capture_logs(), pytest.raises(ConfigError):
-                    await asyncio.wait_for(serve(options, Level(20)), 20)
+                    await asyncio.wait_for(serve(options, Level(20)), 30)
 
 
 async def test_its_verbosity_can_be_moved_and_its_watches_are_measured(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_its_verbosity_can_be_moved_and_its_watches_are_measured(tmp_path:
         options = parse_options(arguments, {"DEBUG_SOCKET_DIR": str(tmp_path)}).options
         with capture_logs() as lines:
             serving = asyncio.create_task(serve(options, Level(20)))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 while not any(line["event"] == "reconciling" for line in lines):  # noqa: ASYNC110  a log has none
                     await asyncio.sleep(0.01)
                 async with (

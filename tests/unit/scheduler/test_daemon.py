@@ -220,7 +220,7 @@ async def test_plans_are_assumed_while_the_cycle_runs(
     cluster.noticed = first_is_taken.set
 
     def wait_for_the_first() -> None:
-        seen.append(first_is_taken.wait(timeout=0.0 if not seen else 5.0))
+        seen.append(first_is_taken.wait(timeout=0.0 if not seen else 30.0))
 
     decisions.during = wait_for_the_first
 
@@ -234,7 +234,7 @@ async def test_refused_plan_is_counted_and_not_carried_out(daemon: Daemon, clust
     cluster.refuses = True
     cluster.gate.set()
     await daemon.run_once()
-    await daemon.drain(1.0)
+    await daemon.drain(30.0)
 
     assert cluster.carried == []
     assert daemon.metrics.value("pyroclast_plans_total", "refused") == 2
@@ -309,14 +309,14 @@ async def test_plan_that_fails_on_the_way_does_not_stop_the_loop(daemon: Daemon,
     await daemon.run_once()
 
     assert await daemon.run_once() is not None
-    assert await daemon.drain(1.0)
+    assert await daemon.drain(30.0)
 
 
 async def test_stop_lets_plans_in_flight_finish(daemon: Daemon, cluster: FakeCluster) -> None:
     """What is assumed is carried out before the process ends."""
     await daemon.run_once()
     daemon.stop()
-    draining = asyncio.create_task(daemon.drain(5.0))
+    draining = asyncio.create_task(daemon.drain(30.0))
     await asyncio.sleep(0)
     cluster.gate.set()
 
@@ -336,7 +336,7 @@ async def test_plans_in_flight_are_cut_when_leadership_is_lost(daemon: Daemon, c
     """Nothing of them goes on while another process may lead."""
     await daemon.run_once()
 
-    await asyncio.wait_for(daemon.abandon(), 5)
+    await asyncio.wait_for(daemon.abandon(), 30)
 
     assert cluster.carried == []
     cluster.gate.set()
@@ -456,7 +456,7 @@ async def test_a_stop_does_not_wait_for_a_plugin_that_never_returns(
     with capture_logs() as lines:
         await daemon.run()
     hold.set()
-    await daemon.drain(1.0)
+    await daemon.drain(30.0)
     loop.call_later(0.05, left.set)
     await left.wait()
 

@@ -9,6 +9,7 @@ import pytest
 from kube.lease import Elector
 from scheduler.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
 from scheduler.options import parse_options
+from tests.unit.controllers.moving import settled
 
 
 class FakeElector:
@@ -47,7 +48,7 @@ async def test_leader_finishes_its_work_and_releases_the_lease() -> None:
         await asyncio.sleep(0.01)
 
     leading = asyncio.create_task(lead(cast("Elector", elector), work, stopping=stopping))
-    await asyncio.sleep(0.01)
+    await settled()
     stopping.set()
     await leading
 
@@ -61,7 +62,7 @@ async def test_standby_ends_when_told_to() -> None:
     await asyncio.sleep(0)
     stopping.set()
 
-    await asyncio.wait_for(leading, 1.0)
+    await asyncio.wait_for(leading, 30)
 
 
 async def test_lost_lease_cancels_the_work_and_is_raised() -> None:
@@ -76,11 +77,11 @@ async def test_lost_lease_cancels_the_work_and_is_raised() -> None:
             cancelled.set()
 
     leading = asyncio.create_task(lead(cast("Elector", elector), work, stopping=asyncio.Event()))
-    await asyncio.sleep(0.01)
+    await settled()
     elector.taken.set()
 
     with pytest.raises(LeadershipLostError):
-        await asyncio.wait_for(leading, 1.0)
+        await asyncio.wait_for(leading, 30)
     assert cancelled.is_set()
 
 
@@ -89,13 +90,13 @@ async def test_lease_lost_while_ending_is_raised_too() -> None:
     elector, stopping = FakeElector(), asyncio.Event()
     elector.won.set()
     leading = asyncio.create_task(lead(cast("Elector", elector), never, stopping=stopping))
-    await asyncio.sleep(0.01)
+    await settled()
     stopping.set()
-    await asyncio.sleep(0.01)
+    await settled()
     elector.taken.set()
 
     with pytest.raises(LeadershipLostError):
-        await asyncio.wait_for(leading, 1.0)
+        await asyncio.wait_for(leading, 30)
 
 
 async def test_failure_of_the_work_is_passed_on() -> None:
@@ -107,7 +108,7 @@ async def test_failure_of_the_work_is_passed_on() -> None:
         raise RuntimeError("bug")
 
     with pytest.raises(RuntimeError, match="bug"):
-        await asyncio.wait_for(lead(cast("Elector", elector), work, stopping=asyncio.Event()), 1.0)
+        await asyncio.wait_for(lead(cast("Elector", elector), work, stopping=asyncio.Event()), 30)
 
 
 def test_each_process_has_an_identity_of_its_own() -> None:

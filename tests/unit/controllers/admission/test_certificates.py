@@ -369,7 +369,9 @@ async def test_files_that_change_are_shown_without_a_restart(world: World, tmp_p
 async def moved(clock: MovedClock) -> None:
     """Move to the next look, and let it read files."""
     await clock.move(10.0)
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(30):
+        while not clock._sleepers:  # noqa: ASYNC110 - who goes to sleep tells nobody
+            await asyncio.sleep(0.005)
 
 
 async def test_files_that_are_no_pair_are_a_fault_at_the_start(tmp_path: Path) -> None:

@@ -361,7 +361,7 @@ async def test_idle_connections_give_way_to_new_ones() -> None:
     await asyncio.sleep(0.05)
     async with (
         aiohttp.ClientSession() as session,
-        asyncio.timeout(5),
+        asyncio.timeout(30),
         session.get(f"http://127.0.0.1:{port}/") as reply,
     ):
         assert await reply.text() == "here"
@@ -386,7 +386,7 @@ async def test_a_connection_that_asks_is_kept_before_those_that_do_not() -> None
     port = listener.sockets[0].getsockname()[1]
 
     async def ask(session: aiohttp.ClientSession) -> str:
-        async with asyncio.timeout(5), session.get(f"http://127.0.0.1:{port}/") as reply:
+        async with asyncio.timeout(30), session.get(f"http://127.0.0.1:{port}/") as reply:
             return await reply.text()
 
     async with aiohttp.ClientSession() as session:

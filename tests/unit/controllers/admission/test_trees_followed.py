@@ -46,7 +46,7 @@ async def following(quotas: Sequence[Any]) -> AsyncIterator[tuple[Cluster, Given
     cluster = Cluster(cast("Client", cast("object", given)))
     running = asyncio.create_task(cluster.run())
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             yield cluster, given
     finally:
         running.cancel()

@@ -75,7 +75,7 @@ async def test_a_standby_follows_and_does_nothing(ground: Ground) -> None:
     operator = ground.operator()
     noting = Noting(operator)
     following = asyncio.create_task(operator.follow())
-    await asyncio.wait_for(operator.synced(), 10)
+    await asyncio.wait_for(operator.synced(), 30)
     await make(ground, "b")
     await ground.soon(lambda: len(noting.queues) == 2)
     assert (noting.calls, operator.queues["noting"].depth) == ([], 0)
@@ -234,7 +234,7 @@ async def test_a_stopped_operator_ends_by_itself(ground: Ground) -> None:
     queue: Queue = QUEUES.decoder.decode(await ground.client.request("GET", f"{QUEUE_PATH}/a"))
     operator.record(QUEUES, queue, "Normal", "Seen", "it is there")
     operator.stop()
-    await asyncio.wait_for(working, 10)
+    await asyncio.wait_for(working, 30)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 
@@ -252,7 +252,7 @@ async def test_an_operator_that_is_stopped_while_it_begins_ends_too(ground: Grou
     working = asyncio.create_task(operator.work())
     await asyncio.sleep(0)
     operator.stop()
-    await asyncio.wait_for(working, 10)
+    await asyncio.wait_for(working, 30)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 

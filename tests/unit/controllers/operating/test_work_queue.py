@@ -294,7 +294,7 @@ async def test_a_stopped_queue_ends_when_its_calls_have_ended(clock: MovedClock)
     await settled()
     assert not task.done()
     release.set()
-    await asyncio.wait_for(task, 5)
+    await asyncio.wait_for(task, 30)
 
     assert (ended, queue.depth) == (["a", "b"], 1)
 
@@ -339,7 +339,12 @@ async def test_who_runs_for_long_is_seen(clock: MovedClock) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ApiError(403, "Forbidden", "exceeded quota"), NameTakenError("Pod p is there already")]
+    "error",
+    [
+        ApiError(403, "Forbidden", "exceeded quota"),
+        ApiError(403, "Forbidden", "no PriorityClass with name urgent was found"),
+        NameTakenError("Pod p is there already"),
+    ],
 )
 async def test_what_others_can_clear_is_tried_every_ten_seconds(clock: MovedClock, error: Exception) -> None:
     """A quota that is raised tells nobody; other failures wait for longer and longer."""
