@@ -16,7 +16,7 @@ from tests.e2e.daemon import PATIENCE, Daemon
 from tests.e2e.processes import ServerProcess, wait_until
 from tests.e2e.rawhttp import Client
 
-__all__ = ["GROUP_API", "LABEL", "Ground", "standing_on"]
+__all__ = ["AT_ONCE", "GROUP_API", "LABEL", "Ground", "Object", "queue", "standing_on"]
 
 GROUP_API = "/apis/scheduling.volcano.sh/v1beta1"
 LABEL = "pyroclast.test/ground"

@@ -71,7 +71,7 @@ def test_a_cron_job_runs_to_completion(ground: Ground, daemon: Daemon) -> None:
     assert name.startswith("tick-")
     status = read(ground, "cronvcjob", "tick")["status"]
     assert int(name.removeprefix("tick-")) * 60 <= unix_seconds(status["lastScheduleTime"])
-    assert read(ground, "vcjob", name)["status"]["state"]["phase"] == "Completed"
+    daemon.wait_for(lambda: read(ground, "vcjob", name)["status"]["state"]["phase"] == "Completed")
     daemon.wait_for(lambda: "SuccessfulCreate" in [reason for reason, _ in ground.events_of("tick")])
     ground.kubectl("delete", "cronvcjob", "tick")
     ground.kubectl("delete", "vcjob", "--all", "--wait=false")
