@@ -299,14 +299,16 @@ class SessionNodes:
 
     def add(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Put tasks of one template on nodes (or show them in another state): one column and delta for each."""
-        self._turn.for_actions("add")
+        if self._turn.guard is not None:
+            self._turn.for_actions("add")
         self._shift(columns, delta)
         for column, task in zip(columns, tasks, strict=True):
             dict.__setitem__(self._tasks_to_change(column), task.id, task)
 
     def remove(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Take tasks off nodes again: the reverse of `add` for tasks that were not there before."""
-        self._turn.for_actions("remove")
+        if self._turn.guard is not None:
+            self._turn.for_actions("remove")
         self._shift(columns, -delta)
         for column, task in zip(columns, tasks, strict=True):
             changed = self._tasks_to_change(column)

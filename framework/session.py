@@ -126,14 +126,12 @@ class Session(JobQuestions):
 
     def transact(self, operation: Operation) -> None:
         """Carry out an operation on jobs and nodes; for statements alone."""
-        self._turn.for_actions("transact")
         change = operation.change
         change.job.move(change.tasks, operation.before[0].status, change.verb.status, change.amounts)
         self.nodes.add(change.columns, _delta(change.needs, change.verb), change.tasks)
 
     def retract(self, operation: Operation) -> None:
         """Undo `transact`; for statements alone."""
-        self._turn.for_actions("retract")
         change = operation.change
         change.job.move(operation.before, change.verb.status, operation.before[0].status, change.amounts)
         delta = _delta(change.needs, change.verb)
