@@ -46,12 +46,12 @@ class Guard:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let code of the plugin run."""
-        before, self._turn.guard = self._turn.guard, self
+        """Let code run that may change the session: an action, or a plugin that is opened."""
+        before, self._turn.guard, self._may_act = (self._turn.guard, self._may_act), self, True
         try:
             yield
         finally:
-            self._turn.guard = before
+            self._turn.guard, self._may_act = before
 
     def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
         """Return what the plugin tells the session, as it is read; raises `WrongUseError`, which is noted."""
