@@ -103,7 +103,7 @@ def lift_gates(session: Session, job: SessionJob) -> bool:
         if task.gated and task.waits_for_queue_only and task.lets_queue_decide:
             refusal = session.allocatable(queue, task)
             if refusal is None:
-                session.gates_lifted.append(task)
+                session.lift_gate(task)
             else:
                 job.refuse_task(task, refusal)
                 is_done = False

@@ -13,6 +13,7 @@ from framework.conversions import duration
 from framework.ordering import WorkOrder
 from framework.queue_admission import AdmissionRules, lacks_pods, set_rules
 from framework.session import Session
+from model.sealed import SealedDict
 
 __all__ = ["Enqueue", "EnqueueArgs"]
 
@@ -78,7 +79,7 @@ def note_lacking_pods(session: Session, grace_seconds: float) -> None:
         job.uid or job.id: known.get(job.uid or job.id, job.created if is_first else session.now)
         for job in table.select(lacks_pods(table))
     }
-    session.lacking_pods_since = since
+    session.lacking_pods_since = SealedDict(since)
     ends = [moment + grace_seconds for moment in since.values() if moment + grace_seconds > session.now]
     if ends:
         session.wake(min(ends))

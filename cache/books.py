@@ -56,9 +56,12 @@ from model.resources import Amounts, ResourceSpace
 from model.snapshot import Outsider, Snapshot
 from model.tasks import Task, TaskStatus, by_name
 from model.usage import NO_USAGE, NodeUsage
+from model.wire.sealing import seal
 
 __all__ = ["Books"]
 
+_TOO_MANY = frozenset({"Pod", "NodeMetric"})
+"""Kinds whose inner mappings stay plain, for they come in too often; of pods those of templates decide."""
 _TEMPLATE_SLACK = 1000
 """Templates without tasks that are kept at least, for the next pods of their kind."""
 _RESOURCE_SLACK = 64
@@ -137,9 +140,11 @@ class Books:
     def apply(self, kind: str, new: Any) -> None:
         """Take over an object of the cluster, new or changed; kinds that play no part are ignored.
 
-        Its labels and annotations are read-only from then on: cycles share them, and plugins are shown them.
+        Its mappings are read-only from then on: cycles share them, and plugins are shown them.
         """
         new.metadata.freeze()
+        if kind not in _TOO_MANY:
+            seal(new)
         match kind:
             case "Pod":
                 self._set_pod(new)
@@ -329,7 +334,7 @@ class Books:
     def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
         """Take what nodes were measured to use in place of all earlier measurements."""
         if usage != self._usage:
-            self._usage = dict(usage)
+            self._usage = MappingProxyType(dict(usage))
             self._generation += 1
 
     def follow_gangs(self, rules: GangRules | None) -> None:

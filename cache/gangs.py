@@ -9,6 +9,7 @@ bound, that stays known while one of its gangs is there. Nothing is kept while n
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from cache.gang_jobs import by_age, group_of_gangs, highest_priority, ready_counts
@@ -27,7 +28,7 @@ from model.tasks import Task, TaskStatus
 __all__ = ["GangKeeper", "MadeJob"]
 
 _ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
-_NO_GROUPS: Final[Mapping[JobId, GangGroup]] = {}
+_NO_GROUPS: Final[Mapping[JobId, GangGroup]] = MappingProxyType({})
 
 GangIds = tuple[str, ...]
 """Ids of the gangs of a group, sorted."""
@@ -184,7 +185,7 @@ class GangKeeper:
             return _NO_GROUPS
         if self._shown is None:
             found = {job: shown for group in self._groups.values() for job, shown in group.jobs.items()}
-            self._shown = {job: found[job] for job in sorted(found)}
+            self._shown = MappingProxyType({job: found[job] for job in sorted(found)})
         return self._shown
 
     def _reread(self, gang_id: str, gone: list[_Group]) -> set[GangIds]:

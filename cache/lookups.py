@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from model import wire
+from model.sealed import SealedDict
 from model.snapshot import ClusterObjects
 
 __all__ = ["LOOKUP_KINDS", "Lookups"]
@@ -73,7 +74,7 @@ class Lookups:
         if self._changed:
             parts = {field: getattr(self._frozen, field) for field in LOOKUP_KINDS.values()}
             for kind in self._changed:
-                parts[LOOKUP_KINDS[kind]] = dict(sorted(self._objects[kind].items()))
+                parts[LOOKUP_KINDS[kind]] = SealedDict(sorted(self._objects[kind].items()))
             self._frozen = ClusterObjects(**parts)
             self._changed.clear()
         return self._frozen

@@ -5,6 +5,7 @@ Pods are counted while there is a quota at all; a cluster without them pays noth
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class QuotaKeeper:
         """Tell `report` of what cannot be read, once for each time that an object says it anew."""
         self._report = report
         self._by_key: dict[str, ElasticQuota] = {}
-        self._by_name: dict[str, ElasticQuota] | None = {}
+        self._by_name: Mapping[str, ElasticQuota] | None = MappingProxyType({})
         self._shadowed: dict[str, str] = {}
         """Quotas that do not count, and which of their name does, by `namespace/name`."""
 
@@ -65,7 +66,7 @@ class QuotaKeeper:
                 counts = found.setdefault(quota.name, quota)
                 if counts is not quota:
                     shadowed[quota.object.metadata.key] = counts.object.metadata.key
-            self._by_name = {name: found[name] for name in sorted(found)}
+            self._by_name = MappingProxyType({name: found[name] for name in sorted(found)})
             for key, other in shadowed.items():
                 if self._shadowed.get(key) != other:
                     message = f"has no effect: {other} is older, and names of quotas are unique in the cluster"

@@ -1,6 +1,7 @@
 """Readings: what objects of one kind say, each read once for each of its versions."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from model.errors import ObjectError
@@ -20,16 +21,17 @@ class Readings(Generic[Object, Reading]):
         self._read = read
         self._report = report
         self._objects: Mapping[str, Object] = {}
-        self._readings: dict[NodeName, Reading | None] = {}
+        self._readings: Mapping[NodeName, Reading | None] = MappingProxyType({})
 
     def of(self, objects: Mapping[str, Object]) -> Mapping[NodeName, Reading | None]:
         """Return the readings by node, None for what cannot be read; the same mapping while nothing changed."""
         if objects is not self._objects:
             before, known = self._objects, self._readings
-            self._readings = {
+            readings = {
                 NodeName(name): known[NodeName(name)] if before.get(name) is each else self._reading(each)
                 for name, each in objects.items()
             }
+            self._readings = MappingProxyType(readings)
             self._objects = objects
         return self._readings
 

@@ -17,6 +17,7 @@ from model.devices.names import TELLING as TELLING_OF_CARDS
 from model.requests import is_best_effort, is_resize_infeasible, pod_request
 from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
 from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
+from model.wire.sealing import seal
 
 __all__ = ["TemplateStore"]
 
@@ -75,7 +76,7 @@ class TemplateStore:
                 scored_cpu_millis=request.scored_cpu_millis,
                 scored_memory_bytes=request.scored_memory_bytes,
                 best_effort=is_best_effort(request.amounts),
-                spec=_trimmed(pod.spec),
+                spec=_sealed(_trimmed(pod.spec)),
             )
         return known
 
@@ -90,7 +91,7 @@ class TemplateStore:
                 scored_cpu_millis=0,
                 scored_memory_bytes=0,
                 best_effort=True,
-                spec=_trimmed(pod.spec),
+                spec=_sealed(_trimmed(pod.spec)),
             )
         return known
 
@@ -108,6 +109,11 @@ class TemplateStore:
         self._templates = {key: each for key, each in self._templates.items() if each.number in numbers}
         self._fenced = {key: each for key, each in self._fenced.items() if each.number in numbers}
         self._folded = {number: names for number, names in self._folded.items() if number in numbers}
+
+
+def _sealed(spec: wire.PodSpec) -> wire.PodSpec:
+    seal(spec)
+    return spec
 
 
 def _told(pod: wire.Pod) -> _Told:

@@ -39,6 +39,7 @@ from model.quantity import QuantityError
 from model.queues import OPEN, Queue, rooted
 from model.requests import LARGEST_REQUEST, amounts, saturated
 from model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
+from model.sealed import SealedDict
 from model.tasks import Task, TaskStatus
 
 __all__ = ["GroupFacts", "Report", "Translator", "single_group", "single_job_id", "task_status"]
@@ -183,15 +184,17 @@ class Translator:
         spec, metadata = group.spec, group.metadata
         minimum_amounts = None
         if spec.min_resources is not None:
-            minimum_amounts = self._fold(_amounts("PodGroup", metadata, "spec.minResources", spec.min_resources))
+            minimum_amounts = SealedDict(
+                self._fold(_amounts("PodGroup", metadata, "spec.minResources", spec.min_resources))
+            )
         return GroupFacts(
             group=group,
             queue=QueueName(spec.queue) if spec.queue else self._default_queue,
             min_available=self._minimum(metadata, "spec.minMember", spec.min_member),
-            min_by_role={
-                role: self._minimum(metadata, f"spec.minTaskMember.{role}", minimum)
+            min_by_role=SealedDict(
+                (role, self._minimum(metadata, f"spec.minTaskMember.{role}", minimum))
                 for role, minimum in spec.min_task_member.items()
-            },
+            ),
             min_resources=minimum_amounts,
             phase=self._phase(group),
             created=self._created("PodGroup", metadata),
@@ -217,9 +220,9 @@ class Translator:
             created=self._created("Queue", metadata),
             state=queue.status.state or OPEN,
             reclaimable=spec.reclaimable is not False,
-            capability=_amounts("Queue", metadata, "spec.capability", spec.capability),
-            guarantee=_amounts("Queue", metadata, "spec.guarantee.resource", spec.guarantee.resource),
-            deserved=_amounts("Queue", metadata, "spec.deserved", spec.deserved),
+            capability=SealedDict(_amounts("Queue", metadata, "spec.capability", spec.capability)),
+            guarantee=SealedDict(_amounts("Queue", metadata, "spec.guarantee.resource", spec.guarantee.resource)),
+            deserved=SealedDict(_amounts("Queue", metadata, "spec.deserved", spec.deserved)),
             parent=QueueName(spec.parent) if spec.parent else None,
             hierarchy=path,
             hierarchy_weights=weights,
@@ -241,14 +244,14 @@ class Translator:
             annotations=metadata.annotations,
             taints=node.spec.taints,
             unschedulable=node.spec.unschedulable,
-            allocatable={**self.allocatable(node), **limits},
-            oversubscribed=self._oversubscribed(metadata),
-            images={name: image.size_bytes for image in node.status.images for name in image.names},
+            allocatable=SealedDict({**self.allocatable(node), **limits}),
+            oversubscribed=SealedDict(self._oversubscribed(metadata)),
+            images=SealedDict((name, image.size_bytes) for image in node.status.images for name in image.names),
             revocable_zone=metadata.labels.get(REVOCABLE_ZONE, ""),
             object=node,
             device=device,
         )
-        return made if device is None else replace(made, allocatable={**_offers(made), **made.allocatable})
+        return made if device is None else replace(made, allocatable=SealedDict({**_offers(made), **made.allocatable}))
 
     def allocatable(self, node: wire.Node) -> dict[str, int]:
         """Return what a node offers; an amount that cannot be read is not offered."""

@@ -19,6 +19,7 @@ from framework.nodes import NodeColumns
 from framework.points import Locality, Registered
 from framework.scoring import ScoredNodes
 from model.arrays import BoolArray, FloatArray, IntArray
+from model.sealed import SealedDict
 from model.tasks import Task, TaskTemplate
 
 if TYPE_CHECKING:
@@ -43,13 +44,14 @@ class NodeFunctions:
     def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
         self.predicates = tuple(predicates)
         """All predicates in the order of the configuration."""
-        self.verdicts = {
-            locality: tuple(each for each in predicates if each.locality is locality) for locality in (*Locality, None)
-        }
-        self.scores = {
-            locality: tuple(each for each in scores if each.locality is locality and each.normalise is None)
+        self.verdicts = SealedDict(
+            (locality, tuple(each for each in predicates if each.locality is locality))
+            for locality in (*Locality, None)
+        )
+        self.scores = SealedDict(
+            (locality, tuple(each for each in scores if each.locality is locality and each.normalise is None))
             for locality in (Locality.FACTS, Locality.AMOUNTS, Locality.NODE)
-        }
+        )
         self.normalised = tuple(
             each for each in scores if each.normalise is not None and each.locality is not Locality.GLOBAL
         )
@@ -263,7 +265,7 @@ class Candidates:
         self.refresh(task)
         if not self._ranked.size:
             return None
-        self._session.unscored.pop(task.id, None)
+        dict.pop(self._session.unscored, task.id, None)
         beyond = self._session.beyond(task)
         if not self.has_free_room(domain):
             best = None

@@ -200,7 +200,7 @@ class Closing:
         )
         if has_heard:
             return
-        self._session.events.append(
+        self._session.record_events(
             EventNote(
                 kind="Pod",
                 namespace=task.namespace,

@@ -10,6 +10,7 @@ from framework.statement import Operation
 from model.api.names import LENT
 from model.ids import TaskId
 from model.plan import Bind, Eviction, Nomination, Plan
+from model.sealed import SealedDict
 from model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=_annotations(session, task, column, together),
+                annotations=SealedDict(_annotations(session, task, column, together)),
                 preparations=session.preparations_for(task, column),
                 delegate=session.delegate_for(task, column) or UNSET,
             )

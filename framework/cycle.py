@@ -5,7 +5,7 @@ replayable from a record and lets `pyroclast simulate` and the daemon be the sam
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,6 +27,7 @@ from framework.session import Session
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Plan
 from model.report import CycleReport, Sample
+from model.sealed import SealedDict
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
 
@@ -100,9 +101,9 @@ def run_cycle(
         outside=outside or {},
         committed=observer.committed,
         settled=settled,
+        runs=memory.runs,
     )
-    session.runs = dict(memory.runs)
-    session.lacking_pods_since = dict(memory.lacking_pods_since)
+    session.lacking_pods_since = SealedDict(memory.lacking_pods_since)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
@@ -149,6 +150,7 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
                     opening,
                     is_checked=registry.is_from_outside(option.plugin),
                     guards_victims=registry.guards_victims(option.plugin),
+                    filters_nodes=registry.filters_nodes(option.plugin),
                 )
             watches_clock = watches_clock or opening.watches_clock
         session.seal()
@@ -186,7 +188,8 @@ def _run_actions(session: Session, profile: Profile, registry: Registry, observe
 def _run_action(session: Session, name: str, arguments: Mapping[str, Any], registry: Registry) -> None:
     """Run one action; one from outside that fails is named, its open statements are undone, and the next one runs."""
     try:
-        registry.build_action(name, arguments).execute(session)
+        with session.acting(f"action {name}") if registry.is_action_from_outside(name) else nullcontext():
+            registry.build_action(name, arguments).execute(session)
     except BaseException as error:
         if not registry.is_action_from_outside(name):
             raise

@@ -47,6 +47,7 @@ class Domains:
         self._cursor = 0
         self._room: tuple[IntArray, IntArray] | None = None
         self.allocatable: IntArray = topology.sums(nodes.table.allocatable)
+        self.allocatable.setflags(write=False)
         """What the nodes of each domain offer, base units, shape (R, D)."""
 
     @property
@@ -224,7 +225,10 @@ class Domains:
 
     def _room_in(self, state: IntArray) -> tuple[IntArray, IntArray]:
         columns = self._nodes.supposing(np.arange(len(self._nodes)), state)
-        return self.topology.sums(columns.idle), self.topology.sums(columns.future_idle)
+        idle, future_idle = self.topology.sums(columns.idle), self.topology.sums(columns.future_idle)
+        idle.setflags(write=False)
+        future_idle.setflags(write=False)
+        return idle, future_idle
 
     @contextmanager
     def beginning_now(self) -> Iterator[None]:
@@ -247,7 +251,7 @@ class DomainNodes(Mapping[str, Sequence[NodeName]]):
     def __getitem__(self, name: str) -> Sequence[NodeName]:
         """Return the nodes of a domain."""
         columns = self._topology.domains[self._numbers[name]].columns
-        return [self._names[column] for column in columns.tolist()]
+        return tuple(self._names[column] for column in columns.tolist())
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the domains."""

@@ -6,14 +6,20 @@ any other that only gives advice (orders, scores, choices). What may refuse is n
 that is not asked any more fails, and a failure refuses.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
+
+import numpy as np
 
 from framework.answers import Reader, anything, part_reader, reader_of
 from framework.ledgers import Change
 from framework.outside import CycleCut
-from framework.points import Locality, Point
+from framework.points import NODE_REDUCE, Locality, Point
+from framework.turn import Turn
+from framework.uses import Uses, WrongUseError
 from model.refusals import Refusal
+from model.sealed import sealed
 from model.tasks import Task
 
 __all__ = ["Guard", "LeftOutError"]
@@ -27,23 +33,52 @@ class LeftOutError(Exception):
 
 
 class Guard:
-    """Asks the functions of one plugin."""
+    """Asks the functions of one plugin, and reads what it tells the session."""
 
-    def __init__(self, failed: Callable[[BaseException], object]) -> None:
-        """Take what notes a failure of the plugin."""
+    def __init__(self, failed: Callable[[BaseException], object], turn: Turn, *, acts: bool = False) -> None:
+        """Take what notes a failure of the plugin; `acts` for actions."""
         self._failed = failed
         self._gives_no_advice = False
+        self._turn = turn
+        self._uses = Uses(is_bounded=not acts)
+        self._may_act = acts
+        """Whether the code that runs may change the session: actions, and what plugins do as it opens and closes."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let code run that may change the session: an action, or a plugin that is opened."""
+        before, self._turn.guard, self._may_act = (self._turn.guard, self._may_act), self, True
+        try:
+            yield
+        finally:
+            self._turn.guard, self._may_act = before
+
+    def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the plugin tells the session, as it is read; raises `WrongUseError`, which is noted."""
+        try:
+            return self._uses.read(use, reader, *arguments)
+        except WrongUseError as error:
+            self._failed(error)
+            raise
+
+    def refuse_unless_action(self, method: str) -> None:
+        """Raise `WrongUseError`, which is noted, unless an action is running."""
+        if not self._may_act:
+            error = WrongUseError(f"{method} changes the session, which a plugin does not while it is asked")
+            self._failed(error)
+            raise error
 
     def of_point(
         self, point: Point[Any], function: Callable[..., Any], locality: Locality | None, reasons: int | None
     ) -> Callable[..., Any]:
         """Return a function of a point, with its answers read."""
         reader = reader_of(point.name, locality=locality, reasons=reasons)
-        return self._of(function, reader, is_advice=point.combine in _ADVICE)
+        return self._of(function, reader, is_advice=point.combine in _ADVICE, edits=point is NODE_REDUCE)
 
     def of_part(self, part: str, function: Callable[..., Any] | None) -> Any:
         """Return a function that is registered beside one of a point; None where there is none."""
-        return None if function is None else self._of(function, part_reader(part), is_advice=False)
+        reader = part_reader(part)
+        return None if function is None else self._of(function, reader, is_advice=False, may_act=part == "hook")
 
     def ledger(self, ledger: Any) -> "_GuardedLedger":
         """Return a ledger with its answers read."""
@@ -54,9 +89,16 @@ class Guard:
         return self._of(function, anything, is_advice=False, must_hold=True)
 
     def _of(
-        self, function: Callable[..., Any], reader: Reader, *, is_advice: bool, must_hold: bool = False
+        self,
+        function: Callable[..., Any],
+        reader: Reader,
+        *,
+        is_advice: bool,
+        must_hold: bool = False,
+        edits: bool = False,
+        may_act: bool = False,
     ) -> Callable[..., Any]:
-        is_out = False
+        is_out, turn = False, self._turn
 
         def leave_out(error: BaseException) -> LeftOutError:
             nonlocal is_out
@@ -67,16 +109,21 @@ class Guard:
         def ask(*about: Any) -> Any:
             if is_out or (is_advice and self._gives_no_advice):
                 raise LeftOutError
+            before, turn.guard, self._may_act = (turn.guard, self._may_act), self, may_act
             try:
-                answer = function(*about)
+                answer = function(*about) if edits else function(*map(_shown, about))
             except CycleCut:
                 raise
+            except WrongUseError as error:
+                raise leave_out(error) from error
             except Exception as error:
                 if must_hold:
                     raise leave_out(error) from error
                 raise
             except BaseException as error:  # a plugin must not end the process
                 raise leave_out(error) from error
+            finally:
+                turn.guard, self._may_act = before
             try:
                 return reader(answer, about)
             except CycleCut:
@@ -85,6 +132,15 @@ class Guard:
                 raise leave_out(error) from error
 
         return ask
+
+
+def _shown(value: Any) -> Any:
+    """Return what is asked about as a plugin may see it: nothing that it could change for others."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+        return value
+    return sealed(value)
 
 
 class _GuardedLedger:

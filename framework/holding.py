@@ -151,7 +151,7 @@ class _Holding:
                 taken = self._only_kept(statement, taken)
             if taken:
                 statement.hold()
-                self._session.nominated.update(each.task.id for each in taken if each.promise.until is None)
+                self._session.nominate(each.task.id for each in taken if each.promise.until is None)
                 return self._patience_ends(taken)
         return None
 
@@ -254,7 +254,7 @@ class _Holding:
     def _bind(self, statement: Statement) -> None:
         session, job = self._session, self._job
         waiting = {task.id for task in job.in_status(TaskStatus.PIPELINED)}
-        session.nominated.update(waiting)
+        session.nominate(waiting)
         if job.relies_on_best_effort:
             session.defer(job, statement)
             return
@@ -293,8 +293,8 @@ class _Holding:
     def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
         """Let places go and say why; what was read from pods may be older than memory reaches, and goes in silence."""
         for each in wanted:
-            self._session.promises.given_up.add(each.task.id)
-            self._job.last_places.pop(each.task.id, None)
+            self._session.promises.give_up(each.task.id)
+            self._job.forget_place(each.task.id)
             if each.promise.action:
                 self._job.refuse_task(each.task, refusal)
         if any(each.promise.action for each in wanted):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework import points
+from framework import points, uses
 from framework.configuration import Profile
 from framework.domains import DomainNodes, Domains
 from framework.eviction_search import EvictionSearch
@@ -24,6 +24,7 @@ from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
 from model.queues import Queue, with_ancestors
 from model.refusals import Refusal
+from model.sealed import SealedDict, SealedList
 from model.snapshot import Snapshot
 from model.tasks import Task, TaskStatus, task_order_key
 from model.topology.tree import topology_of
@@ -40,7 +41,7 @@ class JobQuestions(NodeQuestions):
     def __init__(self, snapshot: Snapshot, profile: Profile, settled: Settled) -> None:
         super().__init__(snapshot, profile)
         self.queues = snapshot.queues
-        self.vetoes: dict[TaskId, dict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = {}
+        self.vetoes: SealedDict[TaskId, SealedDict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = SealedDict()
         self.eviction_search = EvictionSearch("", None)
         """What was considered in the last search for victims."""
         self.action = ""
@@ -49,14 +50,14 @@ class JobQuestions(NodeQuestions):
         """The actions that come after the running one; an action may be listed twice."""
         self.passed_over: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
-        self.told_again: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = {}
+        self.told_again: SealedDict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = SealedDict()
         """By queue, where it is the queue's doing, and template: why jobs passed over wait, with the amounts of now."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
         """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
         self.lends = False
         """Whether idle room is being lent, so that shares do not count; see `framework.lending`."""
-        self.passed_by_share: list[tuple[Task, Sequence[Job]]] = []
+        self.passed_by_share: SealedList[tuple[Task, Sequence[Job]]] = SealedList()
         """Of the jobs passed over, those that only their queue's share keeps, with one of their equal tasks."""
         self.promises = Promises()
         """What was promised in earlier cycles, as far as it stands."""
@@ -115,13 +116,13 @@ class JobQuestions(NodeQuestions):
             # nodes can refuse for other reasons than before: who was told something else is told anew
             reason = self.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
-            self.told_again[None, number, ()] = reason
+            dict.__setitem__(self.told_again, (None, number, ()), reason)
             if not self.fits_empty_nodes(task):
                 too_great |= columns
         self._out_of_reach = mask & too_great
         mask |= self._still_kept_by_queue(waiting & by_queue, templates)
         self._ask_again_about_remedies(mask)
-        self.passed_over = table.select(mask)
+        self.passed_over = tuple(table.select(mask))
         return mask
 
     def _ask_again_about_remedies(self, mask: BoolArray) -> None:
@@ -152,9 +153,9 @@ class JobQuestions(NodeQuestions):
                 reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
                 mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
                 if reason is not None:
-                    self.told_again[jobs[0].queue, number, kind] = reason
+                    dict.__setitem__(self.told_again, (jobs[0].queue, number, kind), reason)
                 if task is not None and reason is not None and reason.lendable:
-                    self.passed_by_share.append((task, jobs))
+                    list.append(self.passed_by_share, (task, tuple(jobs)))
         return mask
 
     def _by_kind(self, jobs: Sequence[Job], number: int) -> Iterator[tuple[tuple[Any, ...], list[Job], Task | None]]:
@@ -177,6 +178,7 @@ class JobQuestions(NodeQuestions):
     @contextmanager
     def lending(self) -> Iterator[None]:
         """Let refusals not count that are lendable."""
+        self._turn.for_actions("lending")
         self.lends = True
         try:
             yield
@@ -185,8 +187,9 @@ class JobQuestions(NodeQuestions):
 
     def take_up(self, job: SessionJob) -> None:
         """Look at a job again that was passed over, if it was."""
+        self._turn.for_actions("take_up")
         if self.is_passed_over(job):
-            self.passed_over = [each for each in self.passed_over if each.id != job.id]
+            self.passed_over = tuple(each for each in self.passed_over if each.id != job.id)
 
     def is_passed_over(self, job: SessionJob) -> bool:
         """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
@@ -199,6 +202,7 @@ class JobQuestions(NodeQuestions):
 
         They have news all the same, or what was told does not show in the cluster yet.
         """
+        self._turn.for_actions("recall_passed_over")
         for job in self.jobs_to_close():
             if self.is_passed_over(job):
                 job.recall()
@@ -213,6 +217,8 @@ class JobQuestions(NodeQuestions):
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
+        if self._turn.guard is not None:
+            about, text = self._turn.guard.read("notes", uses.read_news, about, text)
         return self._settled.is_news(about, text, job=job)
 
     def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
@@ -242,6 +248,7 @@ class JobQuestions(NodeQuestions):
                 departed=self.snapshot.departed.get(job.id, NOBODY),
                 was_broken=job.id in self.snapshot.broken_gangs,
                 standing=self._settled.standing(job, table),
+                turn=self._turn,
             )
         return known
 
@@ -416,6 +423,7 @@ class JobQuestions(NodeQuestions):
 
     def job_enqueued(self, job: SessionJob) -> None:
         """Tell everybody that a job has passed the gate."""
+        self._turn.for_actions("job_enqueued")
         job.phase = JobPhase.INQUEUE
         job.touched = True
         for each in self.functions(points.JOB_ENQUEUED):
@@ -614,9 +622,11 @@ class JobQuestions(NodeQuestions):
     def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
         """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
         self.search_for(beneficiary).note_protected(victim, refusal)
-        known = self.vetoes.setdefault(victim, {})
+        known = self.vetoes.get(victim)
+        if known is None:
+            known = dict.setdefault(self.vetoes, victim, SealedDict())
         if len(known) < _MOST_VETOES:
-            known.setdefault((beneficiary.job, refusal.plugin), (beneficiary.id, refusal))
+            dict.setdefault(known, (beneficiary.job, refusal.plugin), (beneficiary.id, refusal))
 
 
 def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:

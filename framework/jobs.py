@@ -12,10 +12,12 @@ from typing import Final
 from framework.departed_parts import Needs, needs_without
 from framework.memory import Remedy, Standing, said_once
 from framework.sub_jobs import Division, group_of
+from framework.turn import Turn
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Departed, Job, JobPhase, JobTable
 from model.refusals import Refusal
+from model.sealed import SealedDict, SealedList, SealedSet
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from model.wire import NetworkTopology, SubGroupPolicy
 
@@ -24,7 +26,7 @@ __all__ = ["NOBODY", "SessionJob", "SubJob"]
 NOBODY: Final = Departed(0, 0)
 """Of jobs whose pods are all there."""
 _PENDING: Final = TaskStatus.PENDING
-_NO_MINIMUMS: Final[Mapping[str, int]] = {}
+_NO_MINIMUMS: Final[Mapping[str, int]] = SealedDict()
 _ROLE_READY: Final = READY_STATUSES
 _VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
 
@@ -39,6 +41,7 @@ class SessionJob:
         "_sub_jobs",
         "_succeeded",
         "_tasks",
+        "_turn",
         "allocated",
         "cause",
         "changes",
@@ -74,7 +77,9 @@ class SessionJob:
         departed: Departed = NOBODY,
         was_broken: bool = False,
         standing: Standing | None = None,
+        turn: Turn | None = None,
     ) -> None:
+        self._turn = turn or Turn()
         self.job = job
         self.id: JobId = job.id
         """`namespace/name`."""
@@ -88,7 +93,7 @@ class SessionJob:
         """Whether it is the queue that has no room, else no node."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
-        self.counts: list[int] = table.counts[:, job.column].tolist()
+        self.counts: SealedList[int] = SealedList(table.counts[:, job.column].tolist())
         """Tasks by status, indexed by `TaskStatus`."""
         self._pending_best_effort = int(table.pending_best_effort[job.column])
         self._succeeded = departed.succeeded
@@ -97,19 +102,19 @@ class SessionJob:
         """Members that have ended and whose pods are gone, as far as others have not taken their places."""
         self.min_available = job.min_available - self.departed.succeeded
         """Tasks that must run for any to run: `spec.minMember` less what has departed."""
-        self.unplaceable: set[TaskId] = set()
+        self.unplaceable: SealedSet[TaskId] = SealedSet()
         """Best-effort tasks that no node takes in this session: they do not count towards the minimum."""
-        self.allocated: IntArray = table.allocated[:, job.column].copy()
+        self.allocated: IntArray = table.allocated[:, job.column]
         """Requests of tasks in an allocated status, base units, shape (R,)."""
         self.changes = 0
         """How often its tasks changed in this session."""
         self.phase = job.phase
-        self.refusals: list[Refusal] = []
+        self.refusals: SealedList[Refusal] = SealedList()
         """Why the job waits, first binding rule first; of this cycle."""
-        self.eviction_refusals: dict[str, Refusal] = {}
+        self.eviction_refusals: SealedDict[str, Refusal] = SealedDict()
         """By action why it evicts nobody for the job; of this cycle."""
-        self.task_refusals: dict[TaskId, Refusal] = {}
-        self.last_places: dict[TaskId, Task] = {}
+        self.task_refusals: SealedDict[TaskId, Refusal] = SealedDict()
+        self.last_places: SealedDict[TaskId, Task] = SealedDict()
         """Where undone attempts had put tasks: for messages only."""
         self.was_broken = was_broken
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
@@ -127,7 +132,7 @@ class SessionJob:
         """The first plugin that did so in this cycle: nothing is evicted for the job then."""
         self.touched = False
         """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
-        self._sub_jobs: dict[SubJobId, SubJob] | None = None
+        self._sub_jobs: SealedDict[SubJobId, SubJob] | None = None
         self._roles: Counter[tuple[str, TaskStatus, bool]] | None = None
         """Tasks by role, status and whether they ask for nothing; counted at the first question."""
 
@@ -305,7 +310,8 @@ class SessionJob:
         if not policies:
             return _NO_MINIMUMS
         least = self._needs.parts if self._succeeded else [policy.min_sub_groups for policy in policies]
-        return {group_of(self.id, policy): count for policy, count in zip(policies, least, strict=True) if count > 0}
+        counted = zip(policies, least, strict=True)
+        return SealedDict((group_of(self.id, policy), count) for policy, count in counted if count > 0)
 
     @property
     def _needs(self) -> Needs:
@@ -340,16 +346,18 @@ class SessionJob:
             return next(iter(parts.values()))
         return next((part for part in parts.values() if part.holds(task.id)), None)
 
-    def _divide(self) -> dict[SubJobId, "SubJob"]:
+    def _divide(self) -> "SealedDict[SubJobId, SubJob]":
         whole = SubJobId(self.id)
         policies = self.job.group.spec.sub_group_policy
         if not policies:
             topology = self.job.group.spec.network_topology
-            return {
-                whole: SubJob(
-                    self, whole, group=self.id, min_available=self.min_available, members=None, topology=topology
-                )
-            }
+            return SealedDict(
+                {
+                    whole: SubJob(
+                        self, whole, group=self.id, min_available=self.min_available, members=None, topology=topology
+                    )
+                }
+            )
         division = Division(self.id, policies)
         members: dict[SubJobId, list[TaskId]] = {}
         made_by: dict[SubJobId, SubGroupPolicy | None] = {}
@@ -360,23 +368,27 @@ class SessionJob:
             made_by[part] = policy
             index[part] = int(value) if value.isdecimal() and value.isascii() else 0
         sizes = self._needs.sizes if self._succeeded else {}
-        return {
-            part: SubJob(
-                self,
-                part,
-                group=self.id if policy is None else group_of(self.id, policy),
-                min_available=1 if policy is None else sizes.get(part, policy.sub_group_size),
-                members=members[part],
-                index=index[part],
-                topology=self.job.group.spec.network_topology if policy is None else policy.network_topology,
-            )
-            for part, policy in made_by.items()
-        }
+        return SealedDict(
+            {
+                part: SubJob(
+                    self,
+                    part,
+                    group=self.id if policy is None else group_of(self.id, policy),
+                    min_available=1 if policy is None else sizes.get(part, policy.sub_group_size),
+                    members=members[part],
+                    index=index[part],
+                    topology=self.job.group.spec.network_topology if policy is None else policy.network_topology,
+                )
+                for part, policy in made_by.items()
+            }
+        )
 
     # Changes, made by statements --------------------------------------------------------------------------------------
 
     def move(self, tasks: Sequence[Task], before: TaskStatus, after: TaskStatus, amounts: IntArray) -> None:
         """Put tasks into another state; `amounts` is the sum of their requests, shape (R,)."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("move")
         if not self._owns_tasks:
             self._tasks = dict(self._tasks)
             self._owns_tasks = True
@@ -384,8 +396,9 @@ class SessionJob:
             self._tasks[task.id] = task
         self.changes += 1
         count = len(tasks)
-        self.counts[before] -= count
-        self.counts[after] += count
+        counts = self.counts
+        list.__setitem__(counts, before, counts[before] - count)
+        list.__setitem__(counts, after, counts[after] + count)
         if self._roles is not None:
             light = tasks[0].template.best_effort
             for task in tasks:
@@ -396,6 +409,7 @@ class SessionJob:
         is_allocated = after in ALLOCATED_STATUSES
         if is_allocated is not (before in ALLOCATED_STATUSES):
             self.allocated = self.allocated + amounts if is_allocated else self.allocated - amounts
+            self.allocated.setflags(write=False)
         self.touched = True
 
     @property
@@ -417,14 +431,18 @@ class SessionJob:
 
     def note_cause(self, cause: Refusal | None) -> None:
         """Note why the job can never run, or that nothing is known that would always keep it."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("note_cause")
         self.cause = cause
         if self.standing is not None and self.standing.cause != cause:
             self.touched = True
 
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("refuse")
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
-            self.refusals.append(refusal)
+            list.append(self.refusals, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
         is_news = self.standing is None or refusal not in self.standing.refusals
         self.touched = self.touched or is_news
@@ -435,15 +453,20 @@ class SessionJob:
 
         Counts and amounts may be others than before without that anybody need be told: they stand in the report.
         """
-        self.eviction_refusals[action] = told = replace(refusal, action=action)
+        if self._turn.guard is not None:
+            self._turn.for_actions("refuse_eviction")
+        told = replace(refusal, action=action)
+        dict.__setitem__(self.eviction_refusals, action, told)
         known = None if self.standing is None else self.standing.eviction_refusals.get(action)
         self.touched = self.touched or known is None or _words(known) != _words(told)
 
     def recall(self) -> None:
         """Take up again what it was told in the last cycle and has not been told in this one."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("recall")
         if self.standing is not None:
-            self.refusals = self.refusals or list(self.standing.refusals)
-            self.task_refusals = {**self.standing.task_refusals, **self.task_refusals}
+            self.refusals = self.refusals or SealedList(self.standing.refusals)
+            self.task_refusals = SealedDict({**self.standing.task_refusals, **self.task_refusals})
             self.remedy = self.standing.remedy
             if not self.waiting_count:
                 self.misfit, self.misfits_queue = self.standing.misfit, self.standing.misfits_queue
@@ -454,13 +477,41 @@ class SessionJob:
         It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
         and so is one that passed its gate just now, until its phase is written.
         """
+        if self._turn.guard is not None:
+            self._turn.for_actions("note_misfit")
         if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is JobPhase.PENDING):
             self.misfit = template.number
             self.misfits_queue = in_queue
 
+    def forget_refusal(self, task: TaskId) -> None:
+        """Forget why a task was not placed: it is tried anew."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("forget_refusal")
+        dict.pop(self.task_refusals, task, None)
+
+    def note_places(self, tasks: Sequence[Task]) -> None:
+        """Note where an attempt that is undone had put tasks."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("note_places")
+        dict.update(self.last_places, ((task.id, task) for task in tasks))
+
+    def forget_place(self, task: TaskId) -> None:
+        """Forget where undone attempts had put a task."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("forget_place")
+        dict.pop(self.last_places, task, None)
+
+    def note_unplaceable(self, task: TaskId) -> None:
+        """Note that no node takes a best-effort task in this session."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("note_unplaceable")
+        set.add(self.unplaceable, task)
+
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
         """Note why a task was not placed."""
-        self.task_refusals[task.id] = refusal
+        if self._turn.guard is not None:
+            self._turn.for_actions("refuse_task")
+        dict.__setitem__(self.task_refusals, task.id, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
         if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
             self.touched = True
@@ -493,7 +544,7 @@ class SubJob:
         self.min_available = min_available
         self.index = index
         """The first label value that made it, where that is a number, else 0: orders sub-jobs that are else equal."""
-        self._members = members
+        self._members = None if members is None else tuple(members)
         self._own: frozenset[TaskId] | None = None
         self.topology = topology
         """How far apart its tasks may lie, as its policy says, or the job where no policy made it."""
@@ -503,7 +554,8 @@ class SubJob:
         """Its tasks, in their states of this moment."""
         if self._members is None:
             return self.job.tasks
-        return {task_id: self.job.tasks[task_id] for task_id in self._members}
+        tasks = self.job.tasks
+        return SealedDict((task_id, tasks[task_id]) for task_id in self._members)
 
     def holds(self, task: TaskId) -> bool:
         """Tell whether a task is one of its own."""

@@ -37,9 +37,7 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
             if not (task.gated or task.template.best_effort):
                 _place(session, statement, job, task)
     for task in statement.placed().values():
-        assert task.node is not None, "a placed task has a node"
-        until = session.now + group.patience(task.role)
-        session.kept.setdefault((job.id, until), {})[task.id] = task.node
+        session.keep_place(task, job=job.id, until=session.now + group.patience(task.role))
     if statement.operations:
         statement.hold()
 

@@ -15,6 +15,7 @@ from framework.nodes import Needs
 from model.arrays import IntArray
 from model.plain_members import with_plain_members
 from model.refusals import Refusal
+from model.sealed import SealedList
 from model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["Change", "Ledger", "Verb"]
@@ -66,9 +67,9 @@ class Change:
     ) -> None:
         self.verb = verb
         self.job = job
-        self.tasks = tasks
+        self.tasks = tuple(tasks)
         """The tasks in their new state."""
-        self.columns = columns
+        self.columns = tuple(columns)
         """The node of each task, as columns of the node table."""
         self.needs = needs
         """What one of them takes."""
@@ -77,11 +78,12 @@ class Change:
         is_one = len(tasks) == 1
         each = needs.request if uncounted is None else needs.request - uncounted
         self.amounts: IntArray = each if is_one else each * len(tasks)
+        self.amounts.setflags(write=False)
         """Sum of what counts of their requests, base units, shape (R,)."""
-        self.each: list[int] = needs.amounts if uncounted is None else each.tolist()
-        """What counts of one of them; do not write."""
-        self.totals: list[int] = self.each if is_one else self.amounts.tolist()
-        """The sum as a list; do not write."""
+        self.each: SealedList[int] = needs.amounts if uncounted is None else SealedList(each.tolist())
+        """What counts of one of them."""
+        self.totals: SealedList[int] = self.each if is_one else SealedList(self.amounts.tolist())
+        """The sum as a list."""
         self.sign = -1 if verb is Verb.EVICT else 1
         """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
         self.template: TaskTemplate = tasks[0].template

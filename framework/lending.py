@@ -18,6 +18,7 @@ from framework.statement import Statement
 from framework.topologies import unserved_topology
 from model.ids import JobId
 from model.jobs import JobPhase
+from model.sealed import SealedDict, SealedList
 from model.tasks import Task, TaskStatus
 
 __all__ = ["lend_idle_room"]
@@ -137,6 +138,6 @@ def _is_on_idle_room(statement: Statement) -> bool:
 def _settle(job: SessionJob) -> None:
     """Forget the share's refusals of what has its place now."""
     job.misfit = None
-    job.refusals = [each for each in job.refusals if not each.lendable]
+    job.refusals = SealedList(each for each in job.refusals if not each.lendable)
     pending = {task.id for task in job.in_status(TaskStatus.PENDING)}
-    job.task_refusals = {task_id: each for task_id, each in job.task_refusals.items() if task_id in pending}
+    job.task_refusals = SealedDict((task_id, each) for task_id, each in job.task_refusals.items() if task_id in pending)

@@ -17,11 +17,14 @@ from model.arrays import BoolArray, IntArray
 from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job, JobTable
 from model.refusals import Refusal
+from model.sealed import SealedDict
 
 __all__ = ["Memory", "Remedy", "Settled", "Standing", "said_once"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
+_MOST_TOLD: Final = 100_000
+"""Texts about one job, or about all else, that are remembered; who is forgotten is told once more."""
 _MOST_SEARCHES: Final = 32
 """Searches of one job that are remembered; without effect on the outcome."""
 
@@ -96,23 +99,23 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
 def said_once(
     evictions: Mapping[str, Refusal], refusals: Sequence[Refusal], task_refusals: Mapping[TaskId, Refusal]
-) -> dict[str, Refusal]:
+) -> SealedDict[str, Refusal]:
     """Return why actions evict nothing for a job, by action, without what its refusals and those of its tasks say.
 
     Where one of these is permanent, actions only have it in other words that no eviction helps.
     """
     if not evictions:
-        return {}
+        return SealedDict()
     of_tasks = task_refusals.values()
     if any(not each.resolvable for each in refusals):
-        return {}
+        return SealedDict()
     is_permanent = any(not each.resolvable for each in of_tasks)
     known = {(each.plugin, each.reason, each.message) for each in (*refusals, *of_tasks)}
-    return {
-        action: each
+    return SealedDict(
+        (action, each)
         for action, each in evictions.items()
         if (each.plugin, each.reason, each.message) not in known and (each.resolvable or not is_permanent)
-    }
+    )
 
 
 class Settled:
@@ -196,6 +199,8 @@ class Settled:
         told = self._told if job is None else self._told_jobs.setdefault(job, {})
         is_news = told.get(about) != text
         told[about] = text
+        if len(told) > _MOST_TOLD:
+            del told[next(iter(told))]
         return is_news
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:

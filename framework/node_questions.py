@@ -16,11 +16,13 @@ from framework.nodes import NodeColumns, NodeView, SessionNodes
 from framework.points import Locality, Registered
 from framework.registering import Registering
 from framework.required_rules import unserved_rule
+from framework.scratch import Scratch
 from framework.votes import first_refusal
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.ids import TaskId
 from model.matching.bounds import beyond_bounds
 from model.refusals import Reason, Refusal
+from model.sealed import SealedDict
 from model.snapshot import Snapshot
 from model.tasks import Task
 
@@ -37,12 +39,11 @@ class NodeQuestions(Registering):
         super().__init__(profile)
         self.snapshot = snapshot
         self.resources = snapshot.resources
-        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources)
+        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, self._turn)
         self.node_functions = NodeFunctions((), ())
         self.takes_best_score = False
         """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
-        self.scratch: dict[Any, Any] = {}
-        """For plugins: what they want to keep until the session closes."""
+        self.scratch = Scratch()
         self._candidates = CandidateStore()
         self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
         """Who cares about the last task that was asked about, and the length of the log at that moment."""
@@ -54,7 +55,7 @@ class NodeQuestions(Registering):
         """By template number, see `permitted_by_facts`."""
         self._masks: dict[bytes, BoolArray] = {}
         """Equal masks are kept once: most templates share one."""
-        self.unscored: dict[TaskId, Refusal] = {}
+        self.unscored: SealedDict[TaskId, Refusal] = SealedDict()
         """Tasks of which somebody would not have a node chosen, by their id, and why."""
         self._bounds: dict[int, Refusal | None] = {}
         """By template number, see `beyond_bounds`."""
@@ -255,6 +256,7 @@ class NodeQuestions(Registering):
             if len(self._masks) * len(self.nodes) > _MOST_MASK_BYTES:
                 self._masks.clear()
                 self._permitted.clear()
+            known.setflags(write=False)
             known = self._masks.setdefault(known.tobytes(), known)
             self._permitted[task.template.number] = known
         return known

@@ -5,10 +5,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from framework.turn import Turn
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
 from model.resources import UNLIMITED, ResourceSpace
+from model.sealed import SealedDict, SealedList
 from model.tasks import Task, TaskTemplate
 
 __all__ = ["Needs", "NodeColumns", "NodeView", "SessionNodes"]
@@ -137,7 +139,7 @@ class NodeView:
         return self._amounts(self._nodes.columns(np.array([self.column])).future_idle[:, 0])
 
     def _amounts(self, vector: IntArray) -> Mapping[str, int]:
-        return self._nodes.resources.amounts(vector)
+        return MappingProxyType(self._nodes.resources.amounts(vector))
 
 
 class Needs:
@@ -148,7 +150,7 @@ class Needs:
     def __init__(self, template: TaskTemplate, resources: ResourceSpace, rows: StateRows) -> None:
         self.request = resources.vector(template.request)
         """Request in base units, shape (R,)."""
-        self.amounts: list[int] = self.request.tolist()
+        self.amounts: SealedList[int] = SealedList(self.request.tolist())
         """The same as a list, for arithmetic on single rows."""
         asked = {resources.rows[name] for name in template.request if name in resources.rows} | {0, 1, 2}
         self.checked: IntArray = np.array(sorted(asked), dtype=np.int64)
@@ -160,6 +162,8 @@ class Needs:
         self.allocate = self._delta(rows, scored, used=1, viewed=1)
         self.pipeline = self._delta(rows, scored, pipelined=1, viewed=1)
         self.evict = self._delta(rows, scored, releasing=1, viewed=-1)
+        for array in (self.checked, self.thresholds, self.allocate, self.pipeline, self.evict):
+            array.setflags(write=False)
 
     def _delta(
         self,
@@ -183,9 +187,22 @@ class Needs:
 class SessionNodes:
     """The node table of a session: the snapshot's facts, amounts of its own, and a log of touched columns."""
 
-    __slots__ = ("_all", "_capacities", "_moved", "_needs", "_state", "log", "resources", "rows", "state", "table")
+    __slots__ = (
+        "_all",
+        "_capacities",
+        "_moved",
+        "_needs",
+        "_state",
+        "_turn",
+        "log",
+        "resources",
+        "rows",
+        "state",
+        "table",
+    )
 
-    def __init__(self, table: NodeTable, resources: ResourceSpace) -> None:
+    def __init__(self, table: NodeTable, resources: ResourceSpace, turn: Turn | None = None) -> None:
+        self._turn = turn or Turn()
         self.table = table
         self.resources = resources
         self.rows = table.rows
@@ -194,9 +211,9 @@ class SessionNodes:
         self.state: IntArray = self._state.view()
         """The same, to be read."""
         self.state.flags.writeable = False
-        self.log: list[int] = []
+        self.log: SealedList[int] = SealedList()
         """Columns in the order in which they were touched; candidates keep a cursor into it."""
-        self._moved: dict[int, dict[TaskId, Task]] = {}
+        self._moved: dict[int, SealedDict[TaskId, Task]] = {}
         self._needs: dict[int, Needs] = {}
         self._capacities: dict[int, bytes] = {}
         self._all: IntArray = np.arange(len(table), dtype=np.int64)
@@ -282,16 +299,20 @@ class SessionNodes:
 
     def add(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Put tasks of one template on nodes (or show them in another state): one column and delta for each."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("add")
         self._shift(columns, delta)
         for column, task in zip(columns, tasks, strict=True):
-            self._tasks_to_change(column)[task.id] = task
+            dict.__setitem__(self._tasks_to_change(column), task.id, task)
 
     def remove(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Take tasks off nodes again: the reverse of `add` for tasks that were not there before."""
+        if self._turn.guard is not None:
+            self._turn.for_actions("remove")
         self._shift(columns, -delta)
         for column, task in zip(columns, tasks, strict=True):
             changed = self._tasks_to_change(column)
-            del changed[task.id]
+            dict.__delitem__(changed, task.id)
             if changed == self.table.tasks[column]:
                 del self._moved[column]
 
@@ -301,10 +322,10 @@ class SessionNodes:
         else:
             distinct, times = np.unique(np.asarray(columns), return_counts=True)
             self._state[:, distinct] += delta[:, None] * times
-        self.log.extend(columns)
+        list.extend(self.log, columns)
 
-    def _tasks_to_change(self, column: int) -> dict[TaskId, Task]:
+    def _tasks_to_change(self, column: int) -> SealedDict[TaskId, Task]:
         changed = self._moved.get(column)
         if changed is None:
-            changed = self._moved[column] = dict(self.table.tasks[column])
+            changed = self._moved[column] = SealedDict(self.table.tasks[column].items())
         return changed

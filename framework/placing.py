@@ -341,7 +341,7 @@ def place_best_effort(session: Session, statement: Statement, job: SessionJob, t
     if refusal is None:
         return True
     job.refuse_task(task, refusal)
-    job.unplaceable.add(task.id)
+    job.note_unplaceable(task.id)
     return False
 
 

@@ -20,6 +20,7 @@ from framework.room_in_domains import RoomInDomains
 from framework.session import Session
 from framework.statement import Statement
 from model.refusals import Refusal
+from model.sealed import SealedDict
 
 __all__ = ["DomainSearch", "goes_by_domains"]
 
@@ -105,8 +106,8 @@ class DomainSearch:
         self._is_tried = True
         sheet.failed_roles.clear()
         for task in sheet.left():
-            self._job.task_refusals.pop(task.id, None)
-            self._job.last_places.pop(task.id, None)
+            self._job.forget_refusal(task.id)
+            self._job.forget_place(task.id)
 
     # A job of several sub-jobs
 
@@ -161,7 +162,7 @@ class DomainSearch:
         """Say how far the domains of each tier are from taking what is missing."""
         job = self._job
         if not self._is_tried:
-            job.task_refusals.update(self._told)
+            job.task_refusals = SealedDict({**job.task_refusals, **self._told})
         for sheet, mark in zip(self._sheets, self._marks, strict=True):
             sheet.return_to(mark)
         refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))

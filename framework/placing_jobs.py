@@ -13,11 +13,12 @@ from framework.session import Session
 from framework.statement import Statement
 from model.ids import SubJobId, TaskId
 from model.refusals import Refusal
+from model.sealed import SealedDict, SealedList
 from model.tasks import Task
 
 __all__ = ["place_job", "required_sub_jobs", "tell_again", "told_so_far", "worksheets_by_need", "worksheets_of"]
 
-Told = tuple[dict[TaskId, Refusal], dict[TaskId, Task], list[Refusal], int | None, bool]
+Told = tuple[SealedDict[TaskId, Refusal], SealedDict[TaskId, Task], SealedList[Refusal], int | None, bool]
 """What a job was told: of its tasks, of places they had, of itself, and of a misfit."""
 
 
@@ -94,13 +95,13 @@ def place_job(
 def _place_in_order(
     session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
 ) -> bool:
-    before, refusals = len(statement.operations), list(job.refusals)
+    before, refusals = len(statement.operations), SealedList(job.refusals)
     _place(session, statement, job, sheets, root)
     if session.job_ready(job) or session.job_pipelined(job) or not (job.checks_roles or job.has_sub_group_policy):
         return session.job_ready(job)
     statement.undo_to(before)
     told = told_so_far(job)
-    tell_again(job, ({}, {}, refusals, job.misfit, job.misfits_queue))
+    tell_again(job, (SealedDict(), SealedDict(), refusals, job.misfit, job.misfits_queue))
     by_need = worksheets_by_need(session, job)
     if by_need:
         _place(session, statement, job, by_need, root)
@@ -180,7 +181,13 @@ def _place(session: Session, statement: Statement, job: SessionJob, sheets: list
 
 def told_so_far(job: SessionJob) -> Told:
     """Note what this cycle told a job, before a trial of which it must not hear."""
-    return dict(job.task_refusals), dict(job.last_places), list(job.refusals), job.misfit, job.misfits_queue
+    return (
+        SealedDict(job.task_refusals),
+        SealedDict(job.last_places),
+        SealedList(job.refusals),
+        job.misfit,
+        job.misfits_queue,
+    )
 
 
 def tell_again(job: SessionJob, told: Told) -> None:

@@ -15,6 +15,7 @@ from model.ids import JobId, NodeName, QueueName, TaskId
 from model.jobs import Job
 from model.queues import ROOT_QUEUE, Queue, with_ancestors
 from model.refusals import Refusal
+from model.sealed import SealedSet
 from model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Promises:
     def __init__(self, promises: Sequence[Promise] = ()) -> None:
         self.standing = tuple(promises)
         """In the order in which they were made."""
-        self.given_up: set[TaskId] = set()
+        self.given_up: SealedSet[TaskId] = SealedSet()
         """Tasks whose place is not held any longer, as this session found."""
         self._by_task: dict[TaskId, list[Promise]] = {}
         for promise in self.standing:
@@ -70,6 +71,10 @@ class Promises:
     def __bool__(self) -> bool:
         """Tell whether anything is promised."""
         return bool(self.standing)
+
+    def give_up(self, task: TaskId) -> None:
+        """Hold the place of a task no longer."""
+        set.add(self.given_up, task)
 
     def is_held(self, task: TaskId) -> bool:
         """Tell whether a task has, or waits for, a place that it was promised."""

@@ -4,12 +4,14 @@ Plugins register while they are opened. Questions may be asked in that time too;
 later registration is heeded from then on. After the last plugin is opened a registration is an error of its plugin.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from framework import uses
 from framework.absent_guards import in_place_of
 from framework.configuration import PluginOption, Profile
 from framework.grouped import GroupedScores
@@ -18,6 +20,7 @@ from framework.last import LAST
 from framework.ledgers import Ledger
 from framework.outside import CycleCut
 from framework.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
+from framework.turn import Turn
 from framework.votes import failure_of
 from model.arrays import FloatArray
 from model.errors import PyroclastError
@@ -63,6 +66,7 @@ class Registering:
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
+        self._turn = Turn()
         self._guard: Guard | None = None
         """Of the plugin that is registering, where it is from outside; built-in ones are typed and asked directly."""
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
@@ -78,6 +82,7 @@ class Registering:
 
     def seal(self) -> None:
         """End the time of registering."""
+        self._turn.for_actions("seal")
         self._is_sealed = True
 
     def register(
@@ -145,6 +150,21 @@ class Registering:
         Raises:
             LateRegistrationError: All plugins are opened.
         """
+        if self._guard is not None:
+            others = {
+                "normalise": normalise,
+                "cares": cares,
+                "headroom": headroom,
+                "lent_headroom": lent_headroom,
+                "kind": kind,
+                "missing": missing,
+                "together": together,
+                "many": many,
+                "grouped": grouped,
+                "queues": queues,
+            }
+            read = partial(uses.read_registration, locality=locality, reasons=reasons, part=part)
+            self._guard.read("registrations", read, point, plugin, function, others)
         self._refuse_late(plugin, f"a function for {point.name}")
         self._tiers.pop(point.name, None)
         self._functions.pop(point.name, None)
@@ -175,6 +195,7 @@ class Registering:
 
     def register_rule(self, plugin: str, rule: str) -> None:
         """Say that a plugin keeps tasks to a required rule, one of `model.required_rules`; else tasks with it wait."""
+        self._read_registration(uses.read_rule, plugin, rule)
         self._refuse_late(plugin, "a required rule")
         self._serving.append((self._registrant(plugin), rule))
 
@@ -184,6 +205,7 @@ class Registering:
 
     def register_ledger(self, plugin: str, ledger: Ledger) -> None:
         """Show a ledger all placements and evictions of the session."""
+        self._read_registration(uses.read_ledger, plugin, ledger)
         self._refuse_late(plugin, "a ledger")
         guarded = ledger if self._guard is None else self._guard.ledger(ledger)
         self.ledgers = (*self.ledgers, (self._registrant(plugin), guarded))
@@ -203,11 +225,13 @@ class Registering:
 
     def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
         """Let a plugin say what must be done before a task may be bound to the node of a column."""
+        self._read_registration(uses.read_function, plugin, prepare)
         self._refuse_late(plugin, "preparations")
         self._preparers.append((self._registrant(plugin), self._checked("preparations", prepare)))
 
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
         """Let a plugin add annotations to the binding of a task to the node of a column."""
+        self._read_registration(uses.read_function, plugin, annotate)
         self._refuse_late(plugin, "annotations")
         self._annotators.append((self._registrant(plugin), self._checked("annotations", annotate)))
 
@@ -215,13 +239,27 @@ class Registering:
         self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
     ) -> None:
         """Let a plugin add annotations to the bindings of tasks, by task; told of all that one plan binds."""
+        self._read_registration(uses.read_function, plugin, annotate)
         self._refuse_late(plugin, "annotations of plans")
         self._plan_annotators.append((self._registrant(plugin), self._checked("plan_annotations", annotate)))
 
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
         """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
+        self._read_registration(uses.read_function, plugin, takes)
         self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
+
+    def _read_registration(self, reader: Callable[[Any, Any], None], plugin: str, registered: Any) -> None:
+        """Check what the running plugin registers, where it is from outside."""
+        guard = self._turn.guard
+        if guard is not None:
+            guard.read("registrations", reader, plugin, registered)
+
+    @contextmanager
+    def acting(self, name: str) -> Iterator[None]:
+        """Let an action from outside run; what it tells the session is read."""
+        with Guard(partial(self.note_failure, name), self._turn, acts=True).running():
+            yield
 
     def _checked(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the plugin that is registering, with its answers read where it is from outside."""
@@ -275,10 +313,12 @@ class Registering:
 
     def on_close(self, plugin: str, hook: Callable[[], None]) -> None:
         """Call back when the session closes, in the order of the configuration."""
+        self._read_registration(uses.read_function, plugin, hook)
         self._close_hooks.append((self._registrant(plugin), self._checked("hook", hook)))
 
     def on_opened(self, plugin: str, hook: Callable[[], None]) -> None:
         """Call back when all plugins are opened: for work that asks other plugins."""
+        self._read_registration(uses.read_function, plugin, hook)
         self._opened_hooks.append((self._registrant(plugin), self._checked("hook", hook)))
 
     def _after_opening(self) -> None:
@@ -296,6 +336,7 @@ class Registering:
         *,
         is_checked: bool = False,
         guards_victims: bool = True,
+        filters_nodes: bool = True,
     ) -> None:
         """Let one plugin register; one that fails is left out and named, the others go on.
 
@@ -304,17 +345,21 @@ class Registering:
             opening: Lets it register.
             is_checked: Whether its answers are checked: those of plugins from outside.
             guards_victims: Whether it may spare victims, so that where it fails none go that it could have spared.
+            filters_nodes: Whether it may have predicates, so that where it fails no pod is placed.
         """
+        self._turn.for_actions("open_plugin")
         self._option = option
-        self._guard = Guard(partial(self.note_failure, option.instance)) if is_checked else None
+        self._guard = Guard(partial(self.note_failure, option.instance), self._turn) if is_checked else None
         try:
-            opening(self)  # type: ignore[arg-type]  # every registering is part of a session
+            with self._guard.running() if self._guard is not None else nullcontext():
+                opening(self)  # type: ignore[arg-type]  # every registering is part of a session
         except BaseException as error:  # a broken plugin must not end the cycle
             if not (is_checked or isinstance(error, Exception)):
                 raise  # somebody ended the program while a plugin of ours was opened
             self.note_failure(option.instance, error)
             self._leave_out(option.instance)
-            for point, each in in_place_of(option).items() if guards_victims else ():
+            absent = in_place_of(option, guards_victims=guards_victims, filters_nodes=filters_nodes)
+            for point, each in absent.items():
                 self._registered.setdefault(point, {})[option.instance] = {"": each}
                 self._tiers.pop(point, None)
                 self._functions.pop(point, None)
@@ -411,6 +456,7 @@ class Registering:
 
     def close_plugins(self, observed: Callable[[str, Callable[[], None]], None]) -> None:
         """Call the close hooks in the order of registration; `observed` runs each under its plugin's name."""
+        self._turn.for_actions("close_plugins")
         for plugin, hook in self._close_hooks:
             try:
                 observed(plugin, hook)

@@ -131,8 +131,15 @@ class Registry:
 
     def guards_victims(self, plugin: str) -> bool:
         """Return whether a plugin may spare victims: unless its class says `guards_victims = False`."""
+        return self._says_nothing_of(plugin, "guards_victims")
+
+    def filters_nodes(self, plugin: str) -> bool:
+        """Return whether a plugin may have predicates: unless its class says `filters_nodes = False`."""
+        return self._says_nothing_of(plugin, "filters_nodes")
+
+    def _says_nothing_of(self, plugin: str, attribute: str) -> bool:
         known = self.plugins.get(plugin)
-        return known is None or getattr(known.make, "guards_victims", True) is not False
+        return known is None or getattr(known.make, attribute, True) is not False
 
     def is_action_from_outside(self, action: str) -> bool:
         """Return whether an action is none of ours."""

@@ -94,11 +94,11 @@ class ScoredNodes:
         views = [session.nodes.view(column) for column in self._columns.tolist()]
         for each in session.node_functions.pair_scores:
             self.scores += np.array([session.ask_pair_score(each, self._task, view) for view in views])
-        session.unscored.pop(self._task.id, None)
+        dict.pop(session.unscored, self._task.id, None)
         for each in batches:
             answer = session.ask_or(each, {}, self._task, views)
             if isinstance(answer, Refusal):
-                session.unscored.setdefault(self._task.id, answer)
+                dict.setdefault(session.unscored, self._task.id, answer)
             else:
                 self.scores += self._numbers(each, answer, views)
         reducers = {each.plugin: each for each in session.functions(points.NODE_REDUCE)}

@@ -7,9 +7,11 @@ only statements change it. Nothing of it outlives the cycle but its report, its 
 cycle's own data, what changes it, and what it has to say.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from uuid import NAMESPACE_OID, uuid5
 
+from framework import uses
 from framework.committing import begin_binding, plan_of
 from framework.configuration import Profile
 from framework.job_questions import JobQuestions
@@ -26,6 +28,7 @@ from model.plan import Plan
 from model.refusals import Refusal
 from model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
 from model.resources import CPU, MEMORY, MILLI, PODS
+from model.sealed import SealedDict, SealedList, SealedSet
 from model.snapshot import Snapshot
 from model.tasks import Task
 
@@ -47,6 +50,7 @@ class Session(JobQuestions):
         outside: Mapping[str, Outside],
         committed: Callable[[Plan], None],
         settled: Settled,
+        runs: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(snapshot, profile, settled)
         self.cycle = cycle
@@ -58,33 +62,33 @@ class Session(JobQuestions):
         self.seed = seed
         self.uid = str(uuid5(NAMESPACE_OID, f"{seed}/{cycle}/{now}"))
         """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
-        self.outside = outside
+        self.outside: Mapping[str, Outside] = MappingProxyType(dict(outside))
         """Who answers what plugins ask beyond the snapshot, by instance; empty where nobody does."""
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         self.total.flags.writeable = False
         """What all nodes offer together, base units, shape (R,)."""
-        self.plans: list[Plan] = []
-        self.conditions: dict[JobId, list[Condition]] = {}
+        self.plans: SealedList[Plan] = SealedList()
+        self.conditions: SealedDict[JobId, tuple[Condition, ...]] = SealedDict()
         """Conditions of PodGroups set at close."""
-        self.events: list[EventNote] = []
-        self.samples: list[Sample] = []
-        self.shares: dict[JobId, JobShare] = {}
-        self.nominated: set[TaskId] = set()
+        self.events: SealedList[EventNote] = SealedList()
+        self.samples: SealedList[Sample] = SealedList()
+        self.shares: SealedDict[JobId, JobShare] = SealedDict()
+        self.nominated: SealedSet[TaskId] = SealedSet()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
-        self.kept: dict[tuple[JobId, float], dict[TaskId, NodeName]] = {}
+        self.kept: SealedDict[tuple[JobId, float], SealedDict[TaskId, NodeName]] = SealedDict()
         """Nodes that members keep which wait for others of their gang, by job and the end of their patience, seconds
         since 1970."""
-        self.gates_lifted: list[Task] = []
+        self.gates_lifted: SealedList[Task] = SealedList()
         """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
-        self.runs: dict[str, float] = {}
+        self.runs: SealedDict[str, float] = SealedDict(runs or {})
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
-        self.lacking_pods_since: dict[str, float] = {}
+        self.lacking_pods_since: Mapping[str, float] = SealedDict()
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
         self.wakes: float | None = None
         """When a cycle is due though nothing changes, seconds since 1970; None for never."""
-        self.quotas: list[QuotaFigures] = []
+        self.quotas: SealedList[QuotaFigures] = SealedList()
         """How elastic quotas stand."""
-        self.differences: dict[QueueName, dict[str, int]] = {}
+        self.differences: SealedDict[QueueName, SealedDict[str, int]] = SealedDict()
         """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
         self.searches_gangs = True
         """Whether members of a gang are searched for places together where placing them in order finds none."""
@@ -97,6 +101,7 @@ class Session(JobQuestions):
 
     def statement(self, *, trial: bool = False) -> Statement:
         """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
+        self._turn.for_actions("statement")
         return Statement(self, is_trial=trial)
 
     def defer(self, job: SessionJob, statement: Statement) -> None:
@@ -104,6 +109,7 @@ class Session(JobQuestions):
 
         What the same job had deferred before goes with it: promised places that it took, then those of allocate.
         """
+        self._turn.for_actions("defer")
         earlier = self._deferred.setdefault(job.id, statement)
         if earlier is not statement:
             earlier.merge(statement)
@@ -111,6 +117,7 @@ class Session(JobQuestions):
 
     def take_deferred(self, job: SessionJob) -> Statement | None:
         """Take back a job's deferred statement; None where there is none."""
+        self._turn.for_actions("take_deferred")
         return self._deferred.pop(job.id, None)
 
     def deferred_jobs(self) -> list[SessionJob]:
@@ -139,35 +146,64 @@ class Session(JobQuestions):
         Returns:
             Why there is no plan and nothing has changed: a plugin failed that prepares bindings. Else None.
         """
+        self._turn.for_actions("commit")
         try:
             plan = plan_of(self, operations)
         except BindingRefused as failure:
             return failure.refusal
         begin_binding(operations)
-        self.nominated.update(nomination.task for nomination in plan.nominations)
+        self.nominate(nomination.task for nomination in plan.nominations)
         if plan.binds or plan.evictions or plan.nominations:
-            self.plans.append(plan)
+            list.append(self.plans, plan)
             self._committed(plan)
         return None
 
     # Saying -----------------------------------------------------------------------------------------------------------
 
+    def nominate(self, tasks: Iterable[TaskId]) -> None:
+        """Let pods name the nodes they wait for."""
+        self._turn.for_actions("nominate")
+        set.update(self.nominated, tasks)
+
+    def lift_gate(self, task: Task) -> None:
+        """Let the gate of its queue off a task, which the queue has room for."""
+        self._turn.for_actions("lift_gate")
+        list.append(self.gates_lifted, task)
+
+    def keep_place(self, task: Task, *, job: JobId, until: float) -> None:
+        """Keep the node of a member that waits for others of its gang."""
+        self._turn.for_actions("keep_place")
+        assert task.node is not None, "a placed task has a node"
+        places = self.kept.get((job, until)) or SealedDict[TaskId, NodeName]()
+        dict.__setitem__(places, task.id, task.node)
+        dict.__setitem__(self.kept, (job, until), places)
+
     def set_condition(self, job: SessionJob, condition: Condition) -> None:
         """Set a condition of a PodGroup; the last of a type counts."""
-        conditions = self.conditions.setdefault(job.id, [])
-        conditions[:] = [known for known in conditions if known.type != condition.type]
-        conditions.append(condition)
+        if self._turn.guard is not None:
+            job = self._turn.guard.read("jobs", uses.read_job, job)
+            condition = self._turn.guard.read("conditions", uses.read_condition, condition)
+        others = (known for known in self.conditions.get(job.id, ()) if known.type != condition.type)
+        dict.__setitem__(self.conditions, job.id, (*others, condition))
 
     def wake(self, moment: float) -> None:
         """Ask for a cycle just after a moment, seconds since 1970, though nothing changes until then."""
+        if self._turn.guard is not None:
+            moment = self._turn.guard.read("wakes", uses.read_moment, moment)
         self.wakes = moment if self.wakes is None else min(moment, self.wakes)
 
     def sample(self, metric: str, value: float, kind: str = "gauge", **labels: str) -> None:
         """Note a value of a metric, named without the `volcano_` prefix."""
-        self.samples.append(Sample(metric=metric, labels=tuple(labels.items()), value=value, kind=kind))
+        if self._turn.guard is not None:
+            metric, value, kind, labels = self._turn.guard.read(
+                "samples", uses.read_sample, metric, value, kind, labels
+            )
+        list.append(self.samples, Sample(metric=metric, labels=tuple(labels.items()), value=value, kind=kind))
 
     def sample_amounts(self, metric: str, amounts: Sequence[int], **labels: str) -> None:
         """Note amounts by resource: `<metric>_milli_cpu`, `_memory_bytes`, and `_scalar_resources` by name."""
+        if self._turn.guard is not None:
+            amounts = self._turn.guard.read("samples", uses.read_sample_amounts, amounts, len(self.resources))
         for name, amount, scale in zip(self.resources.names, amounts, self.resources.scales, strict=True):
             if name == CPU:
                 self.sample(f"{metric}_milli_cpu", amount, **labels)
@@ -180,23 +216,53 @@ class Session(JobQuestions):
 
     def count_otherwise(self, queue: QueueName, more: Mapping[str, int]) -> None:
         """Note what a queue holds more than the requests of its tasks say, thousandths by name, below 0 for less."""
-        known = self.differences.setdefault(queue, {})
-        for name, amount in more.items():
-            known[name] = known.get(name, 0) + amount
+        if self._turn.guard is not None:
+            queue, more = self._turn.guard.read("notes", uses.read_difference, queue, more, self.queues)
+        known: Mapping[str, int] = self.differences.get(queue, {})
+        changed = {name: known.get(name, 0) + amount for name, amount in more.items()}
+        dict.__setitem__(self.differences, queue, SealedDict({**known, **changed}))
 
     def group_event(self, job: SessionJob, type_: str, reason: str, message: str) -> None:
         """Record an event on a PodGroup."""
-        self.events.append(
-            EventNote(
-                kind="PodGroup",
-                namespace=job.job.namespace,
-                name=job.job.name,
-                uid=job.job.uid,
-                type=type_,
-                reason=reason,
-                message=message,
-            )
+        if self._turn.guard is not None:
+            job = self._turn.guard.read("jobs", uses.read_job, job)
+        note = EventNote(
+            kind="PodGroup",
+            namespace=job.job.namespace,
+            name=job.job.name,
+            uid=job.job.uid,
+            type=type_,
+            reason=reason,
+            message=message,
         )
+        self.record_events(note)
+
+    def record_events(self, *notes: EventNote) -> None:
+        """Record events on any objects."""
+        if self._turn.guard is not None:
+            notes = tuple(self._turn.guard.read("events", uses.read_event, note) for note in notes)
+        list.extend(self.events, notes)
+
+    def note_run(self, key: str, moment: float | None) -> None:
+        """Note when a plugin that acts from time to time did, by its instance; None forgets it."""
+        if self._turn.guard is not None:
+            key, moment = self._turn.guard.read("notes", uses.read_run, key, moment)
+        if moment is None:
+            dict.pop(self.runs, key, None)
+        else:
+            dict.__setitem__(self.runs, key, moment)
+
+    def note_share(self, job: JobId, share: JobShare) -> None:
+        """Note the dominant resource of a job."""
+        if self._turn.guard is not None:
+            share = self._turn.guard.read("notes", uses.read_share, share)
+        dict.__setitem__(self.shares, job, share)
+
+    def note_quota(self, figures: QuotaFigures) -> None:
+        """Note how an elastic quota stands."""
+        if self._turn.guard is not None:
+            figures = self._turn.guard.read("notes", uses.read_quota_figures, figures)
+        list.append(self.quotas, figures)
 
 
 def _delta(needs: Needs, verb: Verb) -> IntArray:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from framework.ledgers import Change, Verb
 from model.ids import TaskId
 from model.refusals import Refusal
+from model.sealed import SealedList
 from model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Statement:
         self.notes_places = not is_trial
         """Whether messages may name the places that it took and gave back. Room that only evictions would have made is
         not released when they are undone."""
-        self.operations: list[Operation] = []
+        self.operations: SealedList[Operation] = SealedList()
         self.is_settled = False
         """Whether it was committed, held or merged, so that leaving its block does not undo it."""
 
@@ -113,7 +114,7 @@ class Statement:
                 self._revert(operation.change, done)
                 session.retract(operation)
                 return refusal
-        self.operations.append(operation)
+        list.append(self.operations, operation)
         return None
 
     def _revert(self, change: Change, applied: int) -> None:
@@ -132,12 +133,12 @@ class Statement:
     def undo_to(self, length: int) -> None:
         """Undo the operations after the first `length` ones, in reverse."""
         while len(self.operations) > length:
-            operation = self.operations.pop()
+            operation = list.pop(self.operations)
             change = operation.change
             self._revert(change, len(self._session.ledgers))
             self._session.retract(operation)
             if self.notes_places and change.verb is not Verb.EVICT:
-                change.job.last_places.update((task.id, task) for task in change.tasks)
+                change.job.note_places(change.tasks)
 
     def redo(self, operations: Sequence[Operation]) -> None:
         """Do operations once more that were undone, in their order and with nothing changed since."""
@@ -148,8 +149,8 @@ class Statement:
     def merge(self, other: "Statement") -> None:
         """Take over the operations of a statement that was opened after this one."""
         assert self.is_trial or not other.is_trial, "a trial decides nothing"
-        self.operations.extend(other.operations)
-        other.operations = []
+        list.extend(self.operations, other.operations)
+        other.operations = SealedList()
         other.is_settled = True
 
     def hold(self) -> None:
@@ -169,7 +170,7 @@ class Statement:
             for job in {operation.change.job.id: operation.change.job for operation in self.operations}.values():
                 job.refuse(refusal)
             self.undo()
-        self.operations = []
+        self.operations = SealedList()
 
     def placed(self) -> dict[TaskId, Task]:
         """Return the tasks placed by it, in their new state."""

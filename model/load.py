@@ -56,7 +56,7 @@ class NodeLoad:
     """Statistics of the whole node, by their kind and period in nanoseconds."""
     pods: Mapping[str, PodLoad]
     """By `namespace/name`."""
-    memo: dict[Hashable, tuple[Mapping[TaskId, Task], tuple[int, ...]]] = field(default_factory=dict)
+    _memo: dict[Hashable, tuple[Mapping[TaskId, Task], tuple[int, ...]]] = field(default_factory=dict, init=False)
 
     def statistic(self, kind: str, nanoseconds: int) -> Use | None:
         """Return a statistic of the whole node.
@@ -77,10 +77,10 @@ class NodeLoad:
         self, key: Hashable, tasks: Mapping[TaskId, Task], compute: Callable[[], tuple[int, ...]]
     ) -> tuple[int, ...]:
         """Return what `compute` gives, computed once while the node has these tasks; `key` must name it fully."""
-        known = self.memo.get(key)
+        known = self._memo.get(key)
         # a copy of the same tasks, as when another node comes or goes, is compared in a hundredth of the time
         if known is None or (known[0] is not tasks and known[0] != tasks):
-            known = self.memo[key] = tasks, compute()
+            known = self._memo[key] = tasks, compute()
         return known[1]
 
 

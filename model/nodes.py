@@ -15,6 +15,7 @@ from model import wire
 from model.arrays import BoolArray, IntArray
 from model.ids import NodeName, TaskId
 from model.resources import Amounts
+from model.sealed import SealedDict
 from model.tasks import Task
 
 __all__ = ["ABSENT", "SCORED_ROWS", "Node", "NodeFacts", "NodeTable", "StateRows"]
@@ -99,29 +100,31 @@ class NodeFacts:
     """Facts of Node objects in column order; immutable but for the memo, which holds only what follows from them."""
 
     nodes: tuple[Node, ...]
-    memo: dict[Hashable, object] = field(default_factory=dict)
-    memo_bytes: int = 0
+    _memo: dict[Hashable, object] = field(default_factory=dict, init=False)
+    _memo_bytes: int = field(default=0, init=False)
     """Bytes of the arrays in it."""
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
-        known = self.memo.get(key, _UNKNOWN)
+        known = self._memo.get(key, _UNKNOWN)
         if known is not _UNKNOWN:
             return cast("Derived", known)
         derived = compute()
         # Not read back: snapshots share facts, and a cycle and an audit, in two threads, may both be at it.
         size = _array_bytes(derived)
-        if len(self.memo) >= _MOST_DERIVED or self.memo_bytes + size > _MOST_DERIVED_BYTES:
-            self.memo.clear()
-            self.memo_bytes = 0
-        self.memo[key] = derived
-        self.memo_bytes += size
+        if len(self._memo) >= _MOST_DERIVED or self._memo_bytes + size > _MOST_DERIVED_BYTES:
+            self._memo.clear()
+            self._memo_bytes = 0
+        self._memo[key] = derived
+        self._memo_bytes += size
         return derived
 
     @property
     def column_by_name(self) -> Mapping[str, int]:
         """Column of each node, by its name."""
-        return self.derive("column by name", lambda: {str(node.name): at for at, node in enumerate(self.nodes)})
+        return self.derive(
+            "column by name", lambda: SealedDict((str(node.name), at) for at, node in enumerate(self.nodes))
+        )
 
     def label_codes(self, label: str) -> tuple[IntArray, Mapping[str, int]]:
         """Number the values of a label.
@@ -139,7 +142,7 @@ class NodeFacts:
             if value is not None:
                 numbers[column] = codes.setdefault(value, len(codes))
         numbers.flags.writeable = False
-        return numbers, codes
+        return numbers, SealedDict(codes)
 
 
 def _array_bytes(derived: object) -> int:

@@ -6,9 +6,10 @@ The same values feed events, conditions, metrics and `simulate`. The first bindi
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from model.ids import JobId
+from model.sealed import SealedDict
 
 __all__ = ["NO_PLAN", "Reason", "Refusal", "without_amounts"]
 
@@ -16,8 +17,14 @@ NO_PLAN: Final = "NoEvictionHelps"
 """Reason of a refusal: no evictions that the rules permit would make a place."""
 
 
+_NOTHING: Final[SealedDict[str, Any]] = SealedDict()
+"""One for all refusals without counts or amounts."""
 _USAGE: Final = re.compile(r"\S+ of \S+ (\S+) used(, \S+ promised to [^;]*)?; asks [^\s;.,]+(\.\d+)?")
 """Amounts of an account, as `queue_limits.usage_text` writes them."""
+
+
+def _nothing() -> SealedDict[str, Any]:
+    return _NOTHING
 
 
 def without_amounts(text: str) -> str:
@@ -33,9 +40,14 @@ class Reason:
     """`insufficient cpu`, `node(s) had untolerated taint(s)`: counted over nodes."""
     resolvable: bool = True
     """True: does not fit now, eviction may help. False: cannot fit here, nothing helps."""
-    amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    amounts: Mapping[str, tuple[int, int]] = field(default_factory=_nothing, compare=False)
     """What is wanted and what there is on the node that comes nearest, thousandths, by the name of what is short. The
     same words with other amounts are no news."""
+
+    def __post_init__(self) -> None:
+        """Seal the amounts."""
+        if type(self.amounts) is dict:
+            object.__setattr__(self, "amounts", SealedDict(self.amounts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +60,13 @@ class Refusal:
     """A CamelCase word for machines: `NotEnoughResources`, `QueueOverused`."""
     message: str = ""
     """A sentence for people, complete in itself."""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=_nothing)
     """Nodes by reason text, for refusals by nodes; each node counts once, under the first rule that refused it."""
     resolvable: bool = True
     """Whether room made by eviction might help."""
     action: str = ""
     """The action that evicts nobody, and this is why; empty where it is why there is no place as things are."""
-    amounts: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    amounts: Mapping[str, tuple[int, int]] = field(default_factory=_nothing, compare=False)
     """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
     task asks for and the most that a node that lacks it has left, and what reasons tell. The same words with other
     amounts are no news."""
@@ -65,6 +77,13 @@ class Refusal:
     news."""
     fits_when: tuple[JobId, ...] = ()
     """Jobs on nodes whose end, together, would give it its places; empty where none are known."""
+
+    def __post_init__(self) -> None:
+        """Seal counts and amounts."""
+        if type(self.counts) is dict:
+            object.__setattr__(self, "counts", SealedDict(self.counts))
+        if type(self.amounts) is dict:
+            object.__setattr__(self, "amounts", SealedDict(self.amounts))
 
     @property
     def text(self) -> str:

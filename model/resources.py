@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from model.arrays import IntArray
+from model.sealed import SealedDict
 
 __all__ = ["CPU", "MEMORY", "MILLI", "NO_AMOUNTS", "PODS", "UNLIMITED", "Amounts", "ResourceSpace"]
 
@@ -28,7 +29,7 @@ UNLIMITED: Final = 2**62
 Amounts = Mapping[str, int]
 """Thousandths of a unit by resource name; a name that is absent is not spoken of, which is not the same as zero."""
 
-NO_AMOUNTS: Final[Amounts] = {}
+NO_AMOUNTS: Final[Amounts] = SealedDict()
 
 _FIXED_ROWS: Final = {CPU: MILLI, MEMORY: 1, PODS: 1}
 
@@ -46,7 +47,7 @@ class ResourceSpace:
 
     def __post_init__(self) -> None:
         """Index the names."""
-        object.__setattr__(self, "rows", {name: row for row, name in enumerate(self.names)})
+        object.__setattr__(self, "rows", SealedDict((name, row) for row, name in enumerate(self.names)))
 
     def __len__(self) -> int:
         """Return the number of rows."""

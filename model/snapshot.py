@@ -15,6 +15,7 @@ from model.numa import NumaNode
 from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import PODS, ResourceSpace
+from model.sealed import SealedDict
 from model.tasks import Task
 from model.topology.tree import Topology
 from model.usage import NO_USAGE, NodeUsage
@@ -26,31 +27,31 @@ __all__ = ["ClusterObjects", "Outsider", "Snapshot"]
 class ClusterObjects:
     """Objects that plugins look up by name; keys are `namespace/name`, or the name of a cluster-wide object."""
 
-    namespaces: Mapping[str, wire.Namespace] = field(default_factory=dict)
-    resource_quotas: Mapping[str, wire.ResourceQuota] = field(default_factory=dict)
-    disruption_budgets: Mapping[str, wire.PodDisruptionBudget] = field(default_factory=dict)
-    volume_claims: Mapping[str, wire.PersistentVolumeClaim] = field(default_factory=dict)
-    volumes: Mapping[str, wire.PersistentVolume] = field(default_factory=dict)
-    storage_classes: Mapping[str, wire.StorageClass] = field(default_factory=dict)
-    csi_nodes: Mapping[str, wire.CSINode] = field(default_factory=dict)
-    csi_drivers: Mapping[str, wire.CSIDriver] = field(default_factory=dict)
-    csi_capacities: Mapping[str, wire.CSIStorageCapacity] = field(default_factory=dict)
-    volume_attachments: Mapping[str, wire.VolumeAttachment] = field(default_factory=dict)
-    services: Mapping[str, wire.Service] = field(default_factory=dict)
-    replication_controllers: Mapping[str, wire.ReplicationController] = field(default_factory=dict)
-    replica_sets: Mapping[str, wire.ReplicaSet] = field(default_factory=dict)
-    stateful_sets: Mapping[str, wire.StatefulSet] = field(default_factory=dict)
-    resource_claims: Mapping[str, wire.ResourceClaim] = field(default_factory=dict)
-    resource_slices: Mapping[str, wire.ResourceSlice] = field(default_factory=dict)
-    device_classes: Mapping[str, wire.DeviceClass] = field(default_factory=dict)
-    hyper_nodes: Mapping[str, wire.HyperNode] = field(default_factory=dict)
-    node_shards: Mapping[str, wire.NodeShard] = field(default_factory=dict)
-    numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=dict)
-    config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=dict)
-    elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=dict)
-    gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=dict)
-    node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=dict)
-    devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=dict)
+    namespaces: Mapping[str, wire.Namespace] = field(default_factory=SealedDict)
+    resource_quotas: Mapping[str, wire.ResourceQuota] = field(default_factory=SealedDict)
+    disruption_budgets: Mapping[str, wire.PodDisruptionBudget] = field(default_factory=SealedDict)
+    volume_claims: Mapping[str, wire.PersistentVolumeClaim] = field(default_factory=SealedDict)
+    volumes: Mapping[str, wire.PersistentVolume] = field(default_factory=SealedDict)
+    storage_classes: Mapping[str, wire.StorageClass] = field(default_factory=SealedDict)
+    csi_nodes: Mapping[str, wire.CSINode] = field(default_factory=SealedDict)
+    csi_drivers: Mapping[str, wire.CSIDriver] = field(default_factory=SealedDict)
+    csi_capacities: Mapping[str, wire.CSIStorageCapacity] = field(default_factory=SealedDict)
+    volume_attachments: Mapping[str, wire.VolumeAttachment] = field(default_factory=SealedDict)
+    services: Mapping[str, wire.Service] = field(default_factory=SealedDict)
+    replication_controllers: Mapping[str, wire.ReplicationController] = field(default_factory=SealedDict)
+    replica_sets: Mapping[str, wire.ReplicaSet] = field(default_factory=SealedDict)
+    stateful_sets: Mapping[str, wire.StatefulSet] = field(default_factory=SealedDict)
+    resource_claims: Mapping[str, wire.ResourceClaim] = field(default_factory=SealedDict)
+    resource_slices: Mapping[str, wire.ResourceSlice] = field(default_factory=SealedDict)
+    device_classes: Mapping[str, wire.DeviceClass] = field(default_factory=SealedDict)
+    hyper_nodes: Mapping[str, wire.HyperNode] = field(default_factory=SealedDict)
+    node_shards: Mapping[str, wire.NodeShard] = field(default_factory=SealedDict)
+    numatopologies: Mapping[str, wire.Numatopology] = field(default_factory=SealedDict)
+    config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=SealedDict)
+    elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=SealedDict)
+    gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=SealedDict)
+    node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=SealedDict)
+    devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=SealedDict)
     """Koordinator's, by node; nodes have theirs, too."""
 
 
@@ -90,22 +91,22 @@ class Snapshot:
     """Tasks of jobs that use resource claims, in the order of their names."""
     broken_gangs: frozenset[JobId] = frozenset()
     """Jobs that hold places but lost some on the way (a bind failed, a node refused a pod); they are repaired first."""
-    departed: Mapping[JobId, Departed] = field(default_factory=dict)
+    departed: Mapping[JobId, Departed] = field(default_factory=SealedDict)
     """Members that have ended and whose pods are gone, of gangs that are not completed, in the order of ids."""
     usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)
     """What nodes really use, last measured; nodes of which nothing is known are absent."""
-    numa: Mapping[NodeName, NumaNode | None] = field(default_factory=dict)
+    numa: Mapping[NodeName, NumaNode | None] = field(default_factory=SealedDict)
     """The inside of nodes that have a Numatopology; None where it cannot be read."""
-    loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=dict)
+    loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=SealedDict)
     """What nodes and their pods use, of nodes that have a NodeMetric; None where it cannot be read."""
-    elastic_quotas: Mapping[str, ElasticQuota] = field(default_factory=dict)
+    elastic_quotas: Mapping[str, ElasticQuota] = field(default_factory=SealedDict)
     """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None
     """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""
-    uncounted: Mapping[TaskId, IntArray] = field(default_factory=dict)
+    uncounted: Mapping[TaskId, IntArray] = field(default_factory=SealedDict)
     """What tasks ask for beyond what their nodes offer, which counts for no queue and no quota, base units, shape (R,);
     tasks that count in full are absent."""
-    gangs: Mapping[JobId, GangGroup] = field(default_factory=dict)
+    gangs: Mapping[JobId, GangGroup] = field(default_factory=SealedDict)
     """The gangs of jobs that are made of gangs, in the order of their ids; empty while nobody asks for gangs."""
 
     def has_node_of(self, task: Task) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from model.ids import NodeName
+from model.sealed import SealedDict
 from model.secrets import NO_SECRET, Secret
 
 __all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
@@ -26,7 +27,7 @@ class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """When, seconds since 1970."""
 
 
-NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = {}
+NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = SealedDict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,12 @@ _BARE_COUNTERS: Final = ("total_preemption_attempts", "job_retry_counts")
 
 _OWN_PREFIX: Final = "pyroclast_"
 
+_DROPPED: Final = "pyroclast_samples_dropped_total"
+_MOST_ADOPTED: Final = 256
+"""Metrics of plugins from outside; samples of others are dropped and counted, together."""
+_MOST_SERIES: Final = 1000
+"""Series of each of them, likewise."""
+
 _METRIC_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 """The names of the text format; the library takes others too, and then writes another format."""
 
@@ -57,6 +63,8 @@ class Metrics:
         self._metrics: dict[str, Any] = {}
         self._series: dict[str, dict[Labels, Any]] = {}
         self._known_scalars: dict[str, set[str]] = {}
+        self._adopted: set[str] = set()
+        """Metrics of plugins from outside."""
         for name, shape in VOLCANO.items():
             self._register(VOLCANO_PREFIX + name, shape)
         for name, shape in OURS.items():
@@ -165,23 +173,43 @@ class Metrics:
         shape = self._shapes.get(name)
         if shape is None:
             shape = self._adopt(name, sample)
-        if shape is None or shape.kind != sample.kind or given.keys() != set(shape.labels):
-            self.add("pyroclast_samples_dropped_total", 1, sample.metric)
+        if shape is None:
+            self._drop(sample)
+            return False
+        if shape.kind != sample.kind or given.keys() != set(shape.labels) or self._is_full(name, given, shape):
+            self._drop(sample)
             return False
         labels = tuple(given[label] for label in shape.labels)
         change = {"gauge": self.put, "counter": self.add, "histogram": self.observe}[shape.kind]
         change(name, sample.value, *labels)
         return True
 
+    def _drop(self, sample: Sample) -> None:
+        """Count a sample that is dropped by its metric, those of ever new ones together."""
+        is_new = (sample.metric,) not in (counted := self._series[_DROPPED])
+        self.add(_DROPPED, 1, "others" if is_new and len(counted) >= _MOST_ADOPTED else sample.metric)
+
+    def _is_full(self, name: str, given: Mapping[str, str], shape: Shape) -> bool:
+        """Return whether a metric of a plugin has as many series as it may have, and this is a new one."""
+        series = self._series[name]
+        return (
+            name in self._adopted
+            and len(series) >= _MOST_SERIES
+            and tuple(given[label] for label in shape.labels) not in series
+        )
+
     def _adopt(self, name: str, sample: Sample) -> Shape | None:
         """Register the metric of a plugin from outside, by its first sample."""
         if sample.kind not in {"gauge", "counter", "histogram"} or not _METRIC_NAME.fullmatch(name):
+            return None
+        if len(self._adopted) >= _MOST_ADOPTED:
             return None
         shape = Shape(sample.kind, tuple(label for label, _ in sample.labels), "Reported by a plugin.")  # type: ignore[arg-type] # the line above narrows it
         try:
             self._register(name, shape)
         except ValueError:  # a label that Prometheus does not take
             return None
+        self._adopted.add(name)
         return shape
 
     def _zero_scalars(self, metric: str, queue: str, reported: set[str]) -> None:

@@ -39,6 +39,9 @@ class Options(ProcessOptions):
     plugin_call_limit: float = flag(
         FlagKind.DURATION, 1.0, "A call of a plugin that lasts for longer is reported by name; 0: never."
     )
+    plugin_call_deadline: float = flag(
+        FlagKind.DURATION, 120.0, "/livez fails while one call of a plugin lasts for longer; 0: never."
+    )
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
@@ -142,6 +145,8 @@ def _faults_of(options: Options) -> list[str]:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")
     if options.plugin_call_limit < 0:
         faults.append(f"--plugin-call-limit: got {options.plugin_call_limit}s, expected 0 or more")
+    if options.plugin_call_deadline < 0:
+        faults.append(f"--plugin-call-deadline: got {options.plugin_call_deadline}s, expected 0 or more")
     if options.disable_default_scheduler_config and not options.scheduler_conf:
         faults.append("--disable-default-scheduler-config: needs --scheduler-conf")
     faults.extend(

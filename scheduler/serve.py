@@ -303,12 +303,15 @@ class _Process:
 
     async def _watch_plugins(self, limit_seconds: float) -> None:
         """Report calls of plugins that last for too long."""
-        calls = SlowCalls(limit_seconds)
+        calls = SlowCalls(limit_seconds, self._options.plugin_call_deadline)
         while True:
             await asyncio.sleep(limit_seconds / _LOOKS)
             slow = calls.look(self._daemon.thread.frame, self._settings.registry, time.monotonic())
             self._slow_call = slow
-            if slow is not None and slow.is_news:
+            if slow is not None and slow.is_news and slow.hangs:
+                _log.error("plugin_call_hangs", plugin=slow.plugin, seconds=round(slow.seconds, 3), where=slow.where)
+                self._warn("PluginHangs", f"a call of plugin {slow.plugin} does not return, at {slow.where}")
+            elif slow is not None and slow.is_news:
                 _log.warning("plugin_call_slow", plugin=slow.plugin, seconds=round(slow.seconds, 3), where=slow.where)
                 self._metrics.add("pyroclast_plugin_slow_calls_total", 1, slow.plugin)
                 message = f"a call of plugin {slow.plugin} lasts for more than {limit_seconds:g} s, at {slow.where}"
@@ -316,10 +319,12 @@ class _Process:
 
     def _stuck(self) -> str | None:
         """Return where a cycle hangs, with the plugin that it is in; None where none does."""
-        stuck = self._daemon.stuck()
-        if stuck is None or self._slow_call is None:
+        stuck, slow = self._daemon.stuck(), self._slow_call
+        if slow is None:
             return stuck
-        return f"{stuck}, in a call of plugin {self._slow_call.plugin} at {self._slow_call.where}"
+        if stuck is None:
+            return f"a call of plugin {slow.plugin} lasts {slow.seconds:.0f} s, at {slow.where}" if slow.hangs else None
+        return f"{stuck}, in a call of plugin {slow.plugin} at {slow.where}"
 
     def _warn(self, reason: str, message: str) -> None:
         """Record an event about the scheduler itself, on the default queue: it is everybody's."""

@@ -4,6 +4,7 @@ The thread's stack is looked at from time to time, so that calls cost nothing. T
 its call is the outermost frame of that plugin there: while this stays the same frame, the call goes on.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -25,19 +26,23 @@ class SlowCall:
     seconds: float
     where: str
     """File and line of the plugin at which it is."""
+    hangs: bool
+    """Whether it lasts beyond the deadline, so that nobody waits for it any more."""
     is_news: bool
-    """Whether it was not reported before."""
+    """Whether it was not reported before, as one that is slow or as one that hangs."""
 
 
 class SlowCalls:
     """Looks at one thread."""
 
-    def __init__(self, limit_seconds: float) -> None:
-        """Take what a call may last."""
+    def __init__(self, limit_seconds: float, deadline_seconds: float = 0.0) -> None:
+        """Take what a call may last before it is slow, and before it hangs; it never hangs where that is 0."""
         self._limit = limit_seconds
+        self._deadline = deadline_seconds or math.inf
         self._entry: FrameType | None = None
         self._since = 0.0
-        self._is_told = False
+        self._told = (False, False)
+        """Whether it was reported as slow, and as one that hangs."""
 
     def look(self, frame: FrameType | None, registry: Registry, now: float) -> SlowCall | None:
         """Return the call that lasts for longer than the limit; None where none does.
@@ -53,13 +58,13 @@ class SlowCalls:
             return None
         plugin, inside, entry = found
         if entry is not self._entry:
-            self._entry, self._since, self._is_told = entry, now, False
+            self._entry, self._since, self._told = entry, now, (False, False)
         seconds = now - self._since
         if seconds < self._limit:
             return None
-        is_news, self._is_told = not self._is_told, True
+        before, self._told = self._told, (True, seconds >= self._deadline)
         where = f"{inside.f_code.co_filename}:{inside.f_lineno}"
-        return SlowCall(plugin, seconds, where, is_news)
+        return SlowCall(plugin, seconds, where, hangs=self._told[1], is_news=self._told != before)
 
 
 def _plugin_call(frame: FrameType | None, homes: Mapping[str, str]) -> tuple[str, FrameType, FrameType] | None:

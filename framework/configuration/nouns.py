@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from framework.configuration.flags import HIERARCHY
+from model.sealed import SealedDict, sealed
 
 __all__ = ["Configuration", "Parsed", "PluginOption", "Profile"]
 
@@ -24,10 +25,17 @@ class PluginOption:
     """The name it answers by; equals `plugin` unless the file gives one, and is unique in a profile."""
     flags: Mapping[str, bool]
     """Every flag by its canonical spelling."""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=SealedDict)
     """As written; `framework.arguments.decode` makes them typed."""
+    ignores_failure: bool = False
+    """Whether it counts as absent in a cycle in which it cannot be opened; else what it may refuse is refused."""
     path: str = ""
     """Where it stands: `tiers[1].plugins[0]`."""
+
+    def __post_init__(self) -> None:
+        """Seal what was given as plain containers."""
+        object.__setattr__(self, "flags", sealed(self.flags))
+        object.__setattr__(self, "arguments", sealed(self.arguments))
 
     @property
     def hierarchy(self) -> bool:
@@ -49,10 +57,15 @@ class Profile:
     """In the order in which a cycle runs them."""
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
     """Plugins by precedence; unknown ones are left out, so a tier may be empty."""
-    action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=SealedDict)
     """Raw arguments by action."""
-    metrics: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=SealedDict)
     """Where node usage comes from; empty means from nowhere."""
+
+    def __post_init__(self) -> None:
+        """Seal what was given as plain containers."""
+        object.__setattr__(self, "action_arguments", sealed(self.action_arguments))
+        object.__setattr__(self, "metrics", sealed(self.metrics))
 
     @property
     def plugins(self) -> tuple[PluginOption, ...]:

@@ -15,7 +15,8 @@ from model.errors import ConfigError
 
 __all__ = ["check_arguments", "read_option"]
 
-OWN_KEYS = ("name", "instance", "arguments")
+OWN_KEYS = ("name", "instance", "arguments", "failurePolicy")
+_FAIL, _IGNORE = "Fail", "Ignore"
 
 
 def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginOption | None:
@@ -31,6 +32,7 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
         instance=instance,
         flags=_read_flags(path, entry, known, notes),
         arguments=notes.mapping(below(path, "arguments"), entry.get("arguments")),
+        ignores_failure=_ignores_failure(path, entry.get("failurePolicy", _FAIL), notes),
         path=path,
     )
     if not plugin or not instance:
@@ -42,6 +44,12 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
     if kind := known.argument_types.get(plugin):
         check_arguments(kind, option.arguments, below(path, "arguments"), notes)
     return option
+
+
+def _ignores_failure(path: str, policy: object, notes: Notes) -> bool:
+    if policy not in (_FAIL, _IGNORE):
+        notes.fault(below(path, "failurePolicy"), f"got {reprlib.repr(policy)}, expected {_FAIL} or {_IGNORE}")
+    return policy == _IGNORE
 
 
 def check_arguments(kind: type, raw: Mapping[str, Any], path: str, notes: Notes) -> None:

@@ -18,6 +18,7 @@ from framework.queue_admission import ends_that_admit
 from framework.remedies.bounds import Choice, Held, Layout, Places, on_nodes_here
 from framework.session import Session
 from model.ids import NodeName
+from model.sealed import SealedDict
 from model.tasks import Task, TaskStatus
 
 __all__ = ["find_remedies"]
@@ -160,7 +161,7 @@ class _Search:
         self._trials -= 1
         touched = [(each, each.touched) for each in (*choice.ended, job)]
         told = told_so_far(job)
-        job.task_refusals, job.last_places = {}, {}
+        job.task_refusals, job.last_places = SealedDict(), SealedDict()
         try:
             with session.statement(trial=True) as trial:
                 if any(trial.evict(each, task, "") is not None for each, task in leaving):

@@ -21,6 +21,7 @@ import numpy as np
 from model import wire
 from model.arrays import IntArray
 from model.nodes import NodeFacts
+from model.sealed import SealedDict
 from model.topology.members import children_of, node_members
 
 __all__ = ["ROOT", "Domain", "Topology", "TopologyFault", "topology_of"]
@@ -55,6 +56,10 @@ class Domain:
     columns: IntArray
     """Its nodes, those of domains inside it included, ascending."""
 
+    def __post_init__(self) -> None:
+        """Protect the columns."""
+        self.columns.setflags(write=False)
+
 
 class Topology:
     """Domains, numbered by tier and then by name; the root is the last. Immutable."""
@@ -70,8 +75,8 @@ class Topology:
         self.domains = tuple(domains)
         self.nodes = nodes
         """Number of nodes, N."""
-        self.numbers: Mapping[str, int] = {domain.name: number for number, domain in enumerate(self.domains)}
-        self.tier_by_name = tier_by_name
+        self.numbers = SealedDict((domain.name, number) for number, domain in enumerate(self.domains))
+        self.tier_by_name = SealedDict(tier_by_name)
         """Tier of each tier name; where HyperNodes disagree the lowest counts, which is the strictest."""
         self.faults = tuple(faults)
         sizes = np.array([domain.columns.size for domain in self.domains], dtype=np.int64)
@@ -100,6 +105,7 @@ class Topology:
         for number in reversed(range(len(self.domains))):  # among several the lowest name counts
             if self.domains[number].tier == tier:
                 numbers[self.domains[number].columns] = number
+        numbers.flags.writeable = False
         return numbers
 
     def sums(self, values: IntArray) -> IntArray:

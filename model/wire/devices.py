@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from model.sealed import SealedDict
 from model.wire.base import EMPTY, Condition, ObjectMeta, Quantity, ResourceList, Wire
 from model.wire.selectors import NodeSelector
 
@@ -225,14 +226,14 @@ class CounterSet(Wire, frozen=True, kw_only=True):
     """Named amounts that devices of a pool draw from together."""
 
     name: str = ""
-    counters: Mapping[str, Counter] = msgspec.field(default_factory=dict)
+    counters: Mapping[str, Counter] = msgspec.field(default_factory=SealedDict)
 
 
 class ConsumedCounters(Wire, frozen=True, kw_only=True):
     """What a device draws from a counter set."""
 
     counter_set: str = ""
-    counters: Mapping[str, Counter] = msgspec.field(default_factory=dict)
+    counters: Mapping[str, Counter] = msgspec.field(default_factory=SealedDict)
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
@@ -248,8 +249,8 @@ class Device(Wire, frozen=True, kw_only=True):
     """One device."""
 
     name: str = ""
-    attributes: Mapping[str, DeviceAttribute] = msgspec.field(default_factory=dict)
-    capacity: Mapping[str, DeviceCapacity] = msgspec.field(default_factory=dict)
+    attributes: Mapping[str, DeviceAttribute] = msgspec.field(default_factory=SealedDict)
+    capacity: Mapping[str, DeviceCapacity] = msgspec.field(default_factory=SealedDict)
     consumes_counters: tuple[ConsumedCounters, ...] = ()
     node_name: str = ""
     node_selector: NodeSelector | None = None

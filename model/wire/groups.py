@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from model.sealed import SealedDict
 from model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, ResourceList, Wire
 
 __all__ = [
@@ -62,7 +63,7 @@ class PodGroupSpec(Wire, frozen=True, kw_only=True):
     """What a job needs to start; no minimal resources: no check when it is enqueued."""
 
     min_member: int = 0
-    min_task_member: Mapping[str, int] = msgspec.field(default_factory=dict)
+    min_task_member: Mapping[str, int] = msgspec.field(default_factory=SealedDict)
     queue: str = "default"
     priority_class_name: str = ""
     min_resources: ResourceList | None = None
@@ -269,8 +270,8 @@ class NumatopologySpec(Wire, frozen=True, kw_only=True):
 
     policies: Mapping[str, str] = EMPTY
     res_reserved: ResourceList = EMPTY
-    numares: Mapping[str, NumaResource] = msgspec.field(default_factory=dict)
-    cpu_detail: Mapping[str, CpuInfo] = msgspec.field(default_factory=dict)
+    numares: Mapping[str, NumaResource] = msgspec.field(default_factory=SealedDict)
+    cpu_detail: Mapping[str, CpuInfo] = msgspec.field(default_factory=SealedDict)
     pod_allocations: tuple[NumaPodAllocation, ...] = ()
 
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+from msgspec import field
+
+from model.sealed import SealedDict
 from model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
 
 __all__ = [
@@ -25,7 +28,7 @@ class ResourceMap(Wire, frozen=True, kw_only=True):
 class AggregatedUsage(Wire, frozen=True, kw_only=True):
     """Statistics of a period by their kind: `avg`, `p50`, `p90`, `p95`, `p99`."""
 
-    usage: Mapping[str, ResourceMap] = {}
+    usage: Mapping[str, ResourceMap] = field(default_factory=SealedDict)
     duration: str = ""
 
 

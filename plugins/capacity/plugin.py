@@ -447,14 +447,14 @@ class Holding:
     def tell(self) -> None:
         """Tell owners of queues what is odd about them."""
         session = self._session
-        self._session.events.extend(zero_notes(session))
+        session.record_events(*zero_notes(session))
         if not self._in_tree:
-            self._session.events.extend(guarantee_notes(session))
+            session.record_events(*guarantee_notes(session))
         odd = {name: ("QueueTreeBroken", f"out of service: {fault}") for name, fault in self.tree.faults.items()}
         for name, too_much in excesses(session.resources, session.queues, self.tree, self._limits):
             odd[name] = ("QueuesBelowExceed", too_much)
         notes = (queue_note(session, session.queues[name], *what) for name, what in odd.items())
-        session.events.extend(note for note in notes if note is not None)
+        session.record_events(*(note for note in notes if note is not None))
         if self.devices is not None:
             self._tell_uncounted(self.devices)
 
@@ -465,7 +465,7 @@ class Holding:
             message = f"not counted against quotas of devices: claims {', '.join(claims[:MOST_NAMED])}{more}"
             note = queue_note(self._session, self._session.queues[name], "ClaimsNotCounted", message)
             if note is not None:
-                self._session.events.append(note)
+                self._session.record_events(note)
             self._session.sample("uncounted_claims_total", len(claims), "counter", queue_name=name)
 
     # Metrics ----------------------------------------------------------------------------------------------------------

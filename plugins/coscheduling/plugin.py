@@ -101,7 +101,7 @@ def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
         if news:
             by_age = sorted(job.tasks.values(), key=lambda task: (task.created, task.name, task.id), reverse=True)
             oldest = {task.role: task for task in by_age}
-            session.events += [_event(oldest[gang], str(note)) for gang, note in news]
+            session.record_events(*(_event(oldest[gang], str(note)) for gang, note in news))
 
 
 def _event(task: Task, message: str) -> EventNote:

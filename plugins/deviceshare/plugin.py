@@ -202,4 +202,4 @@ def _tell(
             reason=reason,
             message=message,
         )
-        session.events.append(event)
+        session.record_events(event)

@@ -98,7 +98,7 @@ class Fairness:
         for column in largest(allocated, session.total, among=table.queue != NO_QUEUE, most=MOST_REPORTED):
             job = table.jobs[column]
             if job is not None:
-                session.shares[job.id] = self._told(allocated[:, column].tolist())
+                session.note_share(job.id, self._told(allocated[:, column].tolist()))
 
     def _told(self, given: Sequence[int]) -> JobShare:
         share, row = dominant(given, self._shares.total)

@@ -29,7 +29,7 @@ class Revoking:
         prefix = f"{session.option.instance}/"
         before = {key: since for key, since in session.runs.items() if key.startswith(prefix)}
         for key in before:
-            del session.runs[key]
+            session.note_run(key, None)
         for book in accounts.shared():
             if accounts.is_within(book, book.used):
                 continue
@@ -38,7 +38,7 @@ class Revoking:
             if Fraction(session.now) > Fraction(since) + delay:
                 self.due.append(book)
                 since = session.now
-            session.runs[key] = since
+            session.note_run(key, since)
             session.wake(since + float(delay))
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:

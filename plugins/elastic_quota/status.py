@@ -17,14 +17,14 @@ def tell(session: Session, accounts: Accounts) -> None:
         if fault is not None:
             _tell_fault(session, quota, fault)
         elif book is not None:
-            session.quotas.append(_figures(session, quota, book))
+            session.note_quota(_figures(session, quota, book))
 
 
 def _tell_fault(session: Session, quota: ElasticQuota, fault: str) -> None:
     metadata = quota.object.metadata
     message = f"counts as absent: {fault}" if quota.name in APART else f"out of service: {fault}"
     if session.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
-        session.events.append(
+        session.record_events(
             EventNote(
                 kind="ElasticQuota",
                 namespace=metadata.namespace,

@@ -70,7 +70,7 @@ class Nodes:
     def _tell(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
         """Record an event about an object, once."""
         if self._session.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
-            self._session.events.append(
+            self._session.record_events(
                 EventNote(
                     kind=kind,
                     namespace=metadata.namespace,

@@ -85,8 +85,7 @@ class Proportion:
         if not self.args.counts_unusable:
             session.on_opened(self.name, division.leave_out_unusable)
         session.on_opened(self.name, division.measure)
-        session.events.extend(zero_notes(session))
-        session.events.extend(guarantee_notes(session))
+        session.record_events(*zero_notes(session), *guarantee_notes(session))
 
 
 class Division:

@@ -36,10 +36,11 @@ class Rescheduling:
     def on_session_open(self, session: Session) -> None:
         """Register where a run is due; the first one is, an interval after the first cycle that is remembered."""
         instance = session.option.instance
-        last = session.runs.setdefault(instance, session.now)
-        if Fraction(session.now) <= Fraction(last) + self.args.interval:
+        last = session.runs.get(instance)
+        if last is None or Fraction(session.now) <= Fraction(last) + self.args.interval:
+            session.note_run(instance, session.now if last is None else last)
             return
-        session.runs[instance] = session.now
+        session.note_run(instance, session.now)
         known = [each for each in self.args.in_force if each.name == LOW_NODE_UTILIZATION]
 
         def name_movers(tasks: Sequence[Task]) -> list[Move]:

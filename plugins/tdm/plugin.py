@@ -90,7 +90,7 @@ class Tdm:
 
 def _searched(session: Session, instance: str, zones: "Zones", tasks: Sequence[Task]) -> Iterable[Move]:
     """Name tasks that must leave, and note when that was: where an earlier tier decides, nobody searches."""
-    session.runs[instance] = session.now
+    session.note_run(instance, session.now)
     return zones.overdue(tasks)
 
 

@@ -14,6 +14,7 @@ from model.api.nodeinfo import Numatopology
 from model.api.scheduling import PodGroup, Queue
 from model.api.shard import NodeShard
 from model.api.topology import HyperNode
+from model.sealed import SealedDict
 from model.wire.base import Wire
 
 PAIRS: tuple[tuple[type[Wire], type[KubernetesObject]], ...] = (
@@ -55,7 +56,11 @@ def fields_of_type(hint: Any, path: str, default: Any) -> Iterator[Field]:
         yield path, frozenset({"array"}), default
         yield from fields_of_type(get_args(first)[0], f"{path}[]", None)
     elif get_origin(first) is Mapping:
-        yield path, frozenset({"object"}), {} if default is dict or isinstance(default, Mapping) else default
+        yield (
+            path,
+            frozenset({"object"}),
+            {} if default in (dict, SealedDict) or isinstance(default, Mapping) else default,
+        )
         yield from fields_of_type(get_args(first)[1], f"{path}{{}}", None)
     else:
         names = {str: "string", int: "integer", float: "number", bool: "boolean"}

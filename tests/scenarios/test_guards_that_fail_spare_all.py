@@ -43,6 +43,7 @@ class Unopened:
     """A plugin that cannot be opened."""
 
     name = "guard"
+    filters_nodes = False
 
     def on_session_open(self, _session: Session) -> None:
         """Fail."""

@@ -62,7 +62,8 @@ class Ledger:
 
 def decided(register: Any) -> Outcome:
     """Run a cycle with a broken plugin before and after the sound ones; both stay in one tier."""
-    return CLUSTER.run("enqueue", "allocate", "backfill", plugins=((Broken(register), *SOUND),))
+    plugin = {"name": Broken(register), "failurePolicy": "Ignore"}
+    return CLUSTER.run("enqueue", "allocate", "backfill", plugins=((plugin, *SOUND),))
 
 
 @pytest.mark.parametrize("point", points.ALL_POINTS, ids=lambda point: point.name)

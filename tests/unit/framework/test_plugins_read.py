@@ -98,6 +98,7 @@ def test_a_plugin_that_writes_fails_and_the_cycle_goes_on(write: Callable[[Sessi
 
     class Writer:
         name = "writer"
+        filters_nodes = False
 
         def on_session_open(self, session: Session) -> None:
             try:

@@ -241,7 +241,7 @@ def test_places_that_are_given_up_are_forgotten_where_nobody_lost_pods_for_them(
     left = {}
     for each in (promise, costly):
         promises = Promises([each])
-        promises.given_up.add(TaskId("y"))
+        promises.give_up(TaskId("y"))
         assert promises.is_held(TaskId("x"))
         assert not promises.is_held(TaskId("y"))
         (left[each.losers != {}],) = promises.after()

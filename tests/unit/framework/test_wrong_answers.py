@@ -139,6 +139,7 @@ class Registering:
 
     name = ODD
     watches_clock = False
+    filters_nodes = False
     register: Callable[[Session], None]
 
     def on_session_open(self, session: Session) -> None:

@@ -274,8 +274,8 @@ def opened(
         outside={},
         committed=plans.append,
         settled=Settled(),
+        runs=runs,
     )
-    session.runs = dict(runs or {})
     for option in profile.plugins:
         plugin = known.build_plugin(option)
         session.open_plugin(option, plugin.on_session_open)

@@ -166,3 +166,17 @@ def test_shares_shown_are_the_largest_and_bounded() -> None:
     assert sorted(shown) == [
         f'pyroclast_job_dominant_share{{job_name="{name}",job_namespace="ns",resource="cpu"}}' for name in ("j3", "j4")
     ]
+
+
+def test_metrics_of_plugins_are_bounded() -> None:
+    """In number and in series; what is beyond is dropped and counted, ever new names together."""
+    metrics = Metrics()
+    metrics.apply(Sample(metric="one", labels=(("label", str(number)),), value=1.0) for number in range(2000))
+    metrics.apply(Sample(metric=f"odd_{number}", labels=(), value=1.0) for number in range(2000))
+
+    text = metrics.text().decode()
+    assert text.count("volcano_one{") == 1000
+    assert metrics.value("pyroclast_samples_dropped_total", "one") == 1000
+    assert text.count("# TYPE volcano_odd_") == 255
+    assert text.count("pyroclast_samples_dropped_total{") == 257
+    assert metrics.value("pyroclast_samples_dropped_total", "others") == 2000 - 255 - 255

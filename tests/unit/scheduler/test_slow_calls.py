@@ -77,6 +77,16 @@ def test_a_call_is_named_once_it_lasts_and_told_once(tmp_path: Path) -> None:
     assert told[2].where.startswith(str(tmp_path / "slow.py") + ":")
 
 
+def test_a_call_that_lasts_beyond_the_deadline_hangs_and_is_told_once_more(tmp_path: Path) -> None:
+    """First it is slow, then it hangs."""
+    calls, told = SlowCalls(1.0, 30.0), list[SlowCall | None]()
+    moments = chain([10.0, 12.0, 41.0], repeat(50.0))
+
+    seen(tmp_path, lambda frame, registry: told.append(calls.look(frame, registry, next(moments))))
+
+    assert [each and (each.hangs, each.is_news) for each in told[:3]] == [None, (False, True), (True, True)]
+
+
 def test_the_next_call_begins_anew(tmp_path: Path) -> None:
     """What came before another call does not count."""
     calls, told = SlowCalls(1.0), list[SlowCall | None]()

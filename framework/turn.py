@@ -1,0 +1,33 @@
+"""Turn: whose code is running, so that what plugins tell the session is read, and what they may not do is refused."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+__all__ = ["Reads", "Turn"]
+
+
+class Reads(Protocol):
+    """Who reads what code from outside tells the session."""
+
+    def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
+        """Return arguments as they are read."""
+        ...
+
+    def refuse_unless_action(self, method: str) -> None:
+        """Raise unless an action is running."""
+        ...
+
+
+class Turn:
+    """Whose code is running."""
+
+    __slots__ = ("guard",)
+
+    def __init__(self) -> None:
+        self.guard: Reads | None = None
+        """That of a plugin or an action from outside; None while it is ours."""
+
+    def for_actions(self, method: str) -> None:
+        """Refuse a plugin from outside what only actions may do."""
+        if self.guard is not None:
+            self.guard.refuse_unless_action(method)
