@@ -18,12 +18,23 @@ from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job, JobTable
 from model.refusals import Refusal
 
-__all__ = ["Memory", "Remedy", "Settled", "Standing", "said_once"]
+__all__ = ["Memory", "Remedy", "Settled", "Standing", "Turn", "said_once"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
 _MOST_SEARCHES: Final = 32
 """Searches of one job that are remembered; without effect on the outcome."""
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The last turn that a job had with an action; kept while the jobs of its namespace go by rounds."""
+
+    is_over: bool
+    """Whether it was in this round."""
+    snapshot: int
+    """Generation of the snapshot that it saw; -1 where it had none yet."""
+    told: Refusal | None
+    """Why nothing was evicted for it."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +57,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     lacking_pods_since: Mapping[str, float] = {}
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
+
+    turns: Mapping[str, Mapping[JobId, Turn]] = {}
+    """By action the jobs of namespaces that used up their share; see `framework.turns`."""
 
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
         """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
