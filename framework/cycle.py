@@ -103,6 +103,7 @@ def run_cycle(
     )
     session.runs = dict(memory.runs)
     session.lacking_pods_since = dict(memory.lacking_pods_since)
+    session.rounds = memory.rounds
     session.turns = dict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
@@ -126,12 +127,15 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         promises=(*session.promises.after(), *made_by_plans(session), *kept(session)),
         runs=session.runs,
         lacking_pods_since=session.lacking_pods_since,
+        rounds=session.window.rounds,
         turns={action: turns for action, turns in session.turns.items() if turns},
     )
 
 
 def _owes_turns(session: Session) -> bool:
     """Return whether some job has had no turn on this snapshot."""
+    if not session.window.is_whole(session.snapshot.generation):
+        return True
     turns = (turn for by_job in session.turns.values() for turn in by_job.values())
     return any(turn.snapshot != session.snapshot.generation for turn in turns)
 

@@ -18,7 +18,7 @@ from model.ids import JobId, NodeName, TaskId
 from model.jobs import Job, JobTable
 from model.refusals import Refusal
 
-__all__ = ["Memory", "Remedy", "Settled", "Standing", "Turn", "said_once"]
+__all__ = ["Memory", "Remedy", "Round", "Settled", "Standing", "Turn", "said_once"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -35,6 +35,17 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Generation of the snapshot that it saw; -1 where it had none yet."""
     told: Refusal | None
     """Why nothing was evicted for it."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How far the waiting jobs of a namespace came that take turns; see `framework.windows`."""
+
+    after: str
+    """The last job, by name, that had its turn; empty where a round begins."""
+    since: int
+    """Generation of the snapshot on which the round began."""
+    is_over: bool
+    """Whether the last job of the round had its turn."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +69,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     lacking_pods_since: Mapping[str, float] = {}
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
 
+    rounds: Mapping[str, Round] = {}
+    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `framework.windows`."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
     """By action the jobs of namespaces that used up their share; see `framework.turns`."""
 

@@ -15,7 +15,7 @@ from framework.configuration import Profile
 from framework.job_questions import JobQuestions
 from framework.jobs import SessionJob
 from framework.ledgers import Verb
-from framework.memory import Settled, Turn
+from framework.memory import Round, Settled, Turn
 from framework.nodes import Needs
 from framework.outside import Outside
 from framework.registering import BindingRefused
@@ -80,6 +80,8 @@ class Session(JobQuestions):
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
         self.lacking_pods_since: dict[str, float] = {}
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
+        self.rounds: Mapping[str, Round] = {}
+        """By namespace how far the last cycle came with its waiting jobs, see `framework.windows`."""
         self.turns: dict[str, Mapping[JobId, Turn]] = {}
         """By action the jobs of namespaces that used up their share; kept between cycles."""
         self.wakes: float | None = None

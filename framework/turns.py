@@ -20,15 +20,13 @@ from framework.evicting.harm import effort_of
 from framework.jobs import SessionJob
 from framework.memory import Turn
 from framework.session import Session
+from framework.windows import share_used
 from model.ids import JobId
-from model.refusals import Refusal
 
-__all__ = ["MOST_STEPS", "SHARE_USED", "Turns"]
+__all__ = ["MOST_STEPS", "Turns"]
 
 MOST_STEPS: Final = 2_000
 """Nodes on which evictions are tried in vain for one namespace, by one action in one cycle."""
-SHARE_USED: Final = "NamespaceShareUsed"
-"""Reason of a refusal: the job had no turn yet, since its namespace used up its share of the cycle."""
 _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
 _FIRST: Final = Turn(is_over=False, snapshot=-1, told=None)
@@ -96,7 +94,7 @@ class Turns:
         namespaces = Counter(job.job.namespace for job in deferred)
         for job in deferred:
             told = self._known.get(job.id, _FIRST).told
-            job.refuse_eviction(self._action, told or _share_used(self._action, job.job.namespace))
+            job.refuse_eviction(self._action, told or share_used(self._action, self._action, job.job.namespace))
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
             self._session.sample("deferred_jobs_total", count, kind="counter", **labels)
@@ -109,8 +107,3 @@ class Turns:
             return msgspec.structs.replace(self._known.get(job.id, _FIRST), is_over=job.id in self._waits)
         generation = self._session.snapshot.generation
         return Turn(is_over=True, snapshot=generation, told=job.eviction_refusals.get(self._action))
-
-
-def _share_used(action: str, namespace: str) -> Refusal:
-    message = f"namespace {namespace} has used up its share of {action} in this cycle; its jobs are tried in turn"
-    return Refusal(plugin=action, reason=SHARE_USED, message=message)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from framework.turns import SHARE_USED
+from framework.windows import SHARE_USED
 from model.ids import JobId
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
