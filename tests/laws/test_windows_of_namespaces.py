@@ -1,5 +1,6 @@
 """A namespace with too many unlike jobs delays itself alone: each has its turn, and keeps the words of its last one."""
 
+import random
 from typing import Final
 
 from hypothesis import HealthCheck, example, given, settings
@@ -15,6 +16,7 @@ from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS
+from tests.laws.test_settled import forgetting_changes_nothing
 
 LAWS: Final = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOISY: Final = "noisy"
@@ -145,3 +147,21 @@ def test_a_whole_round_on_one_snapshot_is_followed_by_rest() -> None:
         if job.namespace == NOISY:
             (condition,) = [each for each in job.group.status.conditions if each.type == "Unschedulable"]
             assert "used up its share" not in condition.message
+
+
+@LAWS
+@given(st.integers(4, 12), st.integers(1, 4), st.integers(0, 2**32))
+def test_forgetting_changes_no_decision(jobs: int, share: int, seed: int) -> None:
+    """Whose turn it is stands in what one cycle leaves to the next, not in what is kept to save work."""
+    arguments = {"allocate": {"namespaceTemplates": share}, "preempt": {"namespaceSteps": 1}}
+    parsed, registry = configured((*ACTIONS, "preempt"), PLUGINS, arguments)
+    scenario = cluster(2, jobs).job("zz", tasks=3, namespace=NOISY, cpu=1, phase="Inqueue")
+    forgetting_changes_nothing(
+        cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[]),
+        parsed.configuration,
+        registry,
+        begin=2e9,
+        cycles=jobs + 2,
+        ends=0.3,
+        chance=random.Random(seed),
+    )
