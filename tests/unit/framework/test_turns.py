@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actions.preempt import Preempt
@@ -60,3 +61,16 @@ def test_the_search_for_one_job_ends(most: int, reason: str, monkeypatch: pytest
     Preempt().execute(session)
 
     assert job.eviction_refusals["preempt"].reason == reason
+
+
+def test_rounds_can_be_recorded() -> None:
+    """What a cycle leaves is in the record, from which `replay` decides the next one."""
+    scenario = with_noisy(cluster("preempt", 1), JOBS)
+    arguments = {"allocate": {"namespaceTemplates": 2}, "preempt": {"namespaceSteps": 1}}
+    parsed, registry = configured(("allocate", "preempt"), TIERS, arguments)
+    simulated = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
+    _, memory = run_cycle(simulated.snapshot(), parsed.configuration, registry=registry, now=2e9)
+
+    assert memory.turns["preempt"]
+    assert memory.rounds[NOISY].after
+    assert msgspec.json.decode(msgspec.json.encode(memory), type=Memory) == memory
