@@ -10,6 +10,7 @@ committed when those are placed too: by backfill, or at the end of this action w
 where others could be evicted for that gang before its turn comes.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
@@ -23,9 +24,11 @@ from framework.placing_jobs import place_job, worksheets_of
 from framework.session import Session
 from framework.statement import Statement
 from framework.topologies import unserved_topology
+from framework.windows import window
 from model.ids import JobId
 from model.jobs import JobPhase
 from model.refusals import Refusal
+from model.tasks import TaskStatus
 
 __all__ = ["Allocate"]
 
@@ -42,7 +45,7 @@ class Allocate:
     def execute(self, session: Session) -> None:
         """Offer free resources to each pending job in turn."""
         session.searches_gangs = self.args.gangSearch
-        order = WorkOrder(session, workable_jobs(session))
+        order = WorkOrder(session, workable_jobs(session, self.args.namespaceTemplates))
         worksheets: dict[JobId, list[Worksheet]] = {}
         behind_gates: list[SessionJob] = []
         while (queue := order.next_queue()) is not None:
@@ -72,12 +75,14 @@ def backfill_follows(following: Sequence[str]) -> bool:
     return "backfill" in following and EVICTING.isdisjoint(following[: following.index("backfill")])
 
 
-def workable_jobs(session: Session) -> Iterator[SessionJob]:
+def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]:
     """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
     if "enqueue" not in session.profile.actions:
         for job in session.jobs_at_admission():  # also jobs without tasks: their controllers wait for the phase
             job.phase = JobPhase.INQUEUE
             job.touched = True
+    if most_templates:
+        leave_out_unlike_jobs(session, most_templates)
     for job in session.jobs_with_pending_tasks():
         if job.is_pending:
             continue
@@ -86,6 +91,22 @@ def workable_jobs(session: Session) -> Iterator[SessionJob]:
             yield job
         else:
             job.refuse(refusal)
+
+
+def leave_out_unlike_jobs(session: Session, most: int) -> None:
+    """Leave jobs of namespaces out of this cycle that have more than so many unlike templates waiting."""
+    table = session.snapshot.job_table
+    waiting = table.counts[TaskStatus.PENDING]
+    if waiting.sum() <= most:
+        return
+    promised = {promise.job for promise in session.promises.standing}
+    jobs = (job for job in table.select(waiting > 0) if job.id not in promised and not session.is_at_gate(job))
+    session.window = window(jobs, most, session.rounds, session.snapshot.generation)
+    for namespace, count in sorted(
+        Counter(session.snapshot.jobs[each].namespace for each in session.window.left_out).items()
+    ):
+        labels = {"action": Allocate.name, "namespace": namespace}
+        session.sample("deferred_jobs_total", count, kind="counter", **labels)
 
 
 def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from framework.arguments import argument
+from framework.windows import MOST_TEMPLATES
+
 __all__ = ["AllocateArgs", "PlacingArgs"]
 
 
@@ -19,3 +22,6 @@ class AllocateArgs(PlacingArgs):
 
     gangSearch: bool = True  # noqa: N815  # as above
     """Whether the members of a gang are searched for places together where placing them in order finds none."""
+    namespaceTemplates: int = argument("namespaceTemplates", MOST_TEMPLATES, least=0)  # noqa: N815  # as above
+    """Unlike templates of the waiting jobs of one namespace that are looked at in a cycle, before others of its jobs
+    wait for a later one; 0 for no limit."""

@@ -6,6 +6,7 @@ from functools import partial
 
 from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
 from framework import points
+from framework.arguments import argument
 from framework.evicting.gang_plans import GangEviction, GangPlanner
 from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.evicting.where import domains_of
@@ -13,6 +14,7 @@ from framework.jobs import SessionJob
 from framework.minimums import in_front, needed_tasks
 from framework.ordering import WorkOrder
 from framework.session import Session
+from framework.turns import MOST_STEPS, Turns
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 
@@ -29,6 +31,9 @@ class GangEvictionArgs:
     """Whether a gang may be taken whole where no plan leaves every gang its minimum."""
     leastHarm: bool = True  # noqa: N815
     """Whether the plan is taken whose victims matter least, over all domains; else the first plan."""
+    namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
+    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
+    for a later one; 0 for no limit."""
 
     @property
     def most_domains(self) -> int:
@@ -36,15 +41,22 @@ class GangEvictionArgs:
         return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
 
 
-def in_turn(session: Session, jobs: Iterable[SessionJob]) -> Iterator[SessionJob]:
-    """Yield jobs for which evictions may be made: each queue has one turn, its jobs go in order."""
-    order = WorkOrder(session, jobs)
+def in_turn(session: Session, jobs: Iterable[SessionJob], most_steps: int) -> Iterator[SessionJob]:
+    """Yield jobs for which evictions may be made: each queue has one turn, its jobs go in order.
+
+    What is done before the next job is asked for counts for the share of its namespace.
+    """
+    turns = Turns(session, most_steps, jobs)
+    order = WorkOrder(session, turns.first())
     while (queue := order.next_queue()) is not None:
         plans = len(session.plans)
         while (job := order.next_job(queue)) is not None:
-            yield job
+            if turns.may_begin(job):
+                with turns.turn(job):
+                    yield job
         if len(session.plans) > plans:
             order.rank_anew()
+    turns.close()
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:

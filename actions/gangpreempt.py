@@ -44,7 +44,7 @@ class GangPreempt:
             spares=spares,
         )
         found = takers(session)
-        for job in in_turn(session, found.starving):
+        for job in in_turn(session, found.starving, self.args.namespaceSteps):
             refusal = evict_for(session, planner, job, self.args)
             if refusal is not None:
                 job.refuse_eviction(self.name, refusal)

@@ -47,7 +47,7 @@ class GangReclaim:
             spares=lambda vetoes, _, victims_job: spares(session, vetoes, victims_job),
         )
         found = takers(session)
-        for job in in_turn(session, found.starving):
+        for job in in_turn(session, found.starving, self.args.namespaceSteps):
             queue = session.queue(job.queue)  # its use grows with each plan
             tasks = waiting_tasks(session, job)
             kept = session.overused(queue) or (kept_back(session, job, tasks) if tasks else None)

@@ -10,11 +10,13 @@ from typing import ClassVar
 
 from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, takers
 from framework import points
+from framework.arguments import argument
 from framework.evicting.plans import Planner
 from framework.evicting.rules import Looks, Rule, Vetoes
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
+from framework.turns import MOST_STEPS, Turns
 from model.queues import Queue
 
 __all__ = ["Preempt", "PreemptArgs"]
@@ -40,6 +42,9 @@ class PreemptArgs:
     """Whether the plan is taken whose victims matter least, over all nodes; else the first plan."""
     protectPriority: bool = True  # noqa: N815
     """Whether a pod of a higher priority is never evicted for one of a lower priority, whatever plugins say."""
+    namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
+    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
+    for a later one; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +57,24 @@ class Preempt:
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
         found = takers(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
-        self._serve(session, found.starving)
+        if found.starving:
+            turns = Turns(session, self.args.namespaceSteps, found.starving)
+            self._serve(session, turns, turns.first())
+            turns.close()
         found.tell_others(self.name)
 
-    def _serve(self, session: Session, starving: list[SessionJob]) -> None:
-        if not starving:
-            return
+    def _serve(self, session: Session, turns: Turns, starving: list[SessionJob]) -> None:
         between, inside = (planner(session, self.args, within_job=within_job) for within_job in (False, True))
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
-                preempt_for(session, between, job)
+                if turns.may_begin(job):
+                    with turns.turn(job):
+                        preempt_for(session, between, job)
             for job in jobs_of(starving, queue):
-                rearrange(session, inside, job)
+                if turns.has_begun(job):
+                    with turns.turn(job):
+                        rearrange(session, inside, job)
         for each in (between, inside):
             each.measure()
 

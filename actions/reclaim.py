@@ -18,6 +18,7 @@ from actions.eviction import (
     takers,
 )
 from framework import points
+from framework.arguments import argument
 from framework.evicting.plans import Planner
 from framework.evicting.reasons import no_domain
 from framework.evicting.rules import Looks, Rule, Vetoes
@@ -25,6 +26,7 @@ from framework.evicting.where import domains_of
 from framework.jobs import SessionJob
 from framework.ordering import WorkOrder
 from framework.session import Session
+from framework.turns import MOST_STEPS, Turns
 from model.refusals import Refusal
 from model.tasks import Task
 
@@ -39,6 +41,9 @@ class ReclaimArgs(PlacingArgs):
     """Whether the plan is taken whose victims matter least, over all nodes and queues; else the first plan."""
     protectDeserved: bool = True  # noqa: N815
     """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
+    namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
+    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
+    for a later one; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +56,13 @@ class Reclaim:
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queues taking turns."""
         found = takers(session, left_to="gangreclaim", leaves=has_topology_of_parts)
-        self._serve(session, found.starving)
+        if found.starving:
+            turns = Turns(session, self.args.namespaceSteps, found.starving)
+            self._serve(session, turns, turns.first())
+            turns.close()
         found.tell_others(self.name, refused=queue_refusals(session))
 
-    def _serve(self, session: Session, starving: list[SessionJob]) -> None:
-        if not starving:
-            return
+    def _serve(self, session: Session, turns: Turns, starving: list[SessionJob]) -> None:
         planner = planner_of(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
@@ -67,8 +73,11 @@ class Reclaim:
                 continue
             job = order.next_job(queue)
             if job is not None:
-                if reclaim_for(session, planner, job):
-                    order.rank_anew()
+                if turns.may_begin(job):
+                    with turns.turn(job):
+                        has_plan = reclaim_for(session, planner, job)
+                    if has_plan:
+                        order.rank_anew()
                 order.return_queue(queue)
 
 

@@ -76,7 +76,8 @@ class Closing:
         for job in session.jobs_to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
-            if job.touched or not session.is_passed_over(job):  # else what it was told stands, and why
+            stands = session.is_left_out(job) or (session.is_passed_over(job) and not job.touched)
+            if not stands:  # else what it was told does, and why
                 settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
@@ -169,11 +170,11 @@ class Closing:
     def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:
         if not any(job.counts[status] for status in _UNBOUND):
             return False
-        told = False
+        told, is_left_out = False, self._session.is_left_out(job)
         fallback = ""
         verdicts = TaskVerdicts(job)
         for task in job.in_status(*_UNBOUND):
-            if task.gated:
+            if task.gated or (is_left_out and is_told(task)):
                 continue
             reason, message, place = verdicts.of(task)
             if not message:
@@ -281,6 +282,11 @@ def _standing(job: SessionJob, revision: int) -> Standing:
 def _none_any_more(task: Task) -> NodeName | None:
     """Return what clears the nominated node of a pod that has one and is promised none; None where it has none."""
     return NodeName("") if task.pod.status.nominated_node_name else None
+
+
+def is_told(task: Task) -> bool:
+    """Return whether a pod says why it waits."""
+    return any(each.type == "PodScheduled" and each.status == "False" for each in task.pod.status.conditions)
 
 
 def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -> bool:

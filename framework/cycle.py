@@ -104,6 +104,8 @@ def run_cycle(
         runs=memory.runs,
     )
     session.lacking_pods_since = SealedDict(memory.lacking_pods_since)
+    session.rounds = SealedDict(memory.rounds)
+    session.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
@@ -117,7 +119,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
     decided = bool(report.plans or report.group_statuses or report.pod_conditions or session.promises.given_up)
     # who only waits for promised room is quiet; other places that wait are decided anew each time
     waits = any(not session.promises.is_held(task) for places in report.pipelined.values() for task in places)
-    quiet_now = not (decided or waits or watches_clock)
+    quiet_now = not (decided or waits or watches_clock or _owes_turns(session))
     return Memory(
         cycle=session.cycle,
         quiet_snapshot=session.snapshot.generation if quiet_now else -1,
@@ -126,7 +128,17 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         promises=(*session.promises.after(), *made_by_plans(session), *kept(session)),
         runs=session.runs,
         lacking_pods_since=session.lacking_pods_since,
+        rounds=session.window.rounds,
+        turns={action: turns for action, turns in session.turns.items() if turns},
     )
+
+
+def _owes_turns(session: Session) -> bool:
+    """Return whether some job has had no turn on this snapshot."""
+    if not session.window.is_whole(session.snapshot.generation):
+        return True
+    turns = (turn for by_job in session.turns.values() for turn in by_job.values())
+    return any(turn.snapshot != session.snapshot.generation for turn in turns)
 
 
 @contextmanager

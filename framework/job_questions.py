@@ -19,6 +19,7 @@ from framework.placement.problem import Assignment
 from framework.points import Move, Point, Registered
 from framework.promises import Promises
 from framework.votes import cast_votes, choose_victims, first_refusal, narrow_victims
+from framework.windows import NO_WINDOW
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import JobId, QueueName, TaskId
 from model.jobs import Job, JobPhase
@@ -55,6 +56,8 @@ class JobQuestions(NodeQuestions):
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
         """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
+        self.window = NO_WINDOW
+        """Which waiting jobs are left out of this cycle, since their namespaces used up their shares."""
         self.lends = False
         """Whether idle room is being lent, so that shares do not count; see `framework.lending`."""
         self.passed_by_share: SealedList[tuple[Task, Sequence[Job]]] = SealedList()
@@ -86,8 +89,14 @@ class JobQuestions(NodeQuestions):
         their queue, has room for any of their tasks: trying them would come to the same end, and what they were told
         stands.
         """
-        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
-        return self._looked_at(pending & ~self._still_misfits())
+        pending = self._waiting_here()
+        return self._looked_at(pending & ~self._still_misfits(pending))
+
+    def _waiting_here(self) -> BoolArray:
+        """Return which jobs have pending tasks in the snapshot and are not left out, shape (J,)."""
+        pending: BoolArray = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        pending[[self.snapshot.jobs[each].column for each in self.window.left_out]] = False
+        return pending
 
     def admitted_jobs_with_pending_tasks(self) -> Iterator[SessionJob]:
         """Iterate over jobs past the gate that have pending tasks in the snapshot.
@@ -95,15 +104,15 @@ class JobQuestions(NodeQuestions):
         Those passed over come too, for evictions may make room; but for jobs whose tasks are too great even for an
         empty node: trying them would come to the same end.
         """
-        pending = self.snapshot.job_table.counts[TaskStatus.PENDING] > 0
+        pending = self._waiting_here()
         if self._out_of_reach is not None:
             pending &= ~self._out_of_reach
         return (job for job in self._looked_at(pending) if not job.is_pending)
 
-    def _still_misfits(self) -> BoolArray:
+    def _still_misfits(self, pending: BoolArray) -> BoolArray:
         table = self.snapshot.job_table
         unchanged, templates, by_queue = self._settled.misfits(table)
-        waiting: BoolArray = unchanged & (table.counts[TaskStatus.PENDING] > 0)
+        waiting: BoolArray = unchanged & pending
         mask = waiting & ~by_queue
         too_great = np.zeros_like(mask)
         for number in np.unique(templates[mask]).tolist():
@@ -196,6 +205,15 @@ class JobQuestions(NodeQuestions):
         if self._passed is None or self._passed[0] is not self.passed_over:
             self._passed = (self.passed_over, frozenset(each.id for each in self.passed_over))
         return job.id in self._passed[1]
+
+    def is_at_gate(self, job: Job) -> bool:
+        """Return whether a job still waits for admission to its queue."""
+        known = self._jobs.get(job.id)
+        return (job.phase if known is None else known.phase) is JobPhase.PENDING
+
+    def is_left_out(self, job: SessionJob) -> bool:
+        """Return whether a job is not tried since its namespace used up its share: what it was told stands."""
+        return job.id in self.window.left_out
 
     def recall_passed_over(self) -> None:
         """Let jobs that were passed over take up again what they were told, where that is to be written.

@@ -19,7 +19,7 @@ from model.jobs import Job, JobTable
 from model.refusals import Refusal
 from model.sealed import SealedDict
 
-__all__ = ["Memory", "Remedy", "Settled", "Standing", "said_once"]
+__all__ = ["Memory", "Remedy", "Round", "Settled", "Standing", "Turn", "said_once"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -27,6 +27,28 @@ _MOST_TOLD: Final = 100_000
 """Texts about one job, or about all else, that are remembered; who is forgotten is told once more."""
 _MOST_SEARCHES: Final = 32
 """Searches of one job that are remembered; without effect on the outcome."""
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The last turn that a job had with an action; kept while the jobs of its namespace go by rounds."""
+
+    is_over: bool
+    """Whether it was in this round."""
+    snapshot: int
+    """Generation of the snapshot that it saw; -1 where it had none yet."""
+    told: Refusal | None
+    """Why nothing was evicted for it."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How far the waiting jobs of a namespace came that take turns; see `framework.windows`."""
+
+    after: str
+    """The last job, by name, that had its turn; empty where a round begins."""
+    since: int
+    """Generation of the snapshot on which the round began."""
+    is_over: bool
+    """Whether the last job of the round had its turn."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +71,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     lacking_pods_since: Mapping[str, float] = {}
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
+
+    rounds: Mapping[str, Round] = {}
+    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `framework.windows`."""
+    turns: Mapping[str, Mapping[JobId, Turn]] = {}
+    """By action the jobs of namespaces that used up their share; see `framework.turns`."""
 
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
         """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""

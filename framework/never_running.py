@@ -10,6 +10,7 @@ import numpy as np
 
 from framework.capabilities import beyond_capability
 from framework.session import Session
+from framework.windows import MOST_TEMPLATES
 from model.arrays import IntArray
 from model.ids import JobId
 from model.jobs import NO_QUEUE, Job
@@ -41,7 +42,7 @@ def unusable_requests(session: Session) -> IntArray:
     """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
     table = session.snapshot.job_table
     mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
-    for job in table.select(mask):
+    for job in sorted(table.select(mask), key=lambda job: job.id):
         mask[job.column] = can_never_run(session, job)
     return np.where(mask, table.pending, 0)
 
@@ -54,6 +55,8 @@ class _Answers:
         self._by_job: dict[JobId, str] = {}
         self._by_kind: dict[tuple[Any, ...], str] = {}
         """Jobs that are alike in all that the answer depends on."""
+        self._asked: Counter[str] = Counter()
+        """Templates of unlike jobs by namespace: where they are too many for one cycle the others may run."""
 
     def why(self, job: Job) -> str:
         known = self._by_job.get(job.id)
@@ -72,6 +75,9 @@ class _Answers:
         kind = job.queue, needed, running.tobytes(), frozenset(count.items())
         known = self._by_kind.get(kind)
         if known is None:
+            if self._asked[job.namespace] >= MOST_TEMPLATES:
+                return ""
+            self._asked[job.namespace] += len(count)
             known = self._by_kind[kind] = self._why_alike(job, pending, count, needed)
         return known
 

@@ -28,7 +28,7 @@ def note_permanent_causes(session: Session) -> None:
     """Refuse jobs that can never run, and their members that fit no node, with the cause."""
     for job in session.known_jobs().values():
         _note_veto(job)
-        if session.is_passed_over(job):
+        if session.is_passed_over(job) or session.is_left_out(job):
             continue
         job.note_cause(_cause(session, job) if _is_refused(job) else None)
         if job.cause is not None:

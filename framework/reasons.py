@@ -40,6 +40,11 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             first = of_kind[kind]
             is_same = len(standing.task_refusals) == 1 or refusal == first[0]
             of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)
+    for job_id, refusal in session.window.left_out.items():
+        standing = session.standing(session.snapshot.jobs[job_id])
+        refusals[job_id] = (refusal,) if standing is None else (refusal, *standing.told)
+        for task_id, of_task in ({} if standing is None else standing.task_refusals).items():
+            of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):
         told = each.all_refusals
         if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands

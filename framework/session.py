@@ -17,7 +17,7 @@ from framework.configuration import Profile
 from framework.job_questions import JobQuestions
 from framework.jobs import SessionJob
 from framework.ledgers import Verb
-from framework.memory import Settled
+from framework.memory import Round, Settled, Turn
 from framework.nodes import Needs
 from framework.outside import Outside
 from framework.registering import BindingRefused
@@ -84,6 +84,10 @@ class Session(JobQuestions):
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
         self.lacking_pods_since: Mapping[str, float] = SealedDict()
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
+        self.rounds: SealedDict[str, Round] = SealedDict()
+        """By namespace how far the last cycle came with its waiting jobs, see `framework.windows`."""
+        self.turns: SealedDict[str, Mapping[JobId, Turn]] = SealedDict()
+        """By action the jobs of namespaces that used up their share; kept between cycles."""
         self.wakes: float | None = None
         """When a cycle is due though nothing changes, seconds since 1970; None for never."""
         self.quotas: SealedList[QuotaFigures] = SealedList()

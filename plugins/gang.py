@@ -88,6 +88,9 @@ class Gang:
             if job.may_start:
                 session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
                 session.sample("unschedule_task_count", 0, job_id=job.job.name)
+            elif session.is_left_out(job):
+                unready[job.job.column] = True
+                repeat_refusal(session, job)
             elif job.vetoed_by or not has_placed_all(job):
                 unready[job.job.column] = True
                 refuse_gang(session, job)
@@ -295,6 +298,16 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     )
     session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
     session.sample("unschedule_task_count", lacking, job_id=job.job.name)
+
+
+def repeat_refusal(session: Session, job: SessionJob) -> None:
+    """Tell a job that was not tried what it was told, or, where that was nothing yet, why it was not."""
+    known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
+    if known is not None and known.status == "True":
+        session.set_condition(job, condition(session, UNSCHEDULABLE, known.reason, known.message))
+    else:
+        job.refuse(session.window.left_out[job.id])
+        refuse_gang(session, job)
 
 
 def lacking_members(job: SessionJob) -> int:

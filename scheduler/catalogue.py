@@ -160,6 +160,11 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_uncounted_claims_total": Shape(
         "counter", ("queue_name",), "Resource claims in queues with quotas of devices that quotas do not count."
     ),
+    "pyroclast_deferred_jobs_total": Shape(
+        "counter",
+        ("action", "namespace"),
+        "Jobs that an action did not try in a cycle, since their namespace had used up its share.",
+    ),
     "pyroclast_least_harm_searches_cut_short_total": Shape(
         "counter", ("action",), "Plans taken when the search for less harmful ones gave up."
     ),

@@ -6,16 +6,27 @@ A plan that places fewer tasks only postpones evictions: the job gets the others
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from model.arrays import BoolArray
 from model.ids import TaskId
 from model.tasks import Task
 
-__all__ = ["ANY_PRIORITY", "EFFORT", "NO_VICTIM", "Effort", "Found", "Harm", "Limits", "Unit", "least_harmful"]
+__all__ = [
+    "ANY_PRIORITY",
+    "EFFORT",
+    "NO_VICTIM",
+    "Effort",
+    "Found",
+    "Harm",
+    "Limits",
+    "Unit",
+    "effort_of",
+    "least_harmful",
+]
 
 EFFORT: Final = object()
-"""Key of the session's scratch: all actions of a session have one budget for their searches, an `Effort`."""
+"""Key of the session's scratch: by namespace an `Effort`, since no tenant may use up the budget of another."""
 
 ANY_PRIORITY: Final = 1 << 62
 """As a limit: victims of every priority may go."""
@@ -24,9 +35,10 @@ NO_VICTIM: Final = -(1 << 62)
 _MOST_SEARCHES: Final = 64
 """Searches with a protected victim for one job."""
 _MOST_STEPS: Final = 20_000
-"""Steps of searches with a protected victim in one session."""
+"""Steps of searches with a protected victim in one session, for one namespace."""
 _MOST_ON_TRIAL: Final = 20_000
-"""Tasks that are evicted on trial in one session to find an assignment for unlike tasks."""
+"""Tasks that are evicted on trial in one session to find an assignment for unlike tasks of one namespace."""
+_UNLIMITED: Final = 1 << 62
 
 Unit = tuple[Task, ...]
 """Tasks that are evicted together: one, or a whole gang."""
@@ -51,7 +63,10 @@ class Harm(NamedTuple):
 
 @dataclass(slots=True)
 class Effort:
-    """What the searches of a session take: a step is a node that is tried, or a task that is evicted on trial."""
+    """What the searches for one namespace take in a session.
+
+    A step is a node that is tried, or a task that is evicted on trial.
+    """
 
     steps: int = 0
     """Steps of all searches so far."""
@@ -61,6 +76,21 @@ class Effort:
     """Evictions on trial that are left for searches for an assignment."""
     cut_short: int = 0
     """Plans that were taken before each of their victims had been protected: less harmful ones may exist."""
+    in_vain: int = 0
+    """Nodes that were tried in vain."""
+    ends: int = _UNLIMITED
+    """How many of these there are when the search for the job at hand gives up."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search for the job at hand gives up."""
+        return self.in_vain >= self.ends
+
+
+def effort_of(scratch: dict[Any, Any], namespace: str) -> Effort:
+    """Return what the searches for a namespace take in the session with a scratch."""
+    efforts: dict[str, Effort] = scratch.setdefault(EFFORT, {})
+    return efforts.setdefault(namespace, Effort())
 
 
 class Limits(NamedTuple):

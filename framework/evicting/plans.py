@@ -21,7 +21,17 @@ import numpy as np
 
 from framework.evicting.bounds import EvictableRoom
 from framework.evicting.gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
-from framework.evicting.harm import ANY_PRIORITY, EFFORT, NO_VICTIM, Effort, Found, Harm, Limits, Unit, least_harmful
+from framework.evicting.harm import (
+    ANY_PRIORITY,
+    NO_VICTIM,
+    Effort,
+    Found,
+    Harm,
+    Limits,
+    Unit,
+    effort_of,
+    least_harmful,
+)
 from framework.evicting.order import LongOrder, in_order
 from framework.evicting.reasons import (
     ALL_SPARED,
@@ -171,7 +181,6 @@ class Planner:
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._least: dict[QueueName, _Least] = {}
-        self._effort: Effort = session.scratch.setdefault(EFFORT, Effort())
         self._gave_up: set[JobId] = set()
         """Jobs for which a search for an assignment ended before it was through."""
         self._compares_nodes = rule.looks_first is Looks.LEAST_HARM
@@ -182,6 +191,9 @@ class Planner:
             if rule.within_job
             else EvictableRoom(session, rule.statuses, lambda job: self._might_lose(job) and might_spare(job))
         )
+
+    def _effort(self, job: SessionJob) -> Effort:
+        return effort_of(self._session.scratch, job.job.namespace)
 
     def _might_lose(self, job: SessionJob) -> bool:
         """Tell whether a job might lose tasks to somebody; of other queues, whoever asks counts for nothing."""
@@ -293,7 +305,7 @@ class Planner:
             inside = np.ones(victims.size, dtype=np.bool_) if attempt.domain is None else attempt.domain
             search = GangSearch(session, job, tasks, within=Within(nodes=inside, scores=-victims.astype(np.float64)))
             places = search.run(on_idle=False)
-        self._effort.steps += search.steps
+        self._effort(job).steps += search.steps
         if not places and not (search.is_exhaustive and is_whole):
             self._gave_up.add(job.id)
         return [(place.task, place.column) for place in places]
@@ -304,19 +316,19 @@ class Planner:
         Returns:
             How many went from each node, shape (N,), and whether these are all.
         """
-        session = self._session
+        session, effort = self._session, self._effort(trial.job)
         victims = np.zeros(len(session.nodes), dtype=np.int64)
         columns: dict[int, Task] = {}
         for task in {task.template.number: task for task in reversed(tasks)}.values():
             columns.update((column, task) for each in self._columns(trial, task) for column in each.tolist())
         for column, task in sorted(columns.items()):
-            if self._effort.on_trial <= 0:
+            if effort.on_trial <= 0:
                 return victims, False
             on_node = session.nodes.tasks_on(column).values()
             in_turn = in_order(session, trial.job, self._proposed(trial, task, on_node))
             for unit in self.evict_in_turn(trial, task, self._permitted(trial, task, in_turn), self._rule.ask):
                 # searches with a protected victim have a budget of their own
-                self._effort.on_trial -= 0 if trial.limits.protected else len(unit)
+                effort.on_trial -= 0 if trial.limits.protected else len(unit)
                 for victim in unit:
                     assert victim.node is not None, "a victim has a node"
                     victims[session.nodes.table.column[victim.node]] += 1
@@ -385,9 +397,10 @@ class Planner:
                 first.append(best)
             return best
 
-        cut_short = self._effort.cut_short
-        best = least_harmful(self._rule.modes, search, self._effort)
-        if self._effort.cut_short > cut_short:
+        effort = self._effort(job)
+        cut_short = effort.cut_short
+        best = least_harmful(self._rule.modes, search, effort)
+        if effort.cut_short > cut_short:
             self._note_cut_short()
         if best is None or best.is_least:
             return best is not None
@@ -699,6 +712,8 @@ class Planner:
             Why it has no place; None where it has.
         """
         session = self._session
+        if self._gives_up(attempt.job):
+            return search_ended(self._rule.action, None)
         refusal = whoever_goes(session, self._rule.action, task)
         if refusal is not None:
             return refusal
@@ -709,11 +724,18 @@ class Planner:
         known = self._failed.get(key)
         if known is None or known[0] != moment:
             refusal = self._place_one(attempt, task)
-            if refusal is None:
-                return None
+            if refusal is None or self._gives_up(attempt.job):
+                return refusal
             known = self._failed[key] = (len(session.nodes.log), refusal)
         attempt.unplaced = task, session.kind(task), known[0], where
         return known[1]
+
+    def _gives_up(self, job: SessionJob) -> bool:
+        """Return whether so many nodes were tried in vain for a job that the search for its plan ends."""
+        if self._effort(job).is_over:
+            self._gave_up.add(job.id)
+            return True
+        return False
 
     def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
@@ -750,9 +772,18 @@ class Planner:
         columns: Iterable[int] = (column for each in self._columns(attempt, task) for column in each.tolist())
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
-        is_placed = any(self._evict_on(attempt, task, column) for column in columns)
+        is_placed = any(self._evict_on(attempt, task, column) for column in self._within_bounds(attempt.job, columns))
         attempt.limits = limits
         return is_placed
+
+    def _within_bounds(self, job: SessionJob, columns: Iterable[int]) -> Iterator[int]:
+        """Yield nodes until the search for a job gives up; each was in vain once the next one is asked for."""
+        effort = self._effort(job)
+        for column in columns:
+            if effort.is_over:
+                return
+            yield column
+            effort.in_vain += 1
 
     def _least_harmful_node(self, attempt: Attempt, task: Task, modes: Sequence[bool]) -> _Choice | None:
         """Return the node where the victims matter least, beside those that the plan has."""
@@ -783,8 +814,12 @@ class Planner:
                 break
             if best is not None and not self._compares_nodes and best.key <= least:
                 break
+            if self._effort(attempt.job).is_over:
+                break
             enough = None if self._compares_nodes else Harm(*least[:3])
             trial = self._least_on(within, task, int(columns[position]), enough)
+            if trial is None or not trial.is_kept:
+                self._effort(attempt.job).in_vain += 1
             if trial is None:
                 continue
             successes += 1
@@ -818,7 +853,7 @@ class Planner:
         on_node = session.nodes.tasks_on(column).values()
         in_turn = in_order(session, attempt.job, self._proposed(attempt, task, on_node))
         self._attempts += 1
-        self._effort.steps += 1
+        self._effort(attempt.job).steps += 1
         by_priority = {victim.id: self._importance(victim) for victim in in_turn}
         for highest in sorted({max(attempt.limits.floor, each) for each in by_priority.values()}):
             candidates = [victim for victim in in_turn if by_priority[victim.id] <= highest]
@@ -922,7 +957,7 @@ class Planner:
     def _by_harm(self, attempt: Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
         """Yield the node that would suffer least, after trying all of them, then the next."""
         tried = []
-        for column in columns:
+        for column in self._within_bounds(attempt.job, columns):
             with self._session.statement() as statement:
                 trial = Attempt(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
                 if self._evict_on(trial, task, column):
@@ -1130,7 +1165,7 @@ class Planner:
             if unit is None or not _evict(self._session, attempt.statement, unit, self._rule.action):
                 continue
             attempt.units.append(unit)
-            self._effort.steps += len(unit)
+            self._effort(attempt.job).steps += len(unit)
             yield unit
             if len(unit) > 1:
                 gone = {each.id for each in unit}

@@ -54,7 +54,7 @@ EXACT = (3, 2, 3, 3, 2, 3, 2, 2)
 def refusal_of(scenario: Scenario, effort: Effort) -> Refusal | None:
     """Return what preempt says of the gang, with some effort left."""
     session = open_session(scenario, plugins=TIERS)
-    session.scratch[EFFORT] = effort
+    session.scratch[EFFORT] = {"default": effort}
     session.action = "preempt"
     job = session.job(JobId("default/wait"))
     assert job is not None

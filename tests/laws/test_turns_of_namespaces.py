@@ -1,0 +1,135 @@
+"""A namespace whose jobs cost an evicting action too much delays itself alone, and each of its jobs has its turn."""
+
+from typing import Any, Final
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from framework.windows import SHARE_USED
+from model.ids import JobId
+from pyroclast.testing import Outcome, Scenario
+from tests.drawing import examples
+
+LAWS: Final = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+GANG: Final = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
+TIERS: Final[Any] = (("priority", GANG, "conformance", "capacity"), ("predicates", "nodeorder"))
+ACTIONS: Final = ["preempt", "reclaim", "gangpreempt", "gangreclaim"]
+NOISY: Final = "noisy"
+
+
+def cluster(action: str, nodes: int) -> Scenario:
+    """Return nodes of 8 CPU that run pods which nobody may evict, and as many with pods of low priority."""
+    queue = "ours" if "preempt" in action else "theirs"
+    scenario = Scenario().priority_class("low", 1).priority_class("high", 9)
+    scenario = scenario.queue("ours", deserved={"cpu": 8 * nodes}).queue("theirs", deserved={"cpu": 1})
+    for number in range(nodes):
+        for kind, namespace in (("kept", "kube-system"), ("free", "default")):
+            scenario = scenario.node(f"{kind}-{number}", cpu=8, labels={"kind": kind}).job(
+                f"runs-{kind}-{number}",
+                namespace=namespace,
+                queue=queue,
+                cpu=8,
+                running_on=[f"{kind}-{number}"],
+                priority_class="low",
+                priority=1,
+            )
+    return scenario
+
+
+def waiting(scenario: Scenario, name: str, kind: str, millis: int, namespace: str) -> Scenario:
+    """Add a job of high priority that asks for nodes of one kind."""
+    return scenario.job(
+        name,
+        namespace=namespace,
+        queue="ours",
+        cpu=f"{millis}m",
+        phase="Inqueue",
+        priority_class="high",
+        priority=9,
+        pod={"nodeSelector": {"kind": kind}},
+    )
+
+
+def with_quiet(scenario: Scenario) -> Scenario:
+    """Add the job of another namespace, the last one."""
+    return waiting(scenario, "quiet", "free", 6000, "default")
+
+
+def with_noisy(scenario: Scenario, jobs: int) -> Scenario:
+    """Add jobs of which no two are alike and that no eviction helps."""
+    for number in range(jobs):
+        scenario = waiting(scenario, f"n{number}", "kept", 4000 + number, NOISY)
+    return scenario
+
+
+def decided(scenario: Scenario, action: str, *, share: int, cycles: int = 1) -> Outcome:
+    """Run cycles with a share of each namespace."""
+    arguments = {action: {"namespaceSteps": share}}
+    outcome = scenario.run("allocate", action, plugins=TIERS, arguments=arguments, cycles=cycles)
+    assert not outcome.warnings
+    return outcome
+
+
+def told(outcome: Outcome, jobs: int, action: str) -> list[list[tuple[str, str]]]:
+    """Return by job and cycle what it was told of evictions: reason and message."""
+    return [
+        [
+            (refusal.reason, refusal.message)
+            for each in outcome.rounds
+            for refusal in each.report.refusals[JobId(f"{NOISY}/n{number}")]
+            if refusal.action == action
+        ]
+        for number in range(jobs)
+    ]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@LAWS
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 8))
+@example(2, 5, 1)
+def test_others_are_served_as_if_it_was_not_there(action: str, nodes: int, jobs: int, share: int) -> None:
+    """The other namespace gets the same plan in the first cycle."""
+    alone = decided(with_quiet(cluster(action, nodes)), action, share=share)
+    beside = decided(with_quiet(with_noisy(cluster(action, nodes), jobs)), action, share=share)
+
+    assert beside.evictions == alone.evictions != []
+    assert beside.pipelined == alone.pipelined
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@LAWS
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 8))
+@example(2, 5, 1)
+def test_each_job_has_its_turn_and_keeps_its_reason(action: str, nodes: int, jobs: int, share: int) -> None:
+    """After as many cycles as jobs each was tried; until then it hears why not, from then on the same as ever."""
+    outcome = decided(with_noisy(cluster(action, nodes), jobs), action, share=share, cycles=2 * jobs + 2)
+
+    for reasons in told(outcome, jobs, action):
+        assert len(reasons) == 2 * jobs + 2
+        first = next(cycle for cycle, (reason, _) in enumerate(reasons) if reason != SHARE_USED)
+        assert first < jobs
+        assert {message for _, message in reasons[:first]} <= {
+            f"namespace {NOISY} has used up its share of {action} in this cycle; its jobs are tried in turn"
+        }
+        assert len(set(reasons[first:])) == 1
+    assert not outcome.evictions
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_share_defers_and_counts(action: str) -> None:
+    """Five jobs, each of which tries a node in vain: with a share of one node one of them is tried in a cycle."""
+    outcome = decided(with_noisy(cluster(action, 1), 5), action, share=1, cycles=6)
+
+    tried = [sum(reasons[cycle][0] != SHARE_USED for reasons in told(outcome, 5, action)) for cycle in range(6)]
+    assert tried == [1, 2, 3, 4, 5, 5]
+    samples = [each for each in outcome.report.samples if each.metric == "deferred_jobs_total"]
+    assert [(dict(each.labels), each.value) for each in samples] == [({"action": action, "namespace": NOISY}, 4.0)]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_without_a_limit_all_are_tried(action: str) -> None:
+    """0 is no limit."""
+    outcome = decided(with_noisy(cluster(action, 1), 5), action, share=0)
+
+    assert all(reasons[0][0] != SHARE_USED for reasons in told(outcome, 5, action))
