@@ -196,7 +196,7 @@ class GangSearch:
         for each in problems:
             if not self._goes_on():
                 return False
-            found = self._assign(each, budget=BUDGET if members.is_plain else BUDGET // 4)
+            found = self._assign(each, budget=BUDGET if len(problems) == 1 else BUDGET // 4)
             if found.places is not None and self._repeat(members, found.places, on_idle=on_idle):
                 return True
             if self._by_queue is not None and not problem.spare_in_all:
@@ -270,11 +270,28 @@ class GangSearch:
     def _repeat(self, members: Members, places: Sequence[tuple[int, int]], *, on_idle: bool) -> bool:
         """Place what was found on paper; undo it where some plugin refuses."""
         trial = self._trial(members, on_idle=on_idle)
-        if all(trial.place(kind, column) for kind, column in places) and self._is_ready(on_idle=on_idle):
+        if self._place_each(trial, members, places) and self._is_ready(on_idle=on_idle):
             return True
         self._by_queue = trial.by_queue
         trial.undo_all()
         return False
+
+    def _place_each(self, trial: GangTrial, members: Members, places: Sequence[tuple[int, int]]) -> bool:
+        """Place tasks, those that wait for others after these; return whether all are placed."""
+        left = list(places)
+        while left:
+            refused = []
+            for kind, column in left:
+                if trial.place(kind, column):
+                    continue
+                if trial.by_queue is not None or not opens_later(members.kinds[kind][0]):
+                    return False
+                refused.append((kind, column))
+            if len(refused) == len(left):
+                return False
+            self._count(len(refused))
+            left = refused
+        return True
 
     def _trial(self, members: Members, *, on_idle: bool) -> GangTrial:
         return GangTrial(self._session, self._statement, self._job, members.kinds, on_idle=on_idle)

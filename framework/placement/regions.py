@@ -170,6 +170,9 @@ def _holds(problem: AssignmentProblem, members: Members, masks: Masks, count: Co
         allowed=problem.allowed[rows] & np.array(inside),
         scores=problem.scores[rows],
         opens=[problem.opens[row] for row in rows],
+        spreads=(),
+        companions=(),
+        shunnings=(),
     )
     search = TreeSearch(some)
     is_found = search.run(tightest_first, sum(some.counts) + _STEPS)
