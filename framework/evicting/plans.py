@@ -745,6 +745,8 @@ class Planner:
             choice = self._least_harmful_node(attempt, task, modes)
             if choice is not None and (choice.trial.is_kept or self._evict_there(attempt, task, choice)):
                 return None
+            if choice is None and self._evict_elsewhere(attempt, task):
+                return None
         elif any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
         return self._session.unscored.get(task.id) or self._no_room(attempt, task)
@@ -890,6 +892,35 @@ class Planner:
             attempt.units.append(unit)
         if self._settle(attempt, task, choice.column):
             return True
+        attempt.undo_to(mark)
+        return False
+
+    def _evict_elsewhere(self, attempt: Attempt, task: Task) -> bool:
+        """Place a task that has room already, by evicting on any nodes until its queue takes it.
+
+        Victims of other queues free no limit of this one.
+        """
+        session, rule = self._session, self._rule
+        queue = session.queue(attempt.job.queue)
+        if not rule.same_queue or rule.within_job or session.allocatable(queue, task) is None:
+            return False
+        choice = session.candidates(task).choose(task, attempt.domain)
+        if choice is None:
+            return False
+        jobs = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
+        in_turn = self._order.iterate(attempt.job, jobs, None)
+        candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
+        mark = attempt.mark()
+        for unit in self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask):
+            # searches with a protected victim have a budget of their own
+            self._effort.on_trial -= 0 if attempt.limits.protected else len(unit)
+            if self._effort.on_trial <= 0:
+                self._gave_up.add(attempt.job.id)
+                break
+            if self._fits(attempt.job, task, choice.column):
+                if self._settle(attempt, task, choice.column):
+                    return True
+                break
         attempt.undo_to(mark)
         return False
 
