@@ -60,9 +60,12 @@ def in_turn(session: Session, jobs: Iterable[SessionJob], most_steps: int) -> It
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks for which evictions may be made, needed ones first; none of those that ask for nothing."""
+    """Return the tasks for which evictions may be made, needed ones first; none of those that ask for nothing.
+
+    A task that no node could hold even when empty is not needed: others make the gang ready, or none do.
+    """
     tasks = [task for task in eligible_tasks(session, job) if not task.template.best_effort]
-    return in_front(needed_tasks(session, job, tasks), tasks)
+    return in_front(needed_tasks(session, job, filter(session.fits_empty_nodes, tasks)), tasks)
 
 
 def planner_of(

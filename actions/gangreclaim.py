@@ -63,7 +63,7 @@ def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refus
     refusal = session.preemptive(queue, tasks)
     if refusal is None:
         return None
-    needed = choices_of_members(session, job, tasks)
+    needed = choices_of_members(session, job, [task for task in tasks if session.fits_empty_nodes(task)])
     return None if any(session.preemptive(queue, each) is None for each in needed) else refusal
 
 

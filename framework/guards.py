@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from framework.answers import Reader, anything, part_reader, reader_of
+from framework.caller import Caller
 from framework.ledgers import Change
 from framework.outside import CycleCut
 from framework.points import NODE_REDUCE, Locality, Point
-from framework.turn import Turn
 from framework.uses import Uses, WrongUseError
 from model.refusals import Refusal
 from model.sealed import sealed
@@ -35,11 +35,11 @@ class LeftOutError(Exception):
 class Guard:
     """Asks the functions of one plugin, and reads what it tells the session."""
 
-    def __init__(self, failed: Callable[[BaseException], object], turn: Turn, *, acts: bool = False) -> None:
+    def __init__(self, failed: Callable[[BaseException], object], caller: Caller, *, acts: bool = False) -> None:
         """Take what notes a failure of the plugin; `acts` for actions."""
         self._failed = failed
         self._gives_no_advice = False
-        self._turn = turn
+        self._caller = caller
         self._uses = Uses(is_bounded=not acts)
         self._may_act = acts
         """Whether the code that runs may change the session: actions, and what plugins do as it opens and closes."""
@@ -47,11 +47,11 @@ class Guard:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Let code run that may change the session: an action, or a plugin that is opened."""
-        before, self._turn.guard, self._may_act = (self._turn.guard, self._may_act), self, True
+        before, self._caller.guard, self._may_act = (self._caller.guard, self._may_act), self, True
         try:
             yield
         finally:
-            self._turn.guard, self._may_act = before
+            self._caller.guard, self._may_act = before
 
     def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
         """Return what the plugin tells the session, as it is read; raises `WrongUseError`, which is noted."""
@@ -98,7 +98,7 @@ class Guard:
         edits: bool = False,
         may_act: bool = False,
     ) -> Callable[..., Any]:
-        is_out, turn = False, self._turn
+        is_out, caller = False, self._caller
 
         def leave_out(error: BaseException) -> LeftOutError:
             nonlocal is_out
@@ -109,7 +109,7 @@ class Guard:
         def ask(*about: Any) -> Any:
             if is_out or (is_advice and self._gives_no_advice):
                 raise LeftOutError
-            before, turn.guard, self._may_act = (turn.guard, self._may_act), self, may_act
+            before, caller.guard, self._may_act = (caller.guard, self._may_act), self, may_act
             try:
                 answer = function(*about) if edits else function(*map(_shown, about))
             except CycleCut:
@@ -123,7 +123,7 @@ class Guard:
             except BaseException as error:  # a plugin must not end the process
                 raise leave_out(error) from error
             finally:
-                turn.guard, self._may_act = before
+                caller.guard, self._may_act = before
             try:
                 return reader(answer, about)
             except CycleCut:

@@ -187,7 +187,7 @@ class JobQuestions(NodeQuestions):
     @contextmanager
     def lending(self) -> Iterator[None]:
         """Let refusals not count that are lendable."""
-        self._turn.for_actions("lending")
+        self._caller.for_actions("lending")
         self.lends = True
         try:
             yield
@@ -196,7 +196,7 @@ class JobQuestions(NodeQuestions):
 
     def take_up(self, job: SessionJob) -> None:
         """Look at a job again that was passed over, if it was."""
-        self._turn.for_actions("take_up")
+        self._caller.for_actions("take_up")
         if self.is_passed_over(job):
             self.passed_over = tuple(each for each in self.passed_over if each.id != job.id)
 
@@ -220,7 +220,7 @@ class JobQuestions(NodeQuestions):
 
         They have news all the same, or what was told does not show in the cluster yet.
         """
-        self._turn.for_actions("recall_passed_over")
+        self._caller.for_actions("recall_passed_over")
         for job in self.jobs_to_close():
             if self.is_passed_over(job):
                 job.recall()
@@ -235,8 +235,8 @@ class JobQuestions(NodeQuestions):
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
-        if self._turn.guard is not None:
-            about, text = self._turn.guard.read("notes", uses.read_news, about, text)
+        if self._caller.guard is not None:
+            about, text = self._caller.guard.read("notes", uses.read_news, about, text)
         return self._settled.is_news(about, text, job=job)
 
     def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
@@ -266,7 +266,7 @@ class JobQuestions(NodeQuestions):
                 departed=self.snapshot.departed.get(job.id, NOBODY),
                 was_broken=job.id in self.snapshot.broken_gangs,
                 standing=self._settled.standing(job, table),
-                turn=self._turn,
+                caller=self._caller,
             )
         return known
 
@@ -441,7 +441,7 @@ class JobQuestions(NodeQuestions):
 
     def job_enqueued(self, job: SessionJob) -> None:
         """Tell everybody that a job has passed the gate."""
-        self._turn.for_actions("job_enqueued")
+        self._caller.for_actions("job_enqueued")
         job.phase = JobPhase.INQUEUE
         job.touched = True
         for each in self.functions(points.JOB_ENQUEUED):

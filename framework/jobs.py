@@ -9,10 +9,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from framework.caller import Caller
 from framework.departed_parts import Needs, needs_without
 from framework.memory import Remedy, Standing, said_once
 from framework.sub_jobs import Division, group_of
-from framework.turn import Turn
 from model.arrays import IntArray
 from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.jobs import Departed, Job, JobPhase, JobTable
@@ -35,13 +35,13 @@ class SessionJob:
     """One job within a session."""
 
     __slots__ = (
+        "_caller",
         "_owns_tasks",
         "_pending_best_effort",
         "_roles",
         "_sub_jobs",
         "_succeeded",
         "_tasks",
-        "_turn",
         "allocated",
         "cause",
         "changes",
@@ -77,9 +77,9 @@ class SessionJob:
         departed: Departed = NOBODY,
         was_broken: bool = False,
         standing: Standing | None = None,
-        turn: Turn | None = None,
+        caller: Caller | None = None,
     ) -> None:
-        self._turn = turn or Turn()
+        self._caller = caller or Caller()
         self.job = job
         self.id: JobId = job.id
         """`namespace/name`."""
@@ -387,8 +387,8 @@ class SessionJob:
 
     def move(self, tasks: Sequence[Task], before: TaskStatus, after: TaskStatus, amounts: IntArray) -> None:
         """Put tasks into another state; `amounts` is the sum of their requests, shape (R,)."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("move")
+        if self._caller.guard is not None:
+            self._caller.for_actions("move")
         if not self._owns_tasks:
             self._tasks = dict(self._tasks)
             self._owns_tasks = True
@@ -431,16 +431,16 @@ class SessionJob:
 
     def note_cause(self, cause: Refusal | None) -> None:
         """Note why the job can never run, or that nothing is known that would always keep it."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("note_cause")
+        if self._caller.guard is not None:
+            self._caller.for_actions("note_cause")
         self.cause = cause
         if self.standing is not None and self.standing.cause != cause:
             self.touched = True
 
     def refuse(self, refusal: Refusal) -> bool:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("refuse")
+        if self._caller.guard is not None:
+            self._caller.for_actions("refuse")
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
             list.append(self.refusals, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
@@ -453,8 +453,8 @@ class SessionJob:
 
         Counts and amounts may be others than before without that anybody need be told: they stand in the report.
         """
-        if self._turn.guard is not None:
-            self._turn.for_actions("refuse_eviction")
+        if self._caller.guard is not None:
+            self._caller.for_actions("refuse_eviction")
         told = replace(refusal, action=action)
         dict.__setitem__(self.eviction_refusals, action, told)
         known = None if self.standing is None else self.standing.eviction_refusals.get(action)
@@ -462,8 +462,8 @@ class SessionJob:
 
     def recall(self) -> None:
         """Take up again what it was told in the last cycle and has not been told in this one."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("recall")
+        if self._caller.guard is not None:
+            self._caller.for_actions("recall")
         if self.standing is not None:
             self.refusals = self.refusals or SealedList(self.standing.refusals)
             self.task_refusals = SealedDict({**self.standing.task_refusals, **self.task_refusals})
@@ -477,40 +477,40 @@ class SessionJob:
         It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
         and so is one that passed its gate just now, until its phase is written.
         """
-        if self._turn.guard is not None:
-            self._turn.for_actions("note_misfit")
+        if self._caller.guard is not None:
+            self._caller.for_actions("note_misfit")
         if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is JobPhase.PENDING):
             self.misfit = template.number
             self.misfits_queue = in_queue
 
     def forget_refusal(self, task: TaskId) -> None:
         """Forget why a task was not placed: it is tried anew."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("forget_refusal")
+        if self._caller.guard is not None:
+            self._caller.for_actions("forget_refusal")
         dict.pop(self.task_refusals, task, None)
 
     def note_places(self, tasks: Sequence[Task]) -> None:
         """Note where an attempt that is undone had put tasks."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("note_places")
+        if self._caller.guard is not None:
+            self._caller.for_actions("note_places")
         dict.update(self.last_places, ((task.id, task) for task in tasks))
 
     def forget_place(self, task: TaskId) -> None:
         """Forget where undone attempts had put a task."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("forget_place")
+        if self._caller.guard is not None:
+            self._caller.for_actions("forget_place")
         dict.pop(self.last_places, task, None)
 
     def note_unplaceable(self, task: TaskId) -> None:
         """Note that no node takes a best-effort task in this session."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("note_unplaceable")
+        if self._caller.guard is not None:
+            self._caller.for_actions("note_unplaceable")
         set.add(self.unplaceable, task)
 
     def refuse_task(self, task: Task, refusal: Refusal) -> None:
         """Note why a task was not placed."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("refuse_task")
+        if self._caller.guard is not None:
+            self._caller.for_actions("refuse_task")
         dict.__setitem__(self.task_refusals, task.id, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
         if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:

@@ -39,7 +39,7 @@ class NodeQuestions(Registering):
         super().__init__(profile)
         self.snapshot = snapshot
         self.resources = snapshot.resources
-        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, self._turn)
+        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, self._caller)
         self.node_functions = NodeFunctions((), ())
         self.takes_best_score = False
         """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""

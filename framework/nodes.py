@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from framework.turn import Turn
+from framework.caller import Caller
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.nodes import Node, NodeFacts, NodeTable, StateRows
@@ -189,11 +189,11 @@ class SessionNodes:
 
     __slots__ = (
         "_all",
+        "_caller",
         "_capacities",
         "_moved",
         "_needs",
         "_state",
-        "_turn",
         "log",
         "resources",
         "rows",
@@ -201,8 +201,8 @@ class SessionNodes:
         "table",
     )
 
-    def __init__(self, table: NodeTable, resources: ResourceSpace, turn: Turn | None = None) -> None:
-        self._turn = turn or Turn()
+    def __init__(self, table: NodeTable, resources: ResourceSpace, caller: Caller | None = None) -> None:
+        self._caller = caller or Caller()
         self.table = table
         self.resources = resources
         self.rows = table.rows
@@ -299,16 +299,16 @@ class SessionNodes:
 
     def add(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Put tasks of one template on nodes (or show them in another state): one column and delta for each."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("add")
+        if self._caller.guard is not None:
+            self._caller.for_actions("add")
         self._shift(columns, delta)
         for column, task in zip(columns, tasks, strict=True):
             dict.__setitem__(self._tasks_to_change(column), task.id, task)
 
     def remove(self, columns: Sequence[int], delta: IntArray, tasks: Sequence[Task]) -> None:
         """Take tasks off nodes again: the reverse of `add` for tasks that were not there before."""
-        if self._turn.guard is not None:
-            self._turn.for_actions("remove")
+        if self._caller.guard is not None:
+            self._caller.for_actions("remove")
         self._shift(columns, -delta)
         for column, task in zip(columns, tasks, strict=True):
             changed = self._tasks_to_change(column)

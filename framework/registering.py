@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from framework import uses
 from framework.absent_guards import in_place_of
+from framework.caller import Caller
 from framework.configuration import PluginOption, Profile
 from framework.grouped import GroupedScores
 from framework.guards import Guard, LeftOutError
@@ -20,7 +21,6 @@ from framework.last import LAST
 from framework.ledgers import Ledger
 from framework.outside import CycleCut
 from framework.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
-from framework.turn import Turn
 from framework.votes import failure_of
 from model.arrays import FloatArray
 from model.errors import PyroclastError
@@ -66,7 +66,7 @@ class Registering:
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
-        self._turn = Turn()
+        self._caller = Caller()
         self._guard: Guard | None = None
         """Of the plugin that is registering, where it is from outside; built-in ones are typed and asked directly."""
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
@@ -82,7 +82,7 @@ class Registering:
 
     def seal(self) -> None:
         """End the time of registering."""
-        self._turn.for_actions("seal")
+        self._caller.for_actions("seal")
         self._is_sealed = True
 
     def register(
@@ -251,14 +251,14 @@ class Registering:
 
     def _read_registration(self, reader: Callable[[Any, Any], None], plugin: str, registered: Any) -> None:
         """Check what the running plugin registers, where it is from outside."""
-        guard = self._turn.guard
+        guard = self._caller.guard
         if guard is not None:
             guard.read("registrations", reader, plugin, registered)
 
     @contextmanager
     def acting(self, name: str) -> Iterator[None]:
         """Let an action from outside run; what it tells the session is read."""
-        with Guard(partial(self.note_failure, name), self._turn, acts=True).running():
+        with Guard(partial(self.note_failure, name), self._caller, acts=True).running():
             yield
 
     def _checked(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -347,9 +347,9 @@ class Registering:
             guards_victims: Whether it may spare victims, so that where it fails none go that it could have spared.
             filters_nodes: Whether it may have predicates, so that where it fails no pod is placed.
         """
-        self._turn.for_actions("open_plugin")
+        self._caller.for_actions("open_plugin")
         self._option = option
-        self._guard = Guard(partial(self.note_failure, option.instance), self._turn) if is_checked else None
+        self._guard = Guard(partial(self.note_failure, option.instance), self._caller) if is_checked else None
         try:
             with self._guard.running() if self._guard is not None else nullcontext():
                 opening(self)  # type: ignore[arg-type]  # every registering is part of a session
@@ -456,7 +456,7 @@ class Registering:
 
     def close_plugins(self, observed: Callable[[str, Callable[[], None]], None]) -> None:
         """Call the close hooks in the order of registration; `observed` runs each under its plugin's name."""
-        self._turn.for_actions("close_plugins")
+        self._caller.for_actions("close_plugins")
         for plugin, hook in self._close_hooks:
             try:
                 observed(plugin, hook)

@@ -105,7 +105,7 @@ class Session(JobQuestions):
 
     def statement(self, *, trial: bool = False) -> Statement:
         """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
-        self._turn.for_actions("statement")
+        self._caller.for_actions("statement")
         return Statement(self, is_trial=trial)
 
     def defer(self, job: SessionJob, statement: Statement) -> None:
@@ -113,7 +113,7 @@ class Session(JobQuestions):
 
         What the same job had deferred before goes with it: promised places that it took, then those of allocate.
         """
-        self._turn.for_actions("defer")
+        self._caller.for_actions("defer")
         earlier = self._deferred.setdefault(job.id, statement)
         if earlier is not statement:
             earlier.merge(statement)
@@ -121,7 +121,7 @@ class Session(JobQuestions):
 
     def take_deferred(self, job: SessionJob) -> Statement | None:
         """Take back a job's deferred statement; None where there is none."""
-        self._turn.for_actions("take_deferred")
+        self._caller.for_actions("take_deferred")
         return self._deferred.pop(job.id, None)
 
     def deferred_jobs(self) -> list[SessionJob]:
@@ -150,7 +150,7 @@ class Session(JobQuestions):
         Returns:
             Why there is no plan and nothing has changed: a plugin failed that prepares bindings. Else None.
         """
-        self._turn.for_actions("commit")
+        self._caller.for_actions("commit")
         try:
             plan = plan_of(self, operations)
         except BindingRefused as failure:
@@ -166,17 +166,17 @@ class Session(JobQuestions):
 
     def nominate(self, tasks: Iterable[TaskId]) -> None:
         """Let pods name the nodes they wait for."""
-        self._turn.for_actions("nominate")
+        self._caller.for_actions("nominate")
         set.update(self.nominated, tasks)
 
     def lift_gate(self, task: Task) -> None:
         """Let the gate of its queue off a task, which the queue has room for."""
-        self._turn.for_actions("lift_gate")
+        self._caller.for_actions("lift_gate")
         list.append(self.gates_lifted, task)
 
     def keep_place(self, task: Task, *, job: JobId, until: float) -> None:
         """Keep the node of a member that waits for others of its gang."""
-        self._turn.for_actions("keep_place")
+        self._caller.for_actions("keep_place")
         assert task.node is not None, "a placed task has a node"
         places = self.kept.get((job, until)) or SealedDict[TaskId, NodeName]()
         dict.__setitem__(places, task.id, task.node)
@@ -184,30 +184,30 @@ class Session(JobQuestions):
 
     def set_condition(self, job: SessionJob, condition: Condition) -> None:
         """Set a condition of a PodGroup; the last of a type counts."""
-        if self._turn.guard is not None:
-            job = self._turn.guard.read("jobs", uses.read_job, job)
-            condition = self._turn.guard.read("conditions", uses.read_condition, condition)
+        if self._caller.guard is not None:
+            job = self._caller.guard.read("jobs", uses.read_job, job)
+            condition = self._caller.guard.read("conditions", uses.read_condition, condition)
         others = (known for known in self.conditions.get(job.id, ()) if known.type != condition.type)
         dict.__setitem__(self.conditions, job.id, (*others, condition))
 
     def wake(self, moment: float) -> None:
         """Ask for a cycle just after a moment, seconds since 1970, though nothing changes until then."""
-        if self._turn.guard is not None:
-            moment = self._turn.guard.read("wakes", uses.read_moment, moment)
+        if self._caller.guard is not None:
+            moment = self._caller.guard.read("wakes", uses.read_moment, moment)
         self.wakes = moment if self.wakes is None else min(moment, self.wakes)
 
     def sample(self, metric: str, value: float, kind: str = "gauge", **labels: str) -> None:
         """Note a value of a metric, named without the `volcano_` prefix."""
-        if self._turn.guard is not None:
-            metric, value, kind, labels = self._turn.guard.read(
+        if self._caller.guard is not None:
+            metric, value, kind, labels = self._caller.guard.read(
                 "samples", uses.read_sample, metric, value, kind, labels
             )
         list.append(self.samples, Sample(metric=metric, labels=tuple(labels.items()), value=value, kind=kind))
 
     def sample_amounts(self, metric: str, amounts: Sequence[int], **labels: str) -> None:
         """Note amounts by resource: `<metric>_milli_cpu`, `_memory_bytes`, and `_scalar_resources` by name."""
-        if self._turn.guard is not None:
-            amounts = self._turn.guard.read("samples", uses.read_sample_amounts, amounts, len(self.resources))
+        if self._caller.guard is not None:
+            amounts = self._caller.guard.read("samples", uses.read_sample_amounts, amounts, len(self.resources))
         for name, amount, scale in zip(self.resources.names, amounts, self.resources.scales, strict=True):
             if name == CPU:
                 self.sample(f"{metric}_milli_cpu", amount, **labels)
@@ -220,16 +220,16 @@ class Session(JobQuestions):
 
     def count_otherwise(self, queue: QueueName, more: Mapping[str, int]) -> None:
         """Note what a queue holds more than the requests of its tasks say, thousandths by name, below 0 for less."""
-        if self._turn.guard is not None:
-            queue, more = self._turn.guard.read("notes", uses.read_difference, queue, more, self.queues)
+        if self._caller.guard is not None:
+            queue, more = self._caller.guard.read("notes", uses.read_difference, queue, more, self.queues)
         known: Mapping[str, int] = self.differences.get(queue, {})
         changed = {name: known.get(name, 0) + amount for name, amount in more.items()}
         dict.__setitem__(self.differences, queue, SealedDict({**known, **changed}))
 
     def group_event(self, job: SessionJob, type_: str, reason: str, message: str) -> None:
         """Record an event on a PodGroup."""
-        if self._turn.guard is not None:
-            job = self._turn.guard.read("jobs", uses.read_job, job)
+        if self._caller.guard is not None:
+            job = self._caller.guard.read("jobs", uses.read_job, job)
         note = EventNote(
             kind="PodGroup",
             namespace=job.job.namespace,
@@ -243,14 +243,14 @@ class Session(JobQuestions):
 
     def record_events(self, *notes: EventNote) -> None:
         """Record events on any objects."""
-        if self._turn.guard is not None:
-            notes = tuple(self._turn.guard.read("events", uses.read_event, note) for note in notes)
+        if self._caller.guard is not None:
+            notes = tuple(self._caller.guard.read("events", uses.read_event, note) for note in notes)
         list.extend(self.events, notes)
 
     def note_run(self, key: str, moment: float | None) -> None:
         """Note when a plugin that acts from time to time did, by its instance; None forgets it."""
-        if self._turn.guard is not None:
-            key, moment = self._turn.guard.read("notes", uses.read_run, key, moment)
+        if self._caller.guard is not None:
+            key, moment = self._caller.guard.read("notes", uses.read_run, key, moment)
         if moment is None:
             dict.pop(self.runs, key, None)
         else:
@@ -258,14 +258,14 @@ class Session(JobQuestions):
 
     def note_share(self, job: JobId, share: JobShare) -> None:
         """Note the dominant resource of a job."""
-        if self._turn.guard is not None:
-            share = self._turn.guard.read("notes", uses.read_share, share)
+        if self._caller.guard is not None:
+            share = self._caller.guard.read("notes", uses.read_share, share)
         dict.__setitem__(self.shares, job, share)
 
     def note_quota(self, figures: QuotaFigures) -> None:
         """Note how an elastic quota stands."""
-        if self._turn.guard is not None:
-            figures = self._turn.guard.read("notes", uses.read_quota_figures, figures)
+        if self._caller.guard is not None:
+            figures = self._caller.guard.read("notes", uses.read_quota_figures, figures)
         list.append(self.quotas, figures)
 
 

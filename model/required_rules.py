@@ -19,8 +19,10 @@ __all__ = [
     "GATHERING",
     "GATHER_SPEC",
     "NUMA_ALIGNMENT",
+    "POD_AFFINITY",
     "RESERVATION",
     "RESOURCE_CLAIMS",
+    "TOPOLOGY_SPREAD",
     "demands_gathering",
     "required_rules",
 ]
@@ -31,6 +33,9 @@ CPU_BINDING: Final = "CPU binding"
 NUMA_ALIGNMENT: Final = "NUMA alignment"
 DEVICE_SCOPE: Final = "a common scope of devices"
 RESOURCE_CLAIMS: Final = "resource claims"
+POD_AFFINITY: Final = "pod affinity"
+TOPOLOGY_SPREAD: Final = "topology spread"
+"""These two are filters of Kubernetes that the configuration may switch off: no pod waits for want of them."""
 
 RESERVATION_AFFINITY: Final = "scheduling.koordinator.sh/reservation-affinity"
 """Annotation: its presence makes a reservation mandatory."""

@@ -24,8 +24,8 @@ from framework.evicting.reasons import (
     whoever_goes,
 )
 from framework.evicting.rules import Rule
-from framework.evicting.where import Domain, masks_for
-from framework.jobs import SessionJob
+from framework.evicting.where import Domain, masks_for, numbers_for
+from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from model.arrays import IntArray
 from model.refusals import Refusal
@@ -162,8 +162,14 @@ class GangPlanner:
             is_made = self._evict_by_node(attempt, where[id(attempt.domain)], order, goes_on)
             return is_made and self._planner.settles(attempt)
 
+        def domains_in(attempt: Attempt, part: SubJob) -> list[int]:
+            return numbers_for(self._session, part, where[id(attempt.domain)])
+
         masks = [domain.mask for domain in domains]
-        ways = [*self._planner.ways_to_fill(job, by_node, tasks), lambda attempt: in_turn(attempt, tasks)]
+        ways = [
+            *self._planner.ways_to_fill(job, by_node, tasks, domains=domains_in),
+            lambda attempt: in_turn(attempt, tasks),
+        ]
         return None if self._planner.place_least_harmful(job, masks, *ways) else found
 
     def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:

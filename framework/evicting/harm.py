@@ -6,8 +6,9 @@ A plan that places fewer tasks only postpones evictions: the job gets the others
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from framework.scratch import Scratch
 from model.arrays import BoolArray
 from model.ids import TaskId
 from model.tasks import Task
@@ -87,7 +88,7 @@ class Effort:
         return self.in_vain >= self.ends
 
 
-def effort_of(scratch: dict[Any, Any], namespace: str) -> Effort:
+def effort_of(scratch: Scratch, namespace: str) -> Effort:
     """Return what the searches for a namespace take in the session with a scratch."""
     efforts: dict[str, Effort] = scratch.setdefault(EFFORT, {})
     return efforts.setdefault(namespace, Effort())

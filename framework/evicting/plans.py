@@ -11,7 +11,7 @@ placed with the most constrained one first then, and last by an assignment (`roo
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -54,7 +54,7 @@ from framework.placement.gang_search import GangSearch, Within, may_be_missed
 from framework.session import Session
 from framework.statement import Statement
 from model.arrays import BoolArray, IntArray
-from model.ids import JobId, QueueName, TaskId
+from model.ids import JobId, QueueName, SubJobId, TaskId
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 from model.wire import unix_seconds
@@ -248,6 +248,7 @@ class Planner:
         tasks: Sequence[Task],
         *,
         refused: Callable[[Task], Refusal | None] = lambda _: None,
+        domains: Callable[[Attempt, SubJob], Sequence[int]] | None = None,
     ) -> list[Callable[[Attempt], bool]]:
         """Return ways to make a plan: with tasks in their order, and where this may miss one by an assignment.
 
@@ -256,6 +257,7 @@ class Planner:
             fill: Makes a plan with tasks in some order, beside what the attempt has already.
             tasks: Its pending tasks, first to be placed first.
             refused: Why a task may cause no evictions at all; None where it may.
+            domains: In which domains a sub-job may lie, by number, best first; in the attempt's where None.
         """
         self._gave_up.discard(job.id)
 
@@ -266,7 +268,9 @@ class Planner:
             return fill(attempt, self._most_constrained_first(attempt, tasks))
 
         def assigned(attempt: Attempt) -> bool:
-            places = self._assigned(attempt, [task for task in tasks if refused(task) is None])
+            parts = job.sub_jobs.values() if domains is not None and job.has_sub_group_policy else ()
+            options = {part.id: domains(attempt, part) for part in parts} if domains is not None else {}
+            places = self._assigned(attempt, [task for task in tasks if refused(task) is None], options)
             placed = {task.id for task, _ in places}
             return self._place_there(attempt, places) and fill(
                 attempt, [task for task in tasks if task.id not in placed]
@@ -289,21 +293,23 @@ class Planner:
         """Say why a job has no plan: because there is none in order, or because the search for one gave up."""
         return search_ended(self._rule.action, why) if job.id in self._gave_up else why
 
-    def _assigned(self, attempt: Attempt, tasks: Sequence[Task]) -> list[tuple[Task, int]]:
+    def _assigned(
+        self, attempt: Attempt, tasks: Sequence[Task], domains: Mapping[SubJobId, Sequence[int]]
+    ) -> list[tuple[Task, int]]:
         """Return places that the minimum has where all victims are gone that may go; none where there are none.
 
-        Nothing has changed afterwards. Parts with topologies of their own get no places this way.
+        Nothing has changed afterwards.
         """
         session, job = self._session, attempt.job
-        parts = job.sub_jobs.values() if job.has_sub_group_policy else ()
-        if not tasks or any(session.domains.limit_of_part(part) is not None for part in parts):
+        if not tasks:
             return []
         with session.statement(trial=True) as statement:
             trial = replace_limits(attempt, attempt.limits)
             trial.statement, trial.units, trial.places = statement, [], []
             victims, is_whole = self._evict_all(trial, tasks)
             inside = np.ones(victims.size, dtype=np.bool_) if attempt.domain is None else attempt.domain
-            search = GangSearch(session, job, tasks, within=Within(nodes=inside, scores=-victims.astype(np.float64)))
+            within = Within(nodes=inside, scores=-victims.astype(np.float64), domains=domains)
+            search = GangSearch(session, job, tasks, within=within)
             places = search.run(on_idle=False)
         self._effort(job).steps += search.steps
         if not places and not (search.is_exhaustive and is_whole):
@@ -761,6 +767,8 @@ class Planner:
             choice = self._least_harmful_node(attempt, task, modes)
             if choice is not None and (choice.trial.is_kept or self._evict_there(attempt, task, choice)):
                 return None
+            if choice is None and self._evict_elsewhere(attempt, task):
+                return None
         elif any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
         return self._session.unscored.get(task.id) or self._no_room(attempt, task)
@@ -919,6 +927,35 @@ class Planner:
             attempt.units.append(unit)
         if self._settle(attempt, task, choice.column):
             return True
+        attempt.undo_to(mark)
+        return False
+
+    def _evict_elsewhere(self, attempt: Attempt, task: Task) -> bool:
+        """Place a task that has room already, by evicting on any nodes until its queue takes it.
+
+        Victims of other queues free no limit of this one.
+        """
+        session, rule = self._session, self._rule
+        queue = session.queue(attempt.job.queue)
+        if not rule.same_queue or rule.within_job or session.allocatable(queue, task) is None:
+            return False
+        choice = session.candidates(task).choose(task, attempt.domain)
+        if choice is None:
+            return False
+        jobs = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
+        in_turn = self._order.iterate(attempt.job, jobs, None)
+        candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
+        mark, effort = attempt.mark(), self._effort(attempt.job)
+        for unit in self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask):
+            # searches with a protected victim have a budget of their own
+            effort.on_trial -= 0 if attempt.limits.protected else len(unit)
+            if effort.on_trial <= 0:
+                self._gave_up.add(attempt.job.id)
+                break
+            if self._fits(attempt.job, task, choice.column):
+                if self._settle(attempt, task, choice.column):
+                    return True
+                break
         attempt.undo_to(mark)
         return False
 

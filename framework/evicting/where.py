@@ -8,7 +8,7 @@ from framework.jobs import SessionJob, SubJob
 from framework.session import Session
 from model.arrays import BoolArray
 
-__all__ = ["Domain", "domains_of", "masks_for"]
+__all__ = ["Domain", "domains_of", "masks_for", "numbers_for"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,20 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
 
 def masks_for(session: Session, part: SubJob, domain: Domain) -> list[BoolArray | None]:
     """Return the nodes on which a part may go inside its job's domain."""
-    if not part.job.has_sub_group_policy or session.domains.limit_of_part(part) is None:
+    if not _has_own_domains(session, part):
         return [domain.mask]
-    return [session.domains.mask(number) for number in _flat(session.gradients_for_part(part, domain.number, EVICT))]
+    return [session.domains.mask(number) for number in numbers_for(session, part, domain)]
+
+
+def numbers_for(session: Session, part: SubJob, domain: Domain) -> list[int]:
+    """Return the domains in which a part may go inside its job's domain, best first."""
+    if not _has_own_domains(session, part):
+        return [domain.number]
+    return _flat(session.gradients_for_part(part, domain.number, EVICT))
+
+
+def _has_own_domains(session: Session, part: SubJob) -> bool:
+    return part.job.has_sub_group_policy and session.domains.limit_of_part(part) is not None
 
 
 def _flat(levels: Iterable[Iterable[int]]) -> list[int]:

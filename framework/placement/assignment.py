@@ -40,7 +40,8 @@ def assign(problem: AssignmentProblem, *, trial: Trial | None = None, budget: in
     Returns:
         The places, or none: `is_exhaustive` tells whether there is no assignment, or the budget ended.
     """
-    completes = trial is None and not problem.spare_in_all and _is_tight(problem)
+    is_by_room = problem.is_by_room and trial is None
+    completes = is_by_room and not problem.spare_in_all and _is_tight(problem)
     found = _search(problem, trial, best_score_first, min(_BY_SCORE, budget))
     if found.places is None and not found.is_exhaustive and completes:
         found = _after(found, _search(problem, trial, tightest_first, min(_BEFORE_COMPLETION, budget)))

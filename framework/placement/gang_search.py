@@ -7,8 +7,8 @@ each region where the gang may lie: first greedily by score, those that fewest n
 exactly.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -22,11 +22,12 @@ from framework.placement.gang_trial import GangTrial
 from framework.placement.members import Masks, Members, is_plain, members_of, opens_later, problem_of, room_of
 from framework.placement.problem import Assignment, AssignmentProblem
 from framework.placement.refusals import gave_up, no_assignment, postponed
-from framework.placement.regions import confined, regions_of
+from framework.placement.regions import confined, regions_inside, regions_of
 from framework.placement.tree_search import TreeSearch
 from framework.placing_in_domains import NO_DOMAIN_FITS
 from framework.session import Session
 from model.arrays import BoolArray, FloatArray, IntArray
+from model.ids import SubJobId
 from model.refusals import Refusal
 from model.tasks import Task
 
@@ -56,6 +57,8 @@ class Within:
     """Shape (N,)."""
     scores: FloatArray
     """How good each node is, shape (N,); higher is better. What plugins say of nodes does not count."""
+    domains: Mapping[SubJobId, Sequence[int]] = field(default_factory=dict)
+    """Numbers of the domains in which each sub-job may lie, best first, where some have domains of their own."""
 
 
 class GangSearch:
@@ -148,9 +151,13 @@ class GangSearch:
         return False
 
     def _regions(self, members: Members, room: IntArray) -> Iterator[Masks]:
-        if self._within is not None:
-            return iter([{}])
-        count = self._goes_on_to_regions
+        count, within = self._goes_on_to_regions, self._within
+        if within is not None:
+            if not within.domains:
+                return iter([{}])
+            options = {part: within.domains[part] for part in members.parts if part is not None}
+            problem = self._inside(problem_of(self._session, members, room, {}))
+            return regions_inside(self._session, members, problem, options, count)
         return regions_of(self._session, self._job, members, room, root=self._root, count=count)
 
     def _inside(self, problem: AssignmentProblem) -> AssignmentProblem:
@@ -196,7 +203,7 @@ class GangSearch:
         for each in problems:
             if not self._goes_on():
                 return False
-            found = self._assign(each, budget=BUDGET if members.is_plain else BUDGET // 4)
+            found = self._assign(each, budget=BUDGET if len(problems) == 1 else BUDGET // 4)
             if found.places is not None and self._repeat(members, found.places, on_idle=on_idle):
                 return True
             if self._by_queue is not None and not problem.spare_in_all:
@@ -270,11 +277,28 @@ class GangSearch:
     def _repeat(self, members: Members, places: Sequence[tuple[int, int]], *, on_idle: bool) -> bool:
         """Place what was found on paper; undo it where some plugin refuses."""
         trial = self._trial(members, on_idle=on_idle)
-        if all(trial.place(kind, column) for kind, column in places) and self._is_ready(on_idle=on_idle):
+        if self._place_each(trial, members, places) and self._is_ready(on_idle=on_idle):
             return True
         self._by_queue = trial.by_queue
         trial.undo_all()
         return False
+
+    def _place_each(self, trial: GangTrial, members: Members, places: Sequence[tuple[int, int]]) -> bool:
+        """Place tasks, those that wait for others after these; return whether all are placed."""
+        left = list(places)
+        while left:
+            refused = []
+            for kind, column in left:
+                if trial.place(kind, column):
+                    continue
+                if trial.by_queue is not None or not opens_later(members.kinds[kind][0]):
+                    return False
+                refused.append((kind, column))
+            if len(refused) == len(left):
+                return False
+            self._count(len(refused))
+            left = refused
+        return True
 
     def _trial(self, members: Members, *, on_idle: bool) -> GangTrial:
         return GangTrial(self._session, self._statement, self._job, members.kinds, on_idle=on_idle)

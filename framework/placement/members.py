@@ -8,8 +8,11 @@ import numpy as np
 
 from framework.jobs import SessionJob
 from framework.placement.choices import Surplus
+from framework.placement.companions import companions_of
 from framework.placement.exclusions import exclusions
 from framework.placement.problem import AssignmentProblem
+from framework.placement.shunning import shunnings_of
+from framework.placement.spreading import spreads_of
 from framework.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import SubJobId
@@ -101,6 +104,12 @@ def problem_of(
         if part is not None and part in masks:
             allowed[number] &= masks[part]
     tasks = [] if members.is_plain else [kind[0] for kind in members.kinds]
+    spreads = spreads_of(session, tasks)
+    for spread in spreads:
+        allowed[spread.kinds] &= spread.domains >= 0
+    companions = companions_of(session, tasks)
+    for each in companions:
+        allowed[each.wanting] &= each.domains >= 0
     once = exclusions(tasks) if tasks else np.zeros((len(members.kinds), 0), dtype=np.int64)
     requests = np.array([each.request[rows] for each in needs])
     thresholds = np.array([each.thresholds[rows, 0] for each in needs])
@@ -116,6 +125,9 @@ def problem_of(
         spare=(0,) if surplus is None else surplus.spare,
         spare_in_all=0 if surplus is None else surplus.in_all,
         opens=[opens_later(kind[0]) for kind in members.kinds],
+        spreads=spreads,
+        companions=companions,
+        shunnings=shunnings_of(session, tasks),
     )
 
 

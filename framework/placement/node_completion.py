@@ -16,6 +16,9 @@ from model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NodeCompletion"]
 
+_PAIRS_PER_STEP = 10_000
+"""Pairs of kinds that are compared in the time of one set of few kinds."""
+
 
 @dataclass(slots=True)
 class _Level:
@@ -49,7 +52,7 @@ class NodeCompletion:
         self._in_turn: IntArray = np.lexsort((-sizes, np.count_nonzero(problem.allowed, axis=1)))
         self._is_open: BoolArray = np.ones(self._room.shape[0], dtype=np.bool_)
         self.steps = 0
-        """Sets of tasks that were begun."""
+        """Sets of tasks that were begun, one of very many kinds as several, and sets that were tried for a node."""
         self._budget = 0
 
     def run(self, budget: int) -> list[tuple[int, int]] | None:
@@ -60,6 +63,7 @@ class NodeCompletion:
         while self.steps < budget:
             if not self._left.any():
                 return [(kind, level.column) for level in levels for kind in level.chosen]
+            self.steps += 1
             level = self._next_node(waste)
             if level is not None:
                 levels.append(level)
@@ -117,7 +121,7 @@ class NodeCompletion:
         self, chosen: list[int], kinds: IntArray, counts: IntArray, room: IntArray, waste: IntArray
     ) -> Iterator[Sequence[int]]:
         """Yield sets of two more kinds than some, or more, which come no earlier than the last of them."""
-        self.steps += 1
+        self.steps += 1 + kinds.size**2 // _PAIRS_PER_STEP
         if self.steps > self._budget:
             return
         kinds = kinds[(self._requests[kinds] <= room).all(axis=1) & (counts[kinds] > 0)]

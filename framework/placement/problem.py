@@ -13,7 +13,53 @@ import numpy as np
 
 from model.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Assignment", "AssignmentProblem", "Trial"]
+__all__ = ["Assignment", "AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Kinds whose tasks must lie evenly over domains of nodes: none may have many more than the least full; D domains.
+
+    In whatever order tasks are placed, the counts at the end alone tell whether some order is permitted: one that
+    always goes to the least full domain that still gets a task.
+    """
+
+    kinds: BoolArray
+    """The kinds that are counted, all of which must lie evenly, shape (K,)."""
+    domains: IntArray
+    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
+    before: IntArray
+    """Tasks in each domain that were placed already, shape (D,)."""
+    max_skew: int
+    """How many more tasks a domain may have than the least full one."""
+    is_from_zero: bool
+    """Whether the least counts as 0, since the domains are too few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companions:
+    """Kinds whose tasks must each share a domain of nodes with one of other kinds, or with a pod that is there."""
+
+    wanting: BoolArray
+    """Shape (K,)."""
+    wanted: BoolArray
+    """The other kinds, shape (K,)."""
+    domains: IntArray
+    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
+    before: IntArray
+    """Such pods in each domain that were placed already, shape (D,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shunning:
+    """Kinds that share no domain of nodes with some others; or with their own, where they are on both sides."""
+
+    shunning: BoolArray
+    """Shape (K,)."""
+    shunned: BoolArray
+    """Shape (K,)."""
+    domains: IntArray
+    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +89,35 @@ class AssignmentProblem:
     """How many tasks may stay without a node in all."""
     opens: Sequence[bool] = ()
     """Whether nodes that do not permit a kind now may permit it once others are placed, shape (K,); no where empty."""
+    spreads: Sequence[Spread] = ()
+    companions: Sequence[Companions] = ()
+    shunnings: Sequence[Shunning] = ()
+
+    @property
+    def is_by_room(self) -> bool:
+        """Whether no task bears on where others may go, but by the room it takes."""
+        return not (self.spreads or self.companions or self.shunnings)
 
     def key(self) -> bytes:
         """Return a key of all of it: equal problems have equal keys."""
         digest = hashlib.blake2b(digest_size=16)
-        for array in (self.requests, self.thresholds, self.room, self.allowed, self.scores, self.alike):
+        arrays = [self.requests, self.thresholds, self.room, self.allowed, self.scores, self.alike]
+        for spread in self.spreads:
+            arrays += [spread.kinds, spread.domains, spread.before]
+        for each in self.companions:
+            arrays += [each.wanting, each.wanted, each.domains, each.before]
+        for pair in self.shunnings:
+            arrays += [pair.shunning, pair.shunned, pair.domains]
+        for array in arrays:
             digest.update(repr(array.shape).encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         rest = (list(self.counts), list(self.roles), list(self.spare), self.spare_in_all, list(self.opens))
-        digest.update(repr(rest).encode())
+        bearing = (
+            [(each.max_skew, each.is_from_zero) for each in self.spreads],
+            len(self.companions),
+            len(self.shunnings),
+        )
+        digest.update(repr((rest, bearing)).encode())
         return digest.digest()
 
 

@@ -24,7 +24,7 @@ from model.matching.selectors import Selector
 from model.tasks import Task
 from model.wire import PodAffinityTerm
 
-__all__ = ["Count", "confined", "regions_of"]
+__all__ = ["Count", "confined", "regions_inside", "regions_of"]
 
 Count = Callable[[int], bool]
 """Counts steps of the way to a region; returns whether more may be taken."""
@@ -70,14 +70,32 @@ def _inside(
     session: Session, job: SessionJob, members: Members, room: IntArray, *, number: int, count: Count
 ) -> Iterator[Masks]:
     """Yield one domain for each sub-job with members, all inside a domain, where they have places together."""
-    ids = dict.fromkeys(part for part in members.parts if part is not None)
     options = {
         part: [inner for level in session.gradients_for_part(job.sub_jobs[part], number, ALLOCATE) for inner in level]
-        for part in ids
+        for part in members.parts
+        if part is not None
     }
-    order = sorted(ids, key=lambda part: (len(options[part]), -_size_of(members, part), part))
+    return regions_inside(session, members, problem_of(session, members, room, {}), options, count)
+
+
+def regions_inside(
+    session: Session,
+    members: Members,
+    problem: AssignmentProblem,
+    options: Mapping[SubJobId, Sequence[int]],
+    count: Count,
+) -> Iterator[Masks]:
+    """Yield one domain for each sub-job with members, where they have places together.
+
+    Args:
+        session: The session.
+        members: The members.
+        problem: Their problem, domains apart.
+        options: Numbers of the domains in which each sub-job with members may lie, best first.
+        count: Counts steps; where it ends the search, further regions may exist.
+    """
+    order = sorted(options, key=lambda part: (len(options[part]), -_size_of(members, part), part))
     equal = _equal_before(session, members, order, options)
-    problem = problem_of(session, members, room, {})
     if _are_too_many(session, problem, members, options):
         return
 
@@ -170,6 +188,9 @@ def _holds(problem: AssignmentProblem, members: Members, masks: Masks, count: Co
         allowed=problem.allowed[rows] & np.array(inside),
         scores=problem.scores[rows],
         opens=[problem.opens[row] for row in rows],
+        spreads=(),
+        companions=(),
+        shunnings=(),
     )
     search = TreeSearch(some)
     is_found = search.run(tightest_first, sum(some.counts) + _STEPS)

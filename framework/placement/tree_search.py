@@ -14,7 +14,10 @@ from typing import Final
 
 import numpy as np
 
+from framework.placement.affinity_bounds import AffinityBounds
 from framework.placement.problem import AssignmentProblem, Trial
+from framework.placement.shun_bounds import ShunBounds
+from framework.placement.spread_bounds import SpreadBounds
 from model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NodeOrder", "TreeSearch", "best_score_first", "tightest_first"]
@@ -58,6 +61,11 @@ class TreeSearch:
         self._settled = np.zeros(self.left.size, dtype=np.int64)
         self._opens: BoolArray = np.array(problem.opens or np.zeros(self.left.size), dtype=np.bool_)
         self._order_matters = trial is not None and bool(self._opens.any())
+        self._bounds: list[SpreadBounds | AffinityBounds | ShunBounds] = [
+            *(SpreadBounds(problem, each) for each in problem.spreads),
+            *(AffinityBounds(problem, each) for each in problem.companions),
+            *(ShunBounds(problem, each) for each in problem.shunnings),
+        ]
         self._allowed = problem.allowed.copy()
         self._permitted: BoolArray | None = None if trial is None else np.ones_like(problem.allowed)
         self._asks: BoolArray = problem.requests > 0
@@ -141,7 +149,10 @@ class TreeSearch:
 
     def _hardest_first(self) -> list[int]:
         waits = np.flatnonzero(self.left)
-        order: list[int] = waits[np.lexsort((-self.sizes[waits], self._open[waits]))].tolist()
+        nodes = self._open[waits]
+        if self._bounds and not self._order_matters:
+            nodes = np.array([np.count_nonzero(self._takes(kind)) for kind in waits.tolist()])
+        order: list[int] = waits[np.lexsort((-self.sizes[waits], nodes))].tolist()
         return order
 
     def _columns(self, kind: int) -> IntArray:
@@ -149,7 +160,16 @@ class TreeSearch:
         if self._order_matters and self._opens[kind]:
             assert self._permitted is not None, "there is a trial"
             return np.flatnonzero((self.slots[kind] > 0) & self._permitted[kind])
-        return np.flatnonzero(self.slots[kind])
+        return np.flatnonzero(self._takes(kind))
+
+    def _takes(self, kind: int) -> BoolArray:
+        """Return which nodes take a task of a kind, evenness and companions counted, shape (N,)."""
+        takes: BoolArray = self.slots[kind] > 0
+        for each in self._bounds:
+            inside = each.inside(kind)
+            if inside is not None:
+                takes &= inside
+        return takes
 
     def _may_be_postponed(self, kind: int) -> bool:
         """Return whether more nodes may take a task of a kind once others are placed."""
@@ -178,9 +198,10 @@ class TreeSearch:
         if columns.size == 1:
             return [column]
         alike = (self._allowed[:, columns] == self._allowed[:, [column]]).all(axis=0)
-        if self._permitted is None:
+        if self._permitted is not None:
+            alike &= (self._permitted[:, columns] == self._permitted[:, [column]]).all(axis=0)
+        elif not self._bounds:
             return [int(each) for each in columns[alike]]
-        alike &= (self._permitted[:, columns] == self._permitted[:, [column]]).all(axis=0)
         there = sorted(self.placed_on.get(column, ()))
         return [each for each in columns[alike].tolist() if sorted(self.placed_on.get(each, ())) == there]
 
@@ -269,6 +290,8 @@ class TreeSearch:
 
     def _take(self, kind: int, column: int, times: int) -> None:
         request = self.problem.requests[kind] * times
+        for each in self._bounds:
+            each.change(kind, column, times)
         self.room[column] -= request
         self._demand = self._demand - request
         self.left[kind] -= times
@@ -321,7 +344,9 @@ class TreeSearch:
         waits = self.left > 0
         usable = self.slots[waits].any(axis=0)
         most_spared = self._spare_in_all * self.problem.requests[waits].max(axis=0, initial=0)
-        return bool((np.maximum(self.room[usable], 0).sum(axis=0) < self._demand - most_spared).any())
+        if (np.maximum(self.room[usable], 0).sum(axis=0) < self._demand - most_spared).any():
+            return True
+        return any(each.is_dead(self.slots, self.room, self.left, self._spare_in_all) for each in self._bounds)
 
 
 NodeOrder = Callable[[TreeSearch, int, IntArray], FloatArray]

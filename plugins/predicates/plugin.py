@@ -14,7 +14,7 @@ from framework.points import Locality
 from framework.session import Session
 from model.arrays import ReasonArray
 from model.refusals import Reason
-from model.required_rules import RESOURCE_CLAIMS
+from model.required_rules import POD_AFFINITY, RESOURCE_CLAIMS, TOPOLOGY_SPREAD
 from model.tasks import Task
 from plugins.predicates import (
     node_facts,
@@ -72,6 +72,7 @@ class Predicates:
             self._register_ports(session)
         if self.args.pod_affinity:
             affinity = PodAffinity(session, session_pods(session))
+            session.register_rule(self.name, POD_AFFINITY)
             self._register_judge(session, "InterPodAffinity", affinity, pod_affinity.REASONS)
         if self.args.volume_limits:
             self._register_volume_limits(session, faults)
@@ -79,6 +80,7 @@ class Predicates:
             self._register_volume_zone(session, faults)
         if self.args.topology_spread:
             spread = TopologySpread(session, session_pods(session))
+            session.register_rule(self.name, TOPOLOGY_SPREAD)
             self._register_judge(session, "PodTopologySpread", spread, topology_spread.REASONS)
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)

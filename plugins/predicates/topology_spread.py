@@ -14,14 +14,13 @@ from framework.pods import DomainCounts, NodeGroup, SessionPods
 from framework.session import Session
 from model import wire
 from model.arrays import BoolArray, IntArray, ReasonArray
-from model.matching.nodes import has_labels, pod_node_mask
+from model.matching.nodes import has_labels
 from model.matching.pods import SpreadConstraint, spread_constraints
-from model.matching.taints import tolerated
-from model.nodes import NodeFacts
+from model.matching.spread import eligible_nodes
 from model.refusals import Reason
 from model.tasks import Task
 
-__all__ = ["REASONS", "TopologySpread", "eligible_nodes", "excess"]
+__all__ = ["REASONS", "TopologySpread", "excess"]
 
 REASONS: Final = (
     Reason("node(s) didn't match pod topology spread constraints (missing required label)", resolvable=False),
@@ -52,17 +51,6 @@ def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains:
         least = int(counts[eligible].min())
     mask: BoolArray = counts > max_skew + least - itself
     return mask
-
-
-def eligible_nodes(
-    facts: NodeFacts, spec: wire.PodSpec, constraint: SpreadConstraint, labelled: BoolArray
-) -> BoolArray:
-    """Tell which nodes count for a constraint: those `labelled` that its inclusion policies accept, shape (N,)."""
-    eligible = labelled
-    accepted = pod_node_mask(facts, spec) if constraint.honours_affinity else None
-    if accepted is not None:
-        eligible = eligible & accepted
-    return eligible & tolerated(facts, spec.tolerations) if constraint.honours_taints else eligible
 
 
 class _Judged:

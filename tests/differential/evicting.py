@@ -164,7 +164,8 @@ class Evicting(Vetoes):
     def may_take_room(self, group: Group) -> bool:
         """Whether the queue may take room for all of a gang, or for some that make it ready."""
         pods = self.worth_placing(group)
-        return self.preemptive(group, pods) or any(self.preemptive(group, each) for each in self.choices(group, pods))
+        able = [pod for pod in pods if self.could_run(pod)]
+        return self.preemptive(group, pods) or any(self.preemptive(group, each) for each in self.choices(group, able))
 
     def choices(self, group: Group, pods: Sequence[Pod]) -> Iterator[list[Pod]]:
         """Pods that make a gang ready: in order, then the smallest by share of the cluster, then by each resource."""
@@ -190,8 +191,17 @@ class Evicting(Vetoes):
     def worth_placing(self, group: Group) -> list[Pod]:
         """The pods of a gang that need room, those first that make it ready."""
         pods = [pod for pod in self.eligible(group) if not pod.best_effort]
-        needed = [pod for _, step in self.steps(group, pods) for pod in step]
+        able = [pod for pod in pods if self.could_run(pod)]
+        needed = [pod for _, step in self.steps(group, able) for pod in step]
         return needed + [pod for pod in pods if pod not in needed]
+
+    def could_run(self, pod: Pod) -> bool:
+        """Whether some node could hold a pod when it is empty."""
+        asked = {"pods": 1, **pod.request}
+        return any(
+            self.always_permits(pod, node) and all(node.offers.get(name, 0) >= each for name, each in asked.items())
+            for node in self.cluster.nodes
+        )
 
     def modes(self, who: Who) -> tuple[bool, ...]:
         """Whether gangs may go whole, in the order in which plans are sought."""

@@ -9,14 +9,14 @@ from typing import Any
 from pyroclast.testing import Scenario
 from tests.hypernodes import rack
 
-__all__ = ["fitting_gang", "minimum_of"]
+__all__ = ["GANG", "Pod", "draw_nodes", "draw_pods", "fitting_gang", "minimum_of", "restrict", "scenario_of"]
 
 GANG = "gang"
 _SELF = {"labelSelector": {"matchLabels": {"gang": GANG}}}
 
 
 @dataclass(kw_only=True)
-class _Pod:
+class Pod:
     """One member, and the node that was meant for it."""
 
     node: int
@@ -36,13 +36,13 @@ def fitting_gang(chance: Random, *, most_nodes: int = 8, most_pods: int = 24) ->
     a queue up to its limit, or must lie in one rack.
     """
     zones = chance.randint(1, 3)
-    nodes = [_node(chance, zones) for _ in range(chance.randint(2, most_nodes))]
+    nodes = draw_nodes(chance, zones, chance.randint(2, most_nodes))
     zone = chance.choice(nodes)["labels"]["zone"]
     kind = chance.choice(["none", "none", "none", "affinity", "spread", "rack", "surplus", "roles", "queue"])
     used = [at for at, node in enumerate(nodes) if kind not in {"affinity", "rack"} or node["labels"]["zone"] == zone]
-    pods = _pods(chance, nodes, used, chance.randint(2, most_pods))
+    pods = draw_pods(chance, nodes, used, chance.randint(2, most_pods))
     for pod in pods:
-        _restrict(chance, pod, nodes[pod.node])
+        restrict(chance, pod, nodes[pod.node])
     _shun(chance, pods)
     _share_ports(chance, pods)
     scenario = Scenario()
@@ -62,7 +62,7 @@ def fitting_gang(chance: Random, *, most_nodes: int = 8, most_pods: int = 24) ->
         group["group"] = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
     elif kind == "surplus":
         pods += [
-            _Pod(node=0, cpu=chance.randint(1, 64), memory=chance.randint(1, 128), gpu=chance.randint(0, 2))
+            Pod(node=0, cpu=chance.randint(1, 64), memory=chance.randint(1, 128), gpu=chance.randint(0, 2))
             for _ in range(chance.randint(1, 4))
         ]
     elif kind == "roles":
@@ -70,9 +70,7 @@ def fitting_gang(chance: Random, *, most_nodes: int = 8, most_pods: int = 24) ->
             pod.role = chance.choice(["a", "b"])
         group["roles"] = {role: sum(pod.role == role for pod in pods) for role in sorted({pod.role for pod in pods})}
         pods += [
-            _Pod(
-                node=0, cpu=chance.randint(1, 64), memory=chance.randint(1, 128), gpu=0, role=chance.choice(["a", "b"])
-            )
+            Pod(node=0, cpu=chance.randint(1, 64), memory=chance.randint(1, 128), gpu=0, role=chance.choice(["a", "b"]))
             for _ in range(chance.randint(0, 3))
         ]
         group["roles"] = {role: least for role, least in group["roles"].items() if least}
@@ -81,13 +79,18 @@ def fitting_gang(chance: Random, *, most_nodes: int = 8, most_pods: int = 24) ->
         limit = {"cpu": sum(pod.cpu for pod in pods), "memory": f"{sum(pod.memory for pod in pods)}Gi"}
         limit |= {"nvidia.com/gpu": sum(pod.gpu for pod in pods)} if any(pod.gpu for pod in pods) else {}
     chance.shuffle(pods)
-    return _scenario(scenario.queue("research", capability=limit), nodes, pods, group)
+    return scenario_of(scenario.queue("research", capability=limit), nodes, pods, group)
 
 
 def minimum_of(scenario: Scenario) -> int:
     """Return how many members the gang needs."""
     minimum: int = next(each["spec"]["minMember"] for each in scenario.objects if each["kind"] == "PodGroup")
     return minimum
+
+
+def draw_nodes(chance: Random, zones: int, count: int) -> list[dict[str, Any]]:
+    """Make unlike nodes in some zones."""
+    return [_node(chance, zones) for _ in range(count)]
 
 
 def _node(chance: Random, zones: int) -> dict[str, Any]:
@@ -100,7 +103,7 @@ def _node(chance: Random, zones: int) -> dict[str, Any]:
     }
 
 
-def _pods(chance: Random, nodes: Sequence[dict[str, Any]], used: Sequence[int], count: int) -> list[_Pod]:
+def draw_pods(chance: Random, nodes: Sequence[dict[str, Any]], used: Sequence[int], count: int) -> list[Pod]:
     """Divide nodes among pods, to the last piece or nearly so."""
     by_node: dict[int, int] = {}
     for _ in range(count):
@@ -112,7 +115,7 @@ def _pods(chance: Random, nodes: Sequence[dict[str, Any]], used: Sequence[int], 
         cpus = _divided(chance, max(int(nodes[at]["cpu"] * filled), many), many, least=1)
         memories = _divided(chance, int(nodes[at]["memory"] * chance.choice([filled, 0.5])), many, least=0)
         gpus = _divided(chance, nodes[at]["gpu"], many, least=0) if chance.random() < 0.7 else [0] * many
-        pods += [_Pod(node=at, cpu=a, memory=b, gpu=c) for a, b, c in zip(cpus, memories, gpus, strict=True)]
+        pods += [Pod(node=at, cpu=a, memory=b, gpu=c) for a, b, c in zip(cpus, memories, gpus, strict=True)]
     return pods
 
 
@@ -122,7 +125,8 @@ def _divided(chance: Random, total: int, parts: int, *, least: int) -> list[int]
     return [right - left + least for left, right in pairwise(edges)]
 
 
-def _restrict(chance: Random, pod: _Pod, node: dict[str, Any]) -> None:
+def restrict(chance: Random, pod: Pod, node: dict[str, Any]) -> None:
+    """Let a pod tolerate the taint of the node meant for it, and perhaps ask for a label that it has."""
     if node["tainted"]:
         pod.spec["tolerations"] = [{"key": "own", "operator": "Exists"}]
     if chance.random() < 0.25:
@@ -130,7 +134,7 @@ def _restrict(chance: Random, pod: _Pod, node: dict[str, Any]) -> None:
         pod.spec["nodeSelector"] = {key: node["labels"][key]}
 
 
-def _shun(chance: Random, pods: Sequence[_Pod]) -> None:
+def _shun(chance: Random, pods: Sequence[Pod]) -> None:
     """Let one pod of each of some nodes shun the others of its set."""
     if chance.random() < 0.6 or len(pods) < 2:
         return
@@ -144,7 +148,7 @@ def _shun(chance: Random, pods: Sequence[_Pod]) -> None:
         }
 
 
-def _share_ports(chance: Random, pods: Sequence[_Pod]) -> None:
+def _share_ports(chance: Random, pods: Sequence[Pod]) -> None:
     """Let one pod of each of some nodes use the same port of its host."""
     if chance.random() < 0.8:
         return
@@ -152,7 +156,7 @@ def _share_ports(chance: Random, pods: Sequence[_Pod]) -> None:
         pod.spec["hostNetworkPort"] = 8080
 
 
-def _spread(chance: Random, pods: Sequence[_Pod], nodes: Sequence[dict[str, Any]]) -> None:
+def _spread(chance: Random, pods: Sequence[Pod], nodes: Sequence[dict[str, Any]]) -> None:
     """Ask for the skew that the meant assignment has."""
     key = chance.choice(["zone", "kubernetes.io/hostname"])
     domains = {node["labels"]["zone"] if key == "zone" else at: 0 for at, node in enumerate(nodes)}
@@ -173,9 +177,10 @@ def _spread(chance: Random, pods: Sequence[_Pod], nodes: Sequence[dict[str, Any]
         ]
 
 
-def _scenario(
-    scenario: Scenario, nodes: Sequence[dict[str, Any]], pods: Sequence[_Pod], group: dict[str, Any]
+def scenario_of(
+    scenario: Scenario, nodes: Sequence[dict[str, Any]], pods: Sequence[Pod], group: dict[str, Any]
 ) -> Scenario:
+    """Add nodes and the gang to a scenario."""
     for at, node in enumerate(nodes):
         scenario = scenario.node(
             f"n{at}",

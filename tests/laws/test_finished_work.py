@@ -5,6 +5,7 @@ anew. When all have ended it is `Completed` for good, and its queue is free for 
 """
 
 import random
+from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
@@ -24,12 +25,40 @@ START = 1_767_225_600.0
 ENDED = ("Succeeded", "Failed")
 
 
+SubGroup = tuple[dict[str, Any], str, int]
+"""A policy, a name, and how many pods."""
+
+
+def _sub_groups(chance: random.Random) -> list[SubGroup]:
+    """Draw sub-groups of one or two policies, some of which may have pods beyond their minimum."""
+    parts: list[SubGroup] = []
+    for number in range(chance.randint(1, 2)):
+        least, count = chance.randint(1, 2), chance.randint(1, 3)
+        policy = {
+            "name": f"policy{number}",
+            "labelSelector": {"matchLabels": {"policy": f"policy{number}"}},
+            "matchLabelKeys": ["part"],
+            "subGroupSize": least,
+            "minSubGroups": chance.randint(1, count),
+        }
+        parts += [(policy, f"p{number}-{part}", chance.randint(least, least + 1)) for part in range(count)]
+    return parts
+
+
+def _divided(parts: list[SubGroup]) -> dict[str, Any] | None:
+    policies = {policy["name"]: policy for policy, _, _ in parts}
+    return {"subGroupPolicy": list(policies.values())} if policies else None
+
+
 class Life:
-    """Gangs that run in a queue of their size, and one that waits for all of it."""
+    """Gangs, some of sub-groups, that run in a queue of their size, and one that waits for all of it."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance, self.now = chance, START
-        self.sizes = {f"g{number}": chance.randint(1, 5) for number in range(chance.randint(1, 3))}
+        names = [f"g{number}" for number in range(chance.randint(1, 3))]
+        parts = {name: _sub_groups(chance) if chance.random() < 0.4 else [] for name in names}
+        """Sub-groups by gang; none where nothing divides it."""
+        self.sizes = {name: sum(size for _, _, size in parts[name]) or chance.randint(1, 5) for name in names}
         self.minimums = {name: chance.randint(1, size) for name, size in self.sizes.items()}
         room = sum(self.sizes.values())
         scenario = Scenario().node("n1", cpu=room + 4).node("n2", cpu=room + 4)
@@ -37,8 +66,18 @@ class Life:
         for name, size in self.sizes.items():
             minimum = self.minimums[name]
             scenario = scenario.job(
-                name, queue="narrow", tasks=size, min_available=minimum, cpu=1, min_resources={"cpu": minimum}
+                name,
+                queue="narrow",
+                tasks=0 if parts[name] else size,
+                min_available=minimum,
+                cpu=1,
+                min_resources={"cpu": minimum},
+                group=_divided(parts[name]),
             )
+            for policy, part, count in parts[name]:
+                for number in range(count):
+                    labels = {"policy": policy["name"], "part": part}
+                    scenario = scenario.pod(f"{name}-{part}-{number}", job=name, cpu=1, labels=labels)
         self.room, self.completed = room, set[str]()
         self.cluster = LivingCluster(scenario.objects)
         plugins = ("gang", "priority", "predicates", chance.choice(SHARES), *chance.choice(((), ("overcommit",))))

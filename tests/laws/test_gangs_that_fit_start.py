@@ -2,13 +2,14 @@
 
 from random import Random
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from scheduler.simulate.case import moment_after
 from tests.drawing import examples
+from tests.laws.entangled_gangs import entangled_gang
 from tests.laws.fitting_gangs import fitting_gang, minimum_of
 from tests.laws.test_settled import forgetting_changes_nothing
 
@@ -27,6 +28,20 @@ def test_a_gang_that_fits_starts(seed: int) -> None:
     outcome = scenario.run("enqueue", "allocate", "backfill", plugins=PLUGINS)
 
     assert len(outcome.bindings) >= minimum_of(scenario), outcome.why("gang")
+
+
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 1 << 32))
+@example(102)  # followers of leaders in a domain
+@example(129)  # sets that shun each other
+@example(436)  # an exact fill that is spread over hosts
+def test_a_gang_whose_members_bear_on_each_other_starts(seed: int) -> None:
+    """Members are bound, all of them, in the first cycle."""
+    scenario = entangled_gang(Random(seed))
+
+    outcome = scenario.run("enqueue", "allocate", "backfill", plugins=PLUGINS)
+
+    assert len(outcome.bindings) == minimum_of(scenario), outcome.why("gang")
 
 
 @settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])

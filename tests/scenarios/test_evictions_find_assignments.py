@@ -94,3 +94,19 @@ def test_surplus_does_not_keep_gangreclaim_from_serving_the_minimum() -> None:
     outcome = scenario.run("enqueue", "allocate", "gangreclaim", plugins=TIERS)
 
     assert sorted(outcome.pipelined) == ["wait-0", "wait-2"]
+
+
+def test_members_that_can_run_nowhere_do_not_keep_gangreclaim_from_serving_the_others() -> None:
+    """Two of four pods are for a node that does not exist; whichever order counts, one of them comes first."""
+    nodes = Scenario().node("n0", cpu=10, memory="100Gi").node("n1", cpu=10, memory="100Gi").queue("theirs")
+    scenario = victims(nodes.priority_class("low", 1).priority_class("high", 9), "theirs")
+    limit: dict[str, int | str | float] = {"cpu": 12, "memory": "12Gi"}
+    scenario = scenario.queue("ours", capability=limit, deserved=limit)
+    scenario = with_gang(scenario, minimum=2)
+    elsewhere = {"nodeSelector": {"where": "elsewhere"}}
+    for number, (cpu, memory, spec) in enumerate([(1, 15, elsewhere), (11, 1, elsewhere), (4, 4, {}), (8, 8, {})]):
+        scenario = scenario.pod(f"wait-{number}", job="wait", cpu=cpu, memory=f"{memory}Gi", priority=9, spec=spec)
+
+    outcome = scenario.run("enqueue", "allocate", "gangreclaim", plugins=TIERS)
+
+    assert sorted(outcome.pipelined) == ["wait-2", "wait-3"]

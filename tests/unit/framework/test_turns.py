@@ -1,7 +1,5 @@
 """Jobs of a namespace that used up its share go by rounds, and the scheduler comes to rest after a whole round."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -43,7 +41,7 @@ def test_a_whole_round_on_one_snapshot_is_followed_by_rest() -> None:
 
 def test_tenants_have_budgets_of_their_own() -> None:
     """What the searches for one namespace take leaves those of others what they have."""
-    scratch: dict[Any, Any] = {}
+    scratch = Scratch()
     effort_of(scratch, "a").left = 0
 
     assert effort_of(scratch, "a").left == 0

@@ -1,9 +1,9 @@
-"""Turn: whose code is running, so that what plugins tell the session is read, and what they may not do is refused."""
+"""Caller: whose code is running, so that what plugins tell the session is read, and what they may not do is refused."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Reads", "Turn"]
+__all__ = ["Caller", "Reads"]
 
 
 class Reads(Protocol):
@@ -18,7 +18,7 @@ class Reads(Protocol):
         ...
 
 
-class Turn:
+class Caller:
     """Whose code is running."""
 
     __slots__ = ("guard",)

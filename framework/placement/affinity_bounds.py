@@ -1,0 +1,62 @@
+"""Affinity bounds: where tasks may lie that must share a domain with others, on a branch of a search on paper."""
+
+import numpy as np
+
+from framework.placement.problem import AssignmentProblem, Companions
+from model.arrays import BoolArray, IntArray
+
+__all__ = ["AffinityBounds"]
+
+
+class AffinityBounds:
+    """The domains that have whom others need, and those that need one; D domains."""
+
+    def __init__(self, problem: AssignmentProblem, companions: Companions) -> None:
+        self._companions = companions
+        self._requests = problem.requests
+        self._wanted: IntArray = np.flatnonzero(companions.wanted)
+        self._wanting: IntArray = np.flatnonzero(companions.wanting)
+        self._there = companions.before.copy()
+        """Wanted pods in each domain, shape (D,)."""
+        self._in_need: IntArray = np.zeros_like(self._there)
+        """Placed tasks that want one, by domain, shape (D,)."""
+        self._inside: BoolArray = companions.domains >= 0
+        """Where such tasks may lie as of the last check, shape (N,)."""
+
+    def change(self, kind: int, column: int, times: int) -> None:
+        """Count tasks on a node that are placed, or with a negative number taken back."""
+        domain = self._companions.domains[column]
+        if domain >= 0:
+            self._there[domain] += times * int(self._companions.wanted[kind])
+            self._in_need[domain] += times * int(self._companions.wanting[kind])
+
+    def inside(self, kind: int) -> BoolArray | None:
+        """Return where a task of a kind may lie as of the last check, shape (N,); anywhere where None."""
+        return self._inside if self._companions.wanting[kind] else None
+
+    def is_dead(self, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
+        """Return whether the tasks that are left cannot all lie as they must, as far as counting tells.
+
+        Args:
+            slots: How many tasks of each kind each node takes at most, shape (K, N).
+            room: Room left on each node, shape (N, R).
+            left: Tasks without a node, by kind, shape (K,).
+            spare: How many tasks may stay without a node.
+        """
+        domains = self._companions.domains
+        to_come = self._wanted[left[self._wanted] > 0]
+        may_come: BoolArray = np.zeros(self._there.size, dtype=np.bool_)
+        columns = slots[to_come].any(axis=0) & (domains >= 0)
+        may_come[domains[columns]] = True
+        lacking = (self._in_need > 0) & (self._there == 0)
+        more = int(left[to_come].sum()) - int(np.count_nonzero(lacking))
+        if more < 0 or (lacking & ~may_come).any():
+            return True
+        open_domains = (self._there > 0) | (may_come if more else lacking)
+        self._inside = (domains >= 0) & open_domains[domains]
+        waits = self._wanting[left[self._wanting] > 0]
+        missing = np.maximum(left[waits] - slots[waits][:, self._inside].sum(axis=1), 0)
+        if missing.sum() > spare:
+            return True
+        demand = left[waits] @ self._requests[waits] - spare * self._requests[waits].max(axis=0, initial=0)
+        return bool((np.maximum(room[self._inside], 0).sum(axis=0) < demand).any())

@@ -1,0 +1,51 @@
+"""Companions: which members of a gang must share a domain with which others, as far as required affinity tells.
+
+Members that want their own kind lie in one domain all together (`regions`). The others need one of those whom they want
+in their domain, which may be placed before them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from framework.placement.problem import Companions
+from framework.pods import session_pods
+from framework.session import Session
+from model.required_rules import POD_AFFINITY
+from model.tasks import Task
+
+__all__ = ["companions_of"]
+
+
+def companions_of(session: Session, tasks: Sequence[Task]) -> list[Companions]:
+    """Return which kinds need others beside them.
+
+    Args:
+        session: The session.
+        tasks: One task of each kind.
+    """
+    if not session.serves(POD_AFFINITY):
+        return []
+    pods = session_pods(session)
+    wanting: dict[tuple[Any, str], list[bool]] = {}
+    for kind, task in enumerate(tasks):
+        terms = pods.terms(task).required_affinity if task.template.spec.affinity is not None else ()
+        every = tuple(dict.fromkeys(term.pods for term in terms))
+        for term in terms:
+            wanting.setdefault((every, term.topology_key), [False] * len(tasks))[kind] = True
+    found = []
+    for (every, key), kinds in wanting.items():
+        labels = [(task.namespace, task.pod.metadata.labels) for task in tasks]
+        wanted = [all(matcher.matches(*each) for matcher in every) for each in labels]
+        if not any(a and b for a, b in zip(kinds, wanted, strict=True)):
+            counts = pods.domains(every, key)
+            found.append(
+                Companions(
+                    wanting=np.array(kinds),
+                    wanted=np.array(wanted),
+                    domains=counts.codes,
+                    before=counts.counts.copy(),
+                )
+            )
+    return found

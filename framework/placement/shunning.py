@@ -1,0 +1,38 @@
+"""Shunning: which members of a gang share no domain with which others, as far as required anti-affinity tells."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from framework.placement.problem import Shunning
+from framework.pods import session_pods
+from framework.session import Session
+from model.matching.pods import PodTerm
+from model.required_rules import POD_AFFINITY
+from model.tasks import Task
+
+__all__ = ["shunnings_of"]
+
+
+def shunnings_of(session: Session, tasks: Sequence[Task]) -> list[Shunning]:
+    """Return which kinds keep away from which.
+
+    Args:
+        session: The session.
+        tasks: One task of each kind.
+    """
+    if not session.serves(POD_AFFINITY):
+        return []
+    pods, facts = session_pods(session), session.nodes.facts
+    by_term: dict[PodTerm, list[bool]] = {}
+    for kind, task in enumerate(tasks):
+        terms = pods.terms(task).required_anti_affinity if task.template.spec.affinity is not None else ()
+        for term in terms:
+            by_term.setdefault(term, [False] * len(tasks))[kind] = True
+    shunnings = []
+    for term, kinds in by_term.items():
+        shunned = [term.pods.matches(task.namespace, task.pod.metadata.labels) for task in tasks]
+        if any(shunned):
+            domains, _ = facts.label_codes(term.topology_key)
+            shunnings.append(Shunning(shunning=np.array(kinds), shunned=np.array(shunned), domains=domains))
+    return shunnings

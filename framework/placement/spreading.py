@@ -1,0 +1,78 @@
+"""Spreading: how evenly members of a gang must lie, as far as topology spread constraints tell before any is placed.
+
+A constraint tells how the whole gang must lie where it counts those members alone that have it, with the same nodes.
+What other constraints permit depends on the order of placements; they are asked when something is placed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.placement.problem import Spread
+from framework.pods import NodeGroup, session_pods
+from framework.session import Session
+from model.arrays import BoolArray
+from model.matching.nodes import has_labels
+from model.matching.pods import SpreadConstraint, spread_constraints
+from model.matching.spread import eligible_nodes
+from model.required_rules import TOPOLOGY_SPREAD
+from model.tasks import Task
+
+__all__ = ["spreads_of"]
+
+_HARD: Final = "DoNotSchedule"
+
+
+def spreads_of(session: Session, tasks: Sequence[Task]) -> list[Spread]:
+    """Return how evenly tasks must lie.
+
+    Args:
+        session: The session.
+        tasks: One task of each kind.
+    """
+    if not session.serves(TOPOLOGY_SPREAD):
+        return []
+    by_constraint: dict[tuple[SpreadConstraint, bytes], list[bool]] = {}
+    first: dict[tuple[SpreadConstraint, bytes], tuple[Task, BoolArray]] = {}
+    for kind, task in enumerate(tasks):
+        for constraint, eligible in _constraints(session, task):
+            key = constraint, eligible.tobytes()
+            by_constraint.setdefault(key, [False] * len(tasks))[kind] = True
+            first.setdefault(key, (task, eligible))
+    return [
+        _spread(session, *first[key], key[0], np.array(kinds))
+        for key, kinds in by_constraint.items()
+        if kinds == [key[0].pods.matches(task.namespace, task.pod.metadata.labels) for task in tasks]
+    ]
+
+
+def _constraints(session: Session, task: Task) -> Iterator[tuple[SpreadConstraint, BoolArray]]:
+    """Yield the constraints of a task that must be met, each with the nodes that count."""
+    spec, facts = task.template.spec, session.nodes.facts
+    own = spec.topology_spread_constraints
+    hard = [each for each in own if each.when_unsatisfiable == _HARD]
+    if not hard:
+        return
+    labelled = has_labels(facts, dict.fromkeys(each.topology_key for each in hard))
+    for constraint in spread_constraints(own, task.namespace, task.pod.metadata.labels, _HARD):
+        yield constraint, eligible_nodes(facts, spec, constraint, labelled)
+
+
+def _spread(
+    session: Session, task: Task, eligible: BoolArray, constraint: SpreadConstraint, kinds: BoolArray
+) -> Spread:
+    group = NodeGroup((task.template.number, constraint), eligible)
+    counts = session_pods(session).domains(
+        (constraint.pods,), constraint.topology_key, counts_terminating=False, within=group
+    )
+    used, domains = np.unique(counts.codes[eligible], return_inverse=True)
+    numbers = np.full(eligible.size, -1, dtype=np.int64)
+    numbers[eligible] = domains
+    return Spread(
+        kinds=kinds,
+        domains=numbers,
+        before=counts.counts[used].copy(),
+        max_skew=constraint.max_skew,
+        is_from_zero=used.size < constraint.min_domains,
+    )

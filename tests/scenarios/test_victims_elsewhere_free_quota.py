@@ -1,0 +1,79 @@
+"""Victims on other nodes free the queue's limit where the beneficiary has room already."""
+
+from typing import Any
+
+from actions.preempt import Preempt
+from framework.evicting.harm import EFFORT, Effort
+from framework.placement.refusals import SEARCH_ENDED
+from model.ids import JobId
+from pyroclast.testing import Scenario, open_session
+
+TIERS: Any = (("priority", {"name": "gang", "enablePreemptable": False}), ("predicates", "capacity", "nodeorder"))
+TWO_NODES = (
+    Scenario()
+    .queue("ours", capability={"cpu": 4})
+    .priority_class("low", 1)
+    .priority_class("high", 9)
+    .node("n0", cpu=8, labels={"disk": "ssd"})
+    .node("n1", cpu=8)
+)
+ON_SSD = {"nodeSelector": {"disk": "ssd"}}
+
+
+def full_queue(scenario: Scenario) -> Scenario:
+    """Use up the queue's limit on the second node, which has room left."""
+    for number in range(4):
+        scenario = scenario.running(f"low-{number}", on=["n1"], queue="ours", cpu=1, priority_class="low", priority=1)
+    return scenario
+
+
+def waits(scenario: Scenario, *cpus: int) -> Scenario:
+    """Add a gang that must go to the first node."""
+    scenario = scenario.job(
+        "high",
+        queue="ours",
+        tasks=0,
+        min_available=len(cpus),
+        priority_class="high",
+        priority=9,
+        phase="Inqueue",
+    )
+    for number, cpu in enumerate(cpus):
+        scenario = scenario.pod(f"high-{number}", job="high", cpu=cpu, priority=9, spec=ON_SSD)
+    return scenario
+
+
+def test_pods_elsewhere_leave_for_the_limit_alone() -> None:
+    """The first node is idle; of the queue's four pods two go, so that the new one may have 2 CPU."""
+    outcome = waits(full_queue(TWO_NODES), 2).run("enqueue", "allocate", "preempt", plugins=TIERS)
+
+    assert outcome.pipelined == {"high-0": "n0"}
+    assert len(outcome.evictions) == 2
+
+
+def test_a_gang_gets_the_limit_that_it_needs() -> None:
+    """Three pods of 1 CPU each."""
+    outcome = waits(full_queue(TWO_NODES), 1, 1, 1).run("enqueue", "allocate", "preempt", plugins=TIERS)
+
+    assert set(outcome.pipelined.values()) == {"n0"}
+    assert len(outcome.evictions) == 3
+
+
+def test_nobody_leaves_where_the_limit_is_too_small_for_the_gang() -> None:
+    """The pod asks for more than the queue may ever have."""
+    outcome = waits(full_queue(TWO_NODES), 5).run("enqueue", "allocate", "preempt", plugins=TIERS)
+
+    assert outcome.evictions == []
+
+
+def test_a_search_that_gave_up_says_so() -> None:
+    """With no eviction on trial left a plan may exist."""
+    session = open_session(waits(full_queue(TWO_NODES), 2), plugins=TIERS)
+    session.scratch[EFFORT] = Effort(on_trial=0)
+    session.action = "preempt"
+    job = session.job(JobId("default/high"))
+    assert job is not None
+
+    Preempt().execute(session)
+
+    assert job.eviction_refusals["preempt"].reason == SEARCH_ENDED
