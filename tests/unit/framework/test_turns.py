@@ -8,6 +8,7 @@ from framework.cycle import run_cycle
 from framework.evicting.harm import Effort, effort_of
 from framework.memory import Memory, Settled
 from framework.placement.refusals import SEARCH_ENDED
+from framework.scratch import Scratch
 from model.ids import JobId
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
