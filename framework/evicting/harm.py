@@ -114,6 +114,8 @@ class Found:
     harm: Harm
     is_least: bool
     """Whether no plan can be less harmful; it is committed already."""
+    is_partial: bool
+    """Whether a task was refused, which other victims may give a place."""
     domain: BoolArray | None
     units: tuple[Unit, ...]
     places: tuple[tuple[Task, int], ...]
@@ -132,7 +134,8 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
     """Return the least harmful plan that can be found; None where there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
-    protected in turn, as long as a better plan comes of that and steps are left.
+    protected in turn, as long as a better plan comes of that and steps are left; those of plans that leave a task out
+    are protected with it.
 
     Args:
         modes: Whether gangs may go whole, in the order in which plans are sought.
@@ -140,24 +143,52 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
         effort: What all searches of the session take.
     """
     best = _below(modes, search, frozenset())
-    searches = 0
+    searches = _Searches(modes, search, effort)
     while best is not None and best.harm.victims > 0 and not best.is_least:
-        better = None
-        for task in _victims(best):
-            if searches >= _MOST_SEARCHES or effort.left <= 0:
-                effort.cut_short += 1
-                return best
-            searches += 1
-            begun = effort.steps
-            found = _below(modes, search, frozenset({task.id}))
-            effort.left -= effort.steps - begun
-            if found is not None and found.rank < best.rank:
-                better = found
-                break
+        better = searches.better(best, best, frozenset())
         if better is None:
             return best
         best = better
     return best
+
+
+class _Searches:
+    """Searches for one job with protected victims, as many as its bounds permit."""
+
+    def __init__(self, modes: Sequence[bool], search: Search, effort: Effort) -> None:
+        self._modes, self._search, self._effort = modes, search, effort
+        self._count = 0
+        self._is_over = False
+
+    def better(self, best: Found, plan: Found, protected: frozenset[TaskId]) -> Found | None:
+        """Return a better plan than the best one, found by protecting victims of a plan; None where none is found.
+
+        A plan that is no better, and leaves a task out, may have victims that stand in the way of others.
+        """
+        for task in _victims(plan):
+            if self._ends():
+                return None
+            spared = protected | {task.id}
+            found = self._below(spared)
+            if found is not None and found.rank >= best.rank and found.is_partial:
+                found = self.better(best, found, spared)
+            if found is not None and found.rank < best.rank:
+                return found
+        return None
+
+    def _ends(self) -> bool:
+        """Return whether no other search may begin; a job whose searches end that way is counted once."""
+        if not self._is_over and (self._count >= _MOST_SEARCHES or self._effort.left <= 0):
+            self._is_over = True
+            self._effort.cut_short += 1
+        return self._is_over
+
+    def _below(self, protected: frozenset[TaskId]) -> Found | None:
+        self._count += 1
+        begun = self._effort.steps
+        found = _below(self._modes, self._search, protected)
+        self._effort.left -= self._effort.steps - begun
+        return found
 
 
 def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:

@@ -443,7 +443,8 @@ class Planner:
             harm = self._harm(attempt)
             # one with a protected victim is compared with the plan that has it
             is_least = not attempt.limits.protected and self._is_least(attempt, harm)
-            found = Found(harm, is_least, attempt.domain, tuple(attempt.units), tuple(attempt.places))
+            is_partial = attempt.why is not None
+            found = Found(harm, is_least, is_partial, attempt.domain, tuple(attempt.units), tuple(attempt.places))
             if is_least:
                 self.keep(attempt)
             return found
@@ -459,6 +460,8 @@ class Planner:
         """Return whether no plan for the job can be less harmful, as far as is easily seen."""
         if not harm.victims:
             return True
+        if attempt.why is not None:
+            return False  # with other victims the task that was refused may have a place as well
         least = self._least_of(attempt.job)
         if harm.highest > least.lowest:
             return False

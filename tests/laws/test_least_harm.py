@@ -142,3 +142,19 @@ def test_no_place_is_given_up_for_a_victim(action: str) -> None:
     assert plan is not None
     expected = 8 if action == "preempt" else 4
     assert (len(plan.nominations), len(plan.evictions)) == (expected, expected)
+
+
+def test_a_cheap_victim_does_not_leave_the_next_pod_without_a_place() -> None:
+    """One victim with two cards makes two places; the least important pod, with one card, makes one."""
+    scenario = Scenario().queue("ours", weight=2).queue("theirs").node("n0", cpu=4, gpu=3).node("n1", cpu=3, gpu=4)
+    scenario = scenario.running(
+        "two-cards", on=["n0", "n1", "n1"], min_available=2, queue="theirs", gpu=2, priority_class="mid", priority=5
+    )
+    scenario = scenario.running("cheap", on=["n0"], queue="theirs", cpu=3, gpu=1, priority_class="low", priority=1)
+    for name, value in PRIORITIES.items():
+        scenario = scenario.priority_class(name, value)
+    scenario = scenario.job("wait", tasks=2, min_available=2, queue="ours", gpu=1, priority_class="high", priority=9)
+    plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=ELASTIC))
+    assert plan is not None
+    assert [victim.name for victim in plan.evictions] == ["two-cards-2"]
+    assert [place.node for place in plan.nominations] == ["n1", "n1"]

@@ -7,7 +7,7 @@ from pyroclast.testing import Scenario, open_session
 
 RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))
 VICTIMS = tuple((task,) for job in RUNNING.jobs() for task in job.tasks.values())
-FIRST = Found(Harm(1, 0, 2), is_least=False, domain=None, units=VICTIMS, places=())
+FIRST = Found(Harm(1, 0, 2), is_least=False, is_partial=False, domain=None, units=VICTIMS, places=())
 
 
 def searching(effort: Effort, steps: int) -> tuple[list[Limits], Callable[[Limits], Found | None]]:
