@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks import clusters
-from benchmarks.clusters import Object
-from benchmarks.costs import busy_and_waiting
+from benchmarks.clusters import Object, gang
 from benchmarks.cycles import DEFAULT, Bench, collector_off
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, below
@@ -35,9 +34,21 @@ def one_queue_has_all(nodes: int = 500) -> Iterator[Object]:
     how: dict[str, Any] = {"members": 8, "gpus": 1}
     for number in range(nodes):
         on = [f"node-{number:05d}"] * 8
-        yield from clusters.gang(f"runs-{number}", "queue-1", second=number, phase="Running", nodes_of=on, **how)
+        yield from gang(f"runs-{number}", "queue-1", second=number, phase="Running", nodes_of=on, **how)
     for number in range(nodes):
-        yield from clusters.gang(f"waits-{number}", "queue-2", second=3600 + number, phase="Inqueue", **how)
+        yield from gang(f"waits-{number}", "queue-2", second=3600 + number, phase="Inqueue", **how)
+
+
+def one_queue_has_too_much(nodes: int = 5000) -> Iterator[Object]:
+    """Gangs of four of one queue run on all nodes, far more than it deserves; large gangs of the others wait."""
+    yield from clusters.queues()
+    yield from clusters.nodes(nodes)
+    for number in range(nodes):
+        on = [f"node-{number:05d}"] * 4
+        yield from gang(f"runs-{number}", "queue-1", members=4, second=0, cpu=8, phase="Running", nodes_of=on)
+    for number in range(nodes // 250):
+        queue = f"queue-{number % 3 + 2}"
+        yield from gang(f"large-{number}", queue, members=10, second=number, cpu=32, phase="Inqueue")
 
 
 def many_impossible(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
@@ -47,10 +58,10 @@ def many_impossible(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
     for number in range(nodes):
         on = [f"node-{number:05d}"] * 2
         queue = f"queue-{_BY_WEIGHT[number % 10]}"
-        yield from clusters.gang(f"runs-{number}", queue, members=2, second=0, cpu=8, phase="Running", nodes_of=on)
+        yield from gang(f"runs-{number}", queue, members=2, second=0, cpu=8, phase="Running", nodes_of=on)
     for number in range(jobs):
         queue = f"queue-{number % 4 + 1}"
-        yield from clusters.gang(f"never-{number}", queue, members=1, second=number, cpu=64, phase="Inqueue")
+        yield from gang(f"never-{number}", queue, members=1, second=number, cpu=64, phase="Inqueue")
 
 
 def full_queues(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
@@ -60,11 +71,9 @@ def full_queues(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
     for number in range(nodes):
         on = [f"node-{number:05d}"] * 2
         queue = f"queue-{_BY_WEIGHT[number % 10]}"
-        yield from clusters.gang(f"runs-{number}", queue, members=2, second=0, cpu=16, phase="Running", nodes_of=on)
+        yield from gang(f"runs-{number}", queue, members=2, second=0, cpu=16, phase="Running", nodes_of=on)
     for number in range(jobs):
-        yield from clusters.gang(
-            f"waits-{number}", f"queue-{number % 4 + 1}", members=1, second=number, phase="Inqueue"
-        )
+        yield from gang(f"waits-{number}", f"queue-{number % 4 + 1}", members=1, second=number, phase="Inqueue")
 
 
 def b3(runs: int, seed: int) -> Iterator[Result]:
@@ -85,7 +94,7 @@ def b3(runs: int, seed: int) -> Iterator[Result]:
 
 
 def gangs_reclaim(runs: int, seed: int) -> Iterator[Result]:
-    """Time of the action gangreclaim where 20 gangs of ten get plans among 20,000 pods that run in gangs of four."""
+    """Time of the action gangreclaim where 20 gangs of ten get plans among 20,000 pods of one queue."""
     bench = Bench(books_from_objects(INPUTS["gangs"].objects(seed)), GANG_EVICTING)
     with collector_off():
         measured = [bench.cycle() for _ in range(runs + 1)][1:]
@@ -160,7 +169,7 @@ BENCHMARKS = {
 }
 INPUTS = {
     "b3": Input(make=one_queue_has_all, config=EVICTING, small={"nodes": 10}),
-    "gangs": Input(make=busy_and_waiting, config=GANG_EVICTING, small={"nodes": 250, "pods": 400}),
+    "gangs": Input(make=one_queue_has_too_much, config=GANG_EVICTING, small={"nodes": 250}),
     "rest": Input(make=many_impossible, config=EVICTING, small={"nodes": 40, "jobs": 40}),
     "full": Input(make=full_queues, config=DEFAULT, small={"nodes": 40, "jobs": 40}),
 }

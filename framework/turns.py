@@ -81,13 +81,14 @@ class Turns:
 
     @contextmanager
     def turn(self, job: SessionJob) -> Iterator[None]:
-        """Count what an attempt for a job costs."""
+        """Count what an attempt for a job costs, unless it made a plan: victims bound how often that comes."""
         self._begun.add(job.id)
         effort = effort_of(self._session.scratch, job.job.namespace)
-        before = effort.in_vain
+        before, plans = effort.in_vain, len(self._session.plans)
         effort.ends = before + _MOST_STEPS_OF_JOB
         yield
-        self._spent[job.job.namespace] += effort.in_vain - before
+        if len(self._session.plans) == plans:
+            self._spent[job.job.namespace] += effort.in_vain - before
 
     def close(self) -> None:
         """Tell jobs that had no turn why, and remember whose turn is next."""

@@ -62,6 +62,8 @@ from model.wire import unix_seconds
 __all__ = ["Attempt", "Planner"]
 
 _FIRST_ASKED: Final = 64
+_CANDIDATES_PER_STEP = 20
+"""Pods that plugins are asked about together, for the time of a step."""
 _TIMES_MORE: Final = 3
 """How many candidates of a whole domain are asked about first, and how many times as many then; without effect."""
 
@@ -1164,6 +1166,7 @@ class Planner:
         while True:
             fresh = list(islice(candidates, more))
             asked += fresh
+            self._effort(attempt.job).steps += len(asked) // _CANDIDATES_PER_STEP
             is_last = more is None or len(fresh) < more
             victims = rule.ask(task, asked) if is_last or rule.ask_first is None else rule.ask_first(task, asked)
             if victims or is_last:

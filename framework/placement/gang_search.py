@@ -339,7 +339,7 @@ class GangSearch:
             if refusal is not None:
                 self._job.refuse_task(task, refusal)
             elif told is not None and told.reason == NO_NODE_FITS:
-                del self._job.task_refusals[task.id]  # not true of the cluster as it stands: a sibling was in the way
+                self._job.forget_refusal(task.id)  # not true of the cluster as it stands: a sibling was in the way
         if found is not None:
             self._job.refuse(found)
 
