@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from actions.arguments import AllocateArgs
-from framework.jobs import SessionJob
-from framework.keeping import keep_places
-from framework.ordering import WorkOrder
-from framework.placing import Worksheet, complete_deferred
-from framework.placing_jobs import place_job, worksheets_of
-from framework.session import Session
-from framework.statement import Statement
-from framework.topologies import unserved_topology
-from framework.windows import window
+from framework.placement.placing import Worksheet, complete_deferred
+from framework.placement.placing_jobs import place_job, worksheets_of
+from framework.placement.topology.required import unserved_topology
+from framework.placement.work_order import WorkOrder
+from framework.reservations.waiting_gangs import keep_places
+from framework.session.jobs import SessionJob
+from framework.session.namespace_windows import window
+from framework.session.session import Session
+from framework.session.statement import Statement
 from model.ids import JobId
 from model.jobs import JobPhase
 from model.refusals import Refusal

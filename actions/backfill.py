@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.arguments import PlacingArgs
-from framework.jobs import SessionJob
-from framework.ordering import WorkOrder
-from framework.placing import complete, complete_deferred
-from framework.session import Session
-from framework.topologies import unserved_topology
+from framework.placement.placing import complete, complete_deferred
+from framework.placement.topology.required import unserved_topology
+from framework.placement.work_order import WorkOrder
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 
 __all__ = ["Backfill"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final
 
-from framework.arguments import argument
-from framework.conversions import duration
-from framework.ordering import WorkOrder
-from framework.queue_admission import AdmissionRules, lacks_pods, set_rules
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.configuration.conversions import duration
+from framework.placement.work_order import WorkOrder
+from framework.queues.admission import AdmissionRules, lacks_pods, set_rules
+from framework.session.session import Session
 from model.sealed import SealedDict
 
 __all__ = ["Enqueue", "EnqueueArgs"]

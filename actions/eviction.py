@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from framework.jobs import SessionJob
-from framework.session import Session
-from framework.topologies import unserved_topology
+from framework.placement.topology.required import unserved_topology
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.ids import QueueName
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus

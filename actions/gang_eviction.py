@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
-from framework import points
-from framework.arguments import argument
-from framework.evicting.gang_plans import GangEviction, GangPlanner
-from framework.evicting.rules import Looks, Rule, Vetoes
-from framework.evicting.where import domains_of
-from framework.jobs import SessionJob
-from framework.minimums import in_front, needed_tasks
-from framework.ordering import WorkOrder
-from framework.session import Session
-from framework.turns import MOST_STEPS, Turns
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.placement.minimums import in_front, needed_tasks
+from framework.placement.work_order import WorkOrder
+from framework.preemption.domains import domains_of
+from framework.preemption.gang_plans import GangEviction, GangPlanner
+from framework.preemption.namespace_turns import MOST_STEPS, Turns
+from framework.preemption.rules import Looks, Rule, Vetoes
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 

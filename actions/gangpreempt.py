@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from actions.eviction import RUNNING_OR_BOUND, takers
 from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
-from framework.evicting.rules import Vetoes
-from framework.jobs import SessionJob
-from framework.session import Session
+from framework.preemption.rules import Vetoes
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.refusals import Refusal
 
 __all__ = ["GangPreempt", "GangPreemptArgs"]

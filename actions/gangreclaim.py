@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from actions.eviction import RUNNING, queue_refusals, takers
 from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
-from framework.evicting.rules import Vetoes
-from framework.jobs import SessionJob
-from framework.placement.choices import choices_of_members
-from framework.session import Session
+from framework.placement.gangs.choices import choices_of_members
+from framework.preemption.rules import Vetoes
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.refusals import Refusal
 from model.tasks import Task
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, takers
-from framework import points
-from framework.arguments import argument
-from framework.evicting.plans import Planner
-from framework.evicting.rules import Looks, Rule, Vetoes
-from framework.jobs import SessionJob
-from framework.ordering import WorkOrder
-from framework.session import Session
-from framework.turns import MOST_STEPS, Turns
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.placement.work_order import WorkOrder
+from framework.preemption.namespace_turns import MOST_STEPS, Turns
+from framework.preemption.plans import Planner
+from framework.preemption.rules import Looks, Rule, Vetoes
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.queues import Queue
 
 __all__ = ["Preempt", "PreemptArgs"]

@@ -17,16 +17,16 @@ from actions.eviction import (
     queue_refusals,
     takers,
 )
-from framework import points
-from framework.arguments import argument
-from framework.evicting.plans import Planner
-from framework.evicting.reasons import no_domain
-from framework.evicting.rules import Looks, Rule, Vetoes
-from framework.evicting.where import domains_of
-from framework.jobs import SessionJob
-from framework.ordering import WorkOrder
-from framework.session import Session
-from framework.turns import MOST_STEPS, Turns
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.placement.work_order import WorkOrder
+from framework.preemption.domains import domains_of
+from framework.preemption.namespace_turns import MOST_STEPS, Turns
+from framework.preemption.plans import Planner
+from framework.preemption.refusals import no_domain
+from framework.preemption.rules import Looks, Rule, Vetoes
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.refusals import Refusal
 from model.tasks import Task
 

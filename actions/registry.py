@@ -10,7 +10,7 @@ from actions.gangreclaim import GangReclaim
 from actions.preempt import Preempt
 from actions.reclaim import Reclaim
 from actions.shuffle import Shuffle
-from framework.registry import Registry
+from framework.extension.registry import Registry
 
 __all__ = ["BUILT_IN", "register_built_in"]
 

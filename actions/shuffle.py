@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import ClassVar
 
-from framework.arguments import argument
-from framework.evicting.gangs import can_spare
-from framework.points import Move
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension.points import Move
+from framework.preemption.victim_gangs import can_spare
+from framework.session.session import Session
 from model.tasks import Task, TaskStatus
 
 __all__ = ["Shuffle", "ShuffleArgs"]

@@ -14,12 +14,12 @@ from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, at_least, below
-from cache.books import Books
 from cache.objects import books_from_objects
+from cache.state import Books
 from framework.configuration import Configuration, parse
 from framework.cycle import run_cycle
-from framework.memory import Settled
-from framework.registry import Registry
+from framework.extension.registry import Registry
+from framework.session.memory import Settled
 from model.plan import Plan
 from model.report import CycleReport
 from plugins.registry import register_built_in as register_plugins

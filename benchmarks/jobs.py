@@ -26,8 +26,8 @@ from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine, speed_now
 from controllers.jobs.reconciler import build
 from controllers.kinds import JOBS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from emulator.hollow.kubelets import DURATION
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
@@ -157,7 +157,7 @@ def running(folder: Path, command: str, *flags: str) -> Iterator[subprocess.Pope
 
 def reconciliations() -> int:
     """Count those of Jobs so far."""
-    from controllers.operating.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
+    from controllers.runtime.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
 
     return int(sum(RECONCILES.labels("job", result)._value.get() for result in ("done", "failed")))  # noqa: SLF001
 

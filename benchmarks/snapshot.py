@@ -18,8 +18,8 @@ from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
 from benchmarks.inputs import Input
 from benchmarks.results import Result, below
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model import wire
 from model.arrays import FloatArray
 

@@ -16,19 +16,19 @@ import structlog
 
 from cache.audit import differences
 from cache.background import Background, Work
-from cache.books import Books
-from cache.carrying import carry_out
 from cache.dump import Dump, take_dump
-from cache.following import FOLLOWED, Arrivals, Feeder
+from cache.event_handlers import FOLLOWED, Arrivals, Feeder
 from cache.gone_nodes import GoneNodes
-from cache.hands import Hands
+from cache.on_demand_informer import WantedWatch
 from cache.options import BooksOptions
+from cache.plan_executor import carry_out
 from cache.queues import make_first_queues
+from cache.report_publisher import write
 from cache.shard_status import shard_status, write_shard_status
 from cache.shards import SHARDED_MODES
+from cache.state import Books
 from cache.wake_triggers import Trigger
-from cache.wanted import WantedWatch
-from cache.writing import write
+from cache.writers import Hands
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from cache.job_book import JobEntry
+from cache.job_store import JobEntry
 from model.ids import JobId
 from model.jobs import Departed, JobPhase
 from model.tasks import TaskStatus

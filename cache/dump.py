@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from cache.assumptions import Assumption
-from cache.books import Books
 from cache.measurements import MEASURED, measured_objects
 from cache.objects import KINDS
+from cache.state import Books
 from kube import resources
 from model import wire
 from model.ids import TaskId

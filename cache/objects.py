@@ -8,10 +8,10 @@ play no part are noted. Measurements of usage may stand among them (`cache.measu
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from cache.books import Books
 from cache.lookups import LOOKUP_KINDS
 from cache.measurements import MEASURED, Measured, measurements
 from cache.options import BooksOptions
+from cache.state import Books
 from kube import resources
 from model import wire
 from model.errors import ObjectError

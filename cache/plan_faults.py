@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from cache.effects import Effects
-from cache.node_book import NodeBook, takes_room
+from cache.node_store import NodeBook, takes_room
+from cache.template_deltas import Effects
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.plan import Plan

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cache.columns import frozen
-from cache.effects import Effects
+from cache.template_deltas import Effects
 from cache.uncounted import Uncounted
 from model import wire
 from model.arrays import IntArray

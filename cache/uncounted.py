@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cache.columns import frozen
-from cache.effects import Effects
+from cache.template_deltas import Effects
 from model.arrays import IntArray
 from model.ids import TaskId
 from model.tasks import Task, TaskStatus, by_name

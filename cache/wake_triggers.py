@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from model.ids import TaskId
 

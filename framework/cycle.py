@@ -11,19 +11,19 @@ from typing import Any, Protocol
 
 import msgspec
 
-from framework.closing import Closing
 from framework.configuration import Configuration, PluginOption, Profile
-from framework.holding import hold_promised_room
-from framework.jobs import SessionJob
-from framework.lending import lend_idle_room
-from framework.memory import Memory, Settled
-from framework.outside import Outside
-from framework.permanent_causes import note_permanent_causes
-from framework.promises import kept, made_by_plans
-from framework.reasons import reasons_of
-from framework.registry import Registry
-from framework.remedies.search import find_remedies
-from framework.session import Session
+from framework.diagnosis.blocking_jobs import find_remedies
+from framework.diagnosis.closing import Closing
+from framework.diagnosis.permanent_causes import note_permanent_causes
+from framework.diagnosis.reasons import reasons_of
+from framework.extension.outside import Outside
+from framework.extension.registry import Registry
+from framework.queues.lending import lend_idle_room
+from framework.reservations.nominations import kept, made_by_plans
+from framework.reservations.restoring import hold_promised_room
+from framework.session.jobs import SessionJob
+from framework.session.memory import Memory, Settled
+from framework.session.session import Session
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Plan
 from model.report import CycleReport, Sample

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from framework.closing import UNSCHEDULABLE, differs
 from framework.cycle import empty_report
+from framework.diagnosis.closing import UNSCHEDULABLE, differs
 from model.jobs import Job
 from model.report import Condition, CycleReport, GroupStatus, PodCondition
 from model.snapshot import Snapshot

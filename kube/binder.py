@@ -23,8 +23,8 @@ from kube.errors import ApiError, NoAnswerError
 from kube.node_lock import NodeLocker
 from kube.resources import PODS
 from kube.retrying import Turns
-from kube.traffic import Traffic
 from kube.volumes import BIND_VOLUME, VolumePreparer
+from kube.write_priority import Traffic
 from model import wire
 from model.devices.locks import LOCK_NODE
 from model.errors import PyroclastError

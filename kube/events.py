@@ -21,7 +21,7 @@ from kube.errors import ApiError
 from kube.metrics import EVENTS_DROPPED, EVENTS_WAITING
 from kube.resources import Resource
 from kube.retrying import retry
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 from model.wire import ObjectMeta, time_text
 
 __all__ = ["EventRecorder", "Regarding", "regarding"]

@@ -20,7 +20,7 @@ from kube.discovery import Discovery
 from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
 from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 from kube.write_queue import WriteQueue
 from model.quantity import QuantityError, parse
 from model.wire import (

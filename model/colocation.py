@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from model import wire
-from model.quality import BEST_EFFORT, BURSTABLE, GUARANTEED, quality_of
+from model.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, quality_of
 from model.resources import CPU, MEMORY
 
 __all__ = [

@@ -6,7 +6,7 @@ PyroclastError
 ├── ObjectError      fix an object of the cluster; the rest of the cluster is served meanwhile
 ├── CacheError       list again
 ├── ConflictError    read again, then retry
-└── LateRegistrationError    register in on_session_open; `framework.registering`
+└── LateRegistrationError    register in on_session_open; `framework.extension.registration`
 """
 
 __all__ = ["ArgumentError", "CacheError", "ConfigError", "ConflictError", "ObjectError", "PyroclastError"]

@@ -71,7 +71,7 @@ class Refusal:
     task asks for and the most that a node that lacks it has left, and what reasons tell. The same words with other
     amounts are no news."""
     lendable: bool = False
-    """Whether only a share refuses, so that idle room may be lent beyond it (`framework.lending`)."""
+    """Whether only a share refuses, so that idle room may be lent beyond it (`framework.queues.lending`)."""
     details: str = field(default="", compare=False)
     """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
     news."""

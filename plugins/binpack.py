@@ -9,11 +9,11 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray, IntArray
 from model.resources import CPU, MEMORY
 from model.tasks import Task

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from framework import points
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.session import Session
 from model import wire
 from model.api.names import COOLDOWN_TIME
 from model.durations import parse_duration

@@ -6,9 +6,9 @@ Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and e
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from framework import points
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.session import Session
 from model.tasks import Task
 
 __all__ = ["Conformance"]

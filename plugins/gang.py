@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.evicting.gangs import Surplus
-from framework.jobs import SessionJob, SubJob
-from framework.messages import job_message, with_evictions
-from framework.points import Vote
-from framework.session import Session
-from framework.sub_jobs import group_of
+from framework.diagnosis.messages import job_message, with_evictions
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.preemption.victim_gangs import Surplus
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.session import Session
+from framework.session.sub_jobs import group_of
 from model import wire
 from model.arrays import BoolArray
 from model.group_notes import selector_faults

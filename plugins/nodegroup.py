@@ -10,12 +10,12 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.ledgers import Change
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.ledgers import Change
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model import wire
 from model.arrays import FloatArray, IntArray, ReasonArray
 from model.ids import NodeName, QueueName

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.jobs import SessionJob
-from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.queues.admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE

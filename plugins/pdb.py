@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from framework import points
-from framework.ledgers import Change, Verb
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.ledgers import Change, Verb
+from framework.extension.points import Vote
+from framework.session.session import Session
 from model import wire
 from model.matching.selectors import Selector
 from model.tasks import Task

@@ -7,10 +7,10 @@ Rules and example: docs/plugins/priority.md.
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from framework import points
-from framework.jobs import SessionJob, SubJob
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.session import Session
 from model.tasks import Task
 
 __all__ = ["Priority"]

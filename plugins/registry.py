@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from plugins.binpack import Binpack
 from plugins.capacity import Capacity
 from plugins.cdp import Cdp

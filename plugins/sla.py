@@ -8,11 +8,11 @@ Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from framework import points
-from framework.arguments import argument
-from framework.jobs import SessionJob
-from framework.points import Vote
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.durations import parse_duration
 
 __all__ = ["Sla", "SlaArgs"]

@@ -4,15 +4,15 @@ Belongs here: names re-exported for outsiders, and nothing else is promised to t
 gives tests a cluster in a few lines.
 """
 
-from framework import points
-from framework.jobs import SessionJob, SubJob
-from framework.ledgers import Change, Ledger, Verb
-from framework.nodes import NodeColumns, NodeView
-from framework.outside import Answer, Outside, Question
-from framework.points import Locality, Vote
-from framework.registry import Action, Plugin, register_action, register_plugin
-from framework.session import Session
-from framework.statement import Statement
+from framework.extension import points
+from framework.extension.ledgers import Change, Ledger, Verb
+from framework.extension.outside import Answer, Outside, Question
+from framework.extension.points import Locality, Vote
+from framework.extension.registry import Action, Plugin, register_action, register_plugin
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.nodes import NodeColumns, NodeView
+from framework.session.session import Session
+from framework.session.statement import Statement
 from kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
 from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from model.errors import ArgumentError, ConfigError, PyroclastError

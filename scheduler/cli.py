@@ -9,7 +9,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Final
 
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
 from model.errors import ConfigError
 from scheduler.version import version_line
 
@@ -60,12 +60,12 @@ COMMANDS: Final[Mapping[str, Command]] = {
         about="say what of a Volcano installation would behave differently: migrate check",
         module="scheduler.commands.migrate",
     ),
-    "queue": Command(about="queues: list, get, create, open, close, delete", module="scheduler.commands.people.queues"),
-    "job": Command(about="jobs: list, view, run, suspend, resume, delete", module="scheduler.commands.people.jobs"),
-    "quota": Command(about="elastic quotas: list, get", module="scheduler.commands.people.quotas"),
+    "queue": Command(about="queues: list, get, create, open, close, delete", module="scheduler.commands.vcctl.queues"),
+    "job": Command(about="jobs: list, view, run, suspend, resume, delete", module="scheduler.commands.vcctl.jobs"),
+    "quota": Command(about="elastic quotas: list, get", module="scheduler.commands.vcctl.quotas"),
     "completion": Command(
         about="print a script for bash, zsh or fish that completes commands, flags and names",
-        module="scheduler.commands.people.completion",
+        module="scheduler.commands.vcctl.completion",
     ),
     "version": Command(about="print the version", module="scheduler.commands.version"),
 }

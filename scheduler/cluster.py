@@ -8,14 +8,14 @@ from typing import Any, Final
 import structlog
 
 from cache.background import Background
-from cache.books import Books
 from cache.cache import SchedulerCache
-from cache.following import FOLLOWED
-from cache.hands import Hands
+from cache.event_handlers import FOLLOWED
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
 from cache.ring import Ownership
+from cache.state import Books
 from cache.wake_triggers import Trigger
+from cache.writers import Hands
 from kube import resources
 from kube.binder import ApiBinder
 from kube.binding import OUTSIDERS, Delegate
@@ -24,11 +24,11 @@ from kube.discovery import Discovery
 from kube.events import EventRecorder
 from kube.resources import Resource
 from kube.status import StatusWriter
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 from model import wire
 from model.errors import ObjectError
 from model.ids import QueueName, TaskId
-from scheduler.counting import CountingBinder, CountingEvictor, Rate
+from scheduler.instrumented_writers import CountingBinder, CountingEvictor, Rate
 from scheduler.metrics import Metrics
 from scheduler.options import Options
 from scheduler.recording import RecordedBooks, Recorder

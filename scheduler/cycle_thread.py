@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
-from framework.outside import CycleCut
+from framework.extension.outside import CycleCut
 from model.texts import said_by
 
 __all__ = ["CycleThread"]

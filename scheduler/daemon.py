@@ -23,9 +23,9 @@ import structlog
 
 from framework.configuration import Configuration
 from framework.cycle import Observer
+from framework.extension.outside import CycleCut
 from framework.failed_cycle import failed_report
-from framework.memory import Memory
-from framework.outside import CycleCut
+from framework.session.memory import Memory
 from kube.collector import collector_off
 from model.plan import Plan
 from model.report import CycleReport

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
 from scheduler.flags import parse_boolean
 
 __all__ = ["GATES", "KUBERNETES_GATES", "Features", "Gate", "Stage", "read_gates"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final, TypeVar
 
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
 from model.booleans import GO_BOOLEANS
 from model.durations import parse_duration
 

@@ -24,8 +24,8 @@ from aiohttp.typedefs import Middleware
 from kube.metrics import LOOP_TASKS
 from kube.reviews import Reviews
 from model.errors import ConfigError
-from scheduler.guarding import MountedCertificate, guard
 from scheduler.metrics import CONTENT_TYPE
+from scheduler.metrics_auth import MountedCertificate, guard
 from scheduler.process_options import ProcessOptions
 
 __all__ = ["Endpoints", "Inside", "Look", "probes", "tls_context"]

@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from framework.loading import PluginFile, read_plugin_files
-from framework.registry import Registry
+from framework.extension.loading import PluginFile, read_plugin_files
+from framework.extension.registry import Registry
 from scheduler.registry import load_registry
 
 __all__ = ["PluginFiles"]

@@ -26,13 +26,13 @@ import msgspec
 import numpy as np
 import structlog
 
-from cache.books import Books
-from cache.books_state import BooksState
+from cache.carried_state import BooksState
 from cache.options import BooksOptions
+from cache.state import Books
 from framework.configuration import Configuration
 from framework.cycle import Observer
-from framework.memory import Memory
-from framework.outside import Outside
+from framework.extension.outside import Outside
+from framework.session.memory import Memory
 from kube.version import own_version
 from model.errors import ConfigError, ObjectError
 from model.gangs import GangRules

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from actions.registry import register_built_in as register_actions
-from framework.loading import PluginFile, load_entry_points, load_files, load_folder
-from framework.registry import DEFAULT, Registry
+from framework.extension.loading import PluginFile, load_entry_points, load_files, load_folder
+from framework.extension.registry import DEFAULT, Registry
 from model.errors import ConfigError
 from plugins.registry import register_built_in as register_plugins
 

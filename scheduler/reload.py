@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from framework.configuration import Parsed
 from framework.configuration.notes import UnusableError
 from model.errors import ConfigError
-from scheduler.unreadable import why
+from scheduler.file_errors import why
 
 __all__ = ["ConfigFile", "Reload"]
 

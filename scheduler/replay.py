@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
-from cache.books import Books
 from cache.objects import decoder_of
+from cache.state import Books
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
-from framework.loading import PluginFile
-from framework.memory import Settled
-from framework.outside import CycleCut
-from framework.registry import Registry
+from framework.extension.loading import PluginFile
+from framework.extension.outside import CycleCut
+from framework.extension.registry import Registry
+from framework.session.memory import Settled
 from model.errors import ConfigError, PyroclastError
 from model.snapshot import Snapshot
 from scheduler.cluster import books_options

@@ -22,8 +22,8 @@ import structlog
 from cache.usage.watch import UsageWatch
 from framework.configuration import Configuration, read_source
 from framework.cycle import Observer, run_cycle
-from framework.memory import Memory, Settled
-from framework.outside import Outside
+from framework.extension.outside import Outside
+from framework.session.memory import Memory, Settled
 from kube.client import Client
 from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
@@ -37,29 +37,29 @@ from model.snapshot import Snapshot
 from plugins.coscheduling import gang_rules
 from plugins.deviceshare import DeviceShareArgs, args_of
 from scheduler.cluster import ESSENTIAL, make_cache
-from scheduler.counting import Rate
+from scheduler.cycle_metrics import tell_figures, tell_placements
 from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon, Seen
-from scheduler.device_figures import DeviceFigures
+from scheduler.debug_endpoints import looks
+from scheduler.device_metrics import DeviceFigures
 from scheduler.explain import explain_job
 from scheduler.extenders.binding import ExtenderBinding
 from scheduler.extenders.client import Client as ExtenderClient
 from scheduler.extenders.waiting import Waiting
-from scheduler.figures import tell_figures, tell_placements
 from scheduler.gates import GateRemover, gated_tasks, remove_gate
 from scheduler.health import Endpoints, Inside
+from scheduler.instrumented_writers import Rate
 from scheduler.leadership import Alone, lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
-from scheduler.looking import looks
 from scheduler.metrics import Metrics
+from scheduler.on_demand_kinds import WantedKinds, Wants, wants_of
 from scheduler.options import Options
 from scheduler.plugin_files import PluginFiles
-from scheduler.reaching import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.recording import Recorder
 from scheduler.settings import Settings
 from scheduler.slow_calls import SlowCall, SlowCalls
-from scheduler.wants import WantedKinds, Wants, wants_of
+from scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]

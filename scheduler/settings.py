@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from framework.configuration import Configuration, Parsed, Profile, parse
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from model.errors import ConfigError
 from scheduler.data import default_configuration
 from scheduler.metrics import Metrics

@@ -8,7 +8,7 @@ import aiohttp
 import msgspec
 
 from cache.usage.source import SourceError
-from kube.bounded import TooLargeError, read_at_most
+from kube.read_limited import TooLargeError, read_at_most
 from model.usage import UsageSource
 
 __all__ = ["ask"]

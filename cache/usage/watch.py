@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from cache.books import Books
+from cache.state import Books
 from cache.usage.adaptor import Adaptor
 from cache.usage.elasticsearch import Elasticsearch
 from cache.usage.prometheus import Prometheus

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
-from controllers.operating.store import Store
+from controllers.runtime.store import Store
 from model.api.scheduling import Queue
 
 __all__ = ["QUEUE_PARENT", "Lookups", "QueuesByName", "StoredQueues", "parent_index"]

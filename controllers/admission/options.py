@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from controllers.admission.judging import SERVICES
+from controllers.admission.handlers import SERVICES
 from controllers.admission.rules.names import is_dns_subdomain
 from controllers.admission.rules.queues import QueueLimits
 from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE

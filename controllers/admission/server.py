@@ -17,7 +17,7 @@ import structlog
 from aiohttp import web
 
 from controllers.admission.certificates.clients import names_of
-from controllers.admission.judging import SERVICES, Known, Policy, Service, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, Service, judge
 from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS

@@ -15,7 +15,7 @@ from controllers.admission.certificates.clients import ClientAuthority
 from controllers.admission.certificates.files import CertificateFiles
 from controllers.admission.certificates.keeping import Keeper
 from controllers.admission.certificates.secret import SharedSecret
-from controllers.admission.judging import Policy
+from controllers.admission.handlers import Policy
 from controllers.admission.options import AdmissionOptions
 from controllers.admission.resource_groups import ResourceGroup, read_resource_groups
 from controllers.admission.server import Server

@@ -13,7 +13,7 @@ import structlog
 
 from controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
 from controllers.kinds import ELASTIC_QUOTA_PROFILES, QUEUES
-from controllers.operating.store import Index, Store
+from controllers.runtime.store import Index, Store
 from kube.client import Client
 from kube.errors import ApiError
 from kube.reflector import HasMetadata, Reflector

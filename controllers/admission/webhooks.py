@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from controllers.admission.judging import SERVICES, Service
+from controllers.admission.handlers import SERVICES, Service
 from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 from model.elastic.names import NAMESPACES
 

@@ -12,8 +12,8 @@ from controllers.admission.rules.cronjobs import faults_of
 from controllers.cronjobs.observing import Note, beyond_history, observed, served_until, without_jobs
 from controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
 from controllers.kinds import CRON_JOBS
-from controllers.operating.complaints import INVALID
-from controllers.operating.writing import owner_reference
+from controllers.runtime.invalid_condition import INVALID
+from controllers.runtime.writing import owner_reference
 from model.api import names
 from model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
 

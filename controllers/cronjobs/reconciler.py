@@ -14,12 +14,12 @@ import msgspec
 from controllers.cronjobs.deciding import Decision, decide
 from controllers.cronjobs.observing import with_job
 from controllers.kinds import CRON_JOBS, JOBS
-from controllers.operating.keys import controller_index, keys_of_controller, own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store
-from controllers.operating.writing import controlled_by
+from controllers.runtime.keys import controller_index, keys_of_controller, own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store
+from controllers.runtime.writing import controlled_by
 from kube.errors import ApiError
 from model.api.batch import CronJob, CronJobStatus, Job
 

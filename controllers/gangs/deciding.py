@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.wire import GangPodGroup, GangPodGroupStatus, time_text, unix_seconds
 
 __all__ = ["Members", "count", "decide"]

@@ -6,12 +6,12 @@ from typing import ClassVar, Final
 import msgspec
 
 from controllers.gangs.deciding import count, decide
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
-from controllers.operating.writing import means_another
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from controllers.runtime.writing import means_another
 from kube.errors import ApiError
 from kube.resources import GANG_POD_GROUPS
 from model.gangs.identity import gang_of

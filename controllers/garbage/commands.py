@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from controllers.kinds import COMMANDS
-from controllers.operating.operator import Operator
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
+from controllers.runtime.operator import Operator
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
 from model.api.bus import Command
 
 __all__ = ["CommandCollector"]

@@ -6,11 +6,11 @@ from typing import ClassVar
 from controllers.garbage.commands import CommandCollector
 from controllers.garbage.expiry import finished_at
 from controllers.kinds import JOBS
-from controllers.operating.ages import Ages
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
+from controllers.runtime.ages import Ages
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
 from kube.errors import ApiError
 from model.api.batch import Job
 

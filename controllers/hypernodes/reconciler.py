@@ -12,12 +12,12 @@ from controllers.hypernodes.labelled import SOURCE, discovered
 from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from controllers.kinds import HYPER_NODES
 from controllers.nodes import NODES, Node
-from controllers.operating.complaints import Complaints, renewed_conditions
-from controllers.operating.keys import own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
+from controllers.runtime.invalid_condition import Complaints, renewed_conditions
+from controllers.runtime.keys import own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
 from kube.errors import ApiError
 from kube.events import Regarding
 from model.api import names

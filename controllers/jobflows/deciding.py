@@ -10,7 +10,7 @@ from controllers.admission.faults import told
 from controllers.admission.rules.jobflows import faults_of
 from controllers.jobflows.progress import completed_flows, job_name, progress
 from controllers.kinds import JOB_FLOWS
-from controllers.operating.writing import owner_reference
+from controllers.runtime.writing import owner_reference
 from model.api import names
 from model.api.batch import Job
 from model.api.flow import Flow, JobFlow, JobFlowPhase, JobFlowStatus, JobTemplate, RetainPolicy

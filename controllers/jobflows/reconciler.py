@@ -12,12 +12,12 @@ from controllers.jobflows.deciding import decide
 from controllers.jobflows.metrics import ENDED
 from controllers.jobs.patches import difference
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.operating.keys import controller_index, keys_of_controller, own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
-from controllers.operating.writing import controlled_by
+from controllers.runtime.keys import controller_index, keys_of_controller, own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from controllers.runtime.writing import controlled_by
 from kube.errors import ApiError
 from model.api.batch import Job
 from model.api.flow import JobFlow, JobFlowStatus, JobTemplate

@@ -5,11 +5,11 @@ from typing import ClassVar, Final
 
 from controllers.jobflows.deciding import full_name
 from controllers.kinds import JOB_TEMPLATES, JOBS
-from controllers.operating.keys import own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store
+from controllers.runtime.keys import own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store
 from model.api import names
 from model.api.batch import Job
 from model.api.flow import JobTemplate

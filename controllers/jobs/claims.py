@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from controllers.kinds import JOBS
-from controllers.operating.writing import owner_reference
+from controllers.runtime.writing import owner_reference
 from kube.resources import PERSISTENT_VOLUME_CLAIMS
 from model.api.batch import Job
 

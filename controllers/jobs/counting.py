@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from controllers.jobs.observed import Observed, Place, is_leaving
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api import names
 from model.api.batch import TaskState
 

@@ -8,7 +8,6 @@ just begun are given the same next one.
 from dataclasses import replace
 from typing import Final
 
-from controllers.jobs.acting import alive, covered, obey, phase_of, step_for, take
 from controllers.jobs.counting import count
 from controllers.jobs.decision import Decision, Told
 from controllers.jobs.finished import done_places, is_missed_when_gone
@@ -20,6 +19,7 @@ from controllers.jobs.states import RESTS, after_ending, after_restart
 from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
 from controllers.jobs.syncing import sync
 from controllers.jobs.targets import ALL, covers, is_whole
+from controllers.jobs.transitions import alive, covered, obey, phase_of, step_for, take
 from model.api import names
 from model.api.batch import JobPhase
 from model.api.bus import Event

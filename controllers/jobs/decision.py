@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from controllers.jobs.claims import ClaimPlan
 from controllers.jobs.observed import Place
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api.batch import JobStatus
 from model.api.bus import Command
 from model.api.scheduling import PodGroup

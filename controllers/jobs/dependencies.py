@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from controllers.jobs.observed import Observed, Place
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api.batch import Iteration, TaskSpec
 
 __all__ = ["has_what_it_waits_for"]

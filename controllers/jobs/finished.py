@@ -10,7 +10,7 @@ from typing import Final
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving
 from controllers.jobs.targets import ALL, covers
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api.batch import JobPhase
 
 __all__ = ["done_places", "is_missed_when_gone"]

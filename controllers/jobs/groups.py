@@ -15,7 +15,7 @@ from controllers.jobs.patches import difference
 from controllers.jobs.pods import pod_group_name, task_key
 from controllers.jobs.states import least_of_tasks
 from controllers.kinds import JOBS, POD_GROUPS
-from controllers.operating.writing import owner_reference
+from controllers.runtime.writing import owner_reference
 from model.api import names
 from model.api.batch import Job, TaskSpec
 from model.api.scheduling import NetworkTopologySpec, PodGroup

@@ -8,7 +8,7 @@ from typing import Final
 
 from controllers.jobs.pods import pod_name, task_key
 from controllers.jobs.reasons import INVALID
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api import names
 from model.api.batch import Job, JobPhase, TaskSpec
 from model.api.bus import Command

@@ -20,9 +20,9 @@ from controllers.jobs.plugins.registry import plugin_faults
 from controllers.jobs.pods import pod_group_name
 from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
 from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
-from controllers.operating.ages import Ages
-from controllers.operating.complaints import grace_left
-from controllers.operating.store import Key, key_of
+from controllers.runtime.ages import Ages
+from controllers.runtime.invalid_condition import grace_left
+from controllers.runtime.store import Key, key_of
 from kube.clock import Clock
 from model.api.batch import Job, JobSpec
 from model.api.scheduling import PodGroup

@@ -11,8 +11,8 @@ from typing import Any, Final
 from controllers.jobs.patches import difference
 from controllers.jobs.plugins.plugin import Owned, OwnedKey
 from controllers.jobs.plugins.registry import plugins_of
-from controllers.operating.store import Key, key_of
-from controllers.operating.writing import NameTakenError, Writer, controlled_by
+from controllers.runtime.store import Key, key_of
+from controllers.runtime.writing import NameTakenError, Writer, controlled_by
 from kube.errors import ApiError
 from kube.resources import Resource
 from model.api.batch import Job

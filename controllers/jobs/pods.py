@@ -12,7 +12,7 @@ import msgspec
 from controllers.admission.rules.names import is_label_value
 from controllers.jobs.claims import claims_of
 from controllers.kinds import JOBS
-from controllers.operating.writing import owner_reference
+from controllers.runtime.writing import owner_reference
 from model.api import names
 from model.api.batch import Job, TaskSpec
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from controllers.jobs.durations import seconds_of
+from controllers.jobs.job_events import Occurrence, occurrences
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed, Place
-from controllers.jobs.occurrences import Occurrence, occurrences
 from controllers.jobs.targets import Target, partition_of
 from model.api.batch import LifecyclePolicy
 from model.api.bus import Action, Event

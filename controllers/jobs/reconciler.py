@@ -34,14 +34,14 @@ from controllers.jobs.statuses import remembering_plugins
 from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from controllers.jobs.watches import watches_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
-from controllers.operating.expectations import Expectations
-from controllers.operating.keys import keys_of_controller
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key
-from controllers.operating.writing import NamespaceEndingError, Writer, controlled_by, means_another
+from controllers.runtime.expectations import Expectations
+from controllers.runtime.keys import keys_of_controller
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key
+from controllers.runtime.writing import NamespaceEndingError, Writer, controlled_by, means_another
 from kube.clock import Clock
 from kube.errors import ApiConflictError, ApiError
 from kube.events import Regarding, regarding

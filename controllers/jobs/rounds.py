@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
-from controllers.operating.writing import NamespaceEndingError
+from controllers.runtime.writing import NamespaceEndingError
 from kube.errors import ApiConflictError, ApiError
 from kube.gathering import gathered
 from model.errors import PyroclastError

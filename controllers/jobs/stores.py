@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.keys import controller_index
-from controllers.operating.operator import Operator
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.store import Store
+from controllers.runtime.keys import controller_index
+from controllers.runtime.operator import Operator
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.store import Store
 from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
 from model import wire
 from model.api.batch import Job

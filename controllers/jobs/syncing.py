@@ -16,7 +16,7 @@ from controllers.jobs.pods import pod_name
 from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
 from controllers.jobs.states import while_pending, while_running
 from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api.batch import JobPhase
 from model.api.scheduling import PodGroup, PodGroupPhase
 from model.errors import ObjectError

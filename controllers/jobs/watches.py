@@ -6,10 +6,10 @@ from contextlib import suppress
 from controllers.jobs import metrics
 from controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.keys import keys_of_controller
-from controllers.operating.pods import PODS
-from controllers.operating.reconciler import AnyWatch, Watch
-from controllers.operating.store import Key, key_of
+from controllers.runtime.keys import keys_of_controller
+from controllers.runtime.pods import PODS
+from controllers.runtime.reconciler import AnyWatch, Watch
+from controllers.runtime.store import Key, key_of
 from kube.resources import PERSISTENT_VOLUME_CLAIMS
 from model import wire
 from model.api import names

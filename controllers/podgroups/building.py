@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from controllers.admission.rules.podgroups import queue_of
 from controllers.admission.rules.pods import BUDGETS, budget_faults
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from model.api import names
 from model.api.meta import ObjectMeta, OwnerReference
 from model.api.scheduling import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from controllers.operating.pods import Pod
+from controllers.runtime.pods import Pod
 from kube.client import Client
 from kube.errors import ApiError
 from model.api.meta import OwnerReference

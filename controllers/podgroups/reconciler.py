@@ -14,14 +14,6 @@ import msgspec
 from controllers.admission.faults import told
 from controllers.admission.rules.pods import budget_faults
 from controllers.kinds import POD_GROUPS
-from controllers.operating.complaints import Complaints
-from controllers.operating.keys import own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
-from controllers.operating.writing import means_another
 from controllers.podgroups.building import (
     PREFIX,
     build_group,
@@ -31,8 +23,16 @@ from controllers.podgroups.building import (
     min_member,
     needs_group,
 )
-from controllers.podgroups.judging import GroupJudge
 from controllers.podgroups.owners import read_owners
+from controllers.podgroups.validation import GroupJudge
+from controllers.runtime.invalid_condition import Complaints
+from controllers.runtime.keys import own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from controllers.runtime.writing import means_another
 from kube.errors import ApiError
 from kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
 from model import wire

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 
 from controllers.admission.lookups import QUEUE_PARENT, parent_index
 from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
-from controllers.operating.ages import Ages
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
-from controllers.operating.writing import means_another
 from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
-from controllers.queues.judging import QueueJudge
 from controllers.queues.showing import forget_queue, show_counts
+from controllers.queues.validation import QueueJudge
+from controllers.runtime.ages import Ages
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from controllers.runtime.writing import means_another
 from kube.errors import ApiConflictError, ApiError
 from model.api import names
 from model.api.bus import Action, Command

@@ -5,13 +5,13 @@ from typing import ClassVar, Final
 
 from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from controllers.nodes import NODES, Node
-from controllers.operating.complaints import Complaints
-from controllers.operating.keys import own_key
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, Store, key_of
 from controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_of_root, root_of, tree_of
+from controllers.runtime.invalid_condition import Complaints
+from controllers.runtime.keys import own_key
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
 from kube.errors import ApiError
 from model.api.quota import ElasticQuota, ElasticQuotaProfile
 from model.elastic.names import PROFILE, TREE_ID

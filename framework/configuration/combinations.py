@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from framework.configuration.notes import Notes, below
-from framework.configuration.nouns import PluginOption
+from framework.configuration.types import PluginOption
 
 __all__ = ["check_combinations", "drop_repeated"]
 

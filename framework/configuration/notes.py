@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from framework.nearest import did_you_mean_inside
+from framework.configuration.suggest import did_you_mean_inside
 from model.errors import ConfigError
 
 __all__ = ["Notes", "UnusableError", "below"]

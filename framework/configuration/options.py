@@ -4,13 +4,13 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from framework.arguments import decode
 from framework.configuration import flags
+from framework.configuration.arguments import decode
+from framework.configuration.conversions import Mismatch, convert
 from framework.configuration.known import Known
 from framework.configuration.notes import Notes, below
-from framework.configuration.nouns import PluginOption
-from framework.conversions import Mismatch, convert
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
+from framework.configuration.types import PluginOption
 from model.errors import ConfigError
 
 __all__ = ["check_arguments", "read_option"]

@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 from framework.configuration.combinations import check_combinations, drop_repeated
 from framework.configuration.known import Known
 from framework.configuration.notes import Notes, below
-from framework.configuration.nouns import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.options import check_arguments, read_option
+from framework.configuration.suggest import did_you_mean, did_you_mean_inside
 from framework.configuration.text import read_yaml
+from framework.configuration.types import Configuration, Parsed, PluginOption, Profile
 from framework.configuration.usage_source import KEYS, read_source
-from framework.nearest import did_you_mean, did_you_mean_inside
 from model.errors import ConfigError
 
 __all__ = ["TOP_KEYS", "parse"]

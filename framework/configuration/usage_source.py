@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from framework.configuration.notes import Notes, below
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
 from model.durations import parse_duration
 from model.secrets import Secret
 from model.usage import UsageSource

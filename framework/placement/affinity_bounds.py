@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from framework.placement.problem import AssignmentProblem, Companions
+from framework.placement.gangs.problem import AssignmentProblem, Companions
 from model.arrays import BoolArray, IntArray
 
 __all__ = ["AffinityBounds"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from framework.placement.problem import Companions
-from framework.pods import session_pods
-from framework.session import Session
+from framework.placement.gangs.problem import Companions
+from framework.session.pods import session_pods
+from framework.session.session import Session
 from model.required_rules import POD_AFFINITY
 from model.tasks import Task
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from framework.placement.problem import AssignmentProblem, Shunning
+from framework.placement.gangs.problem import AssignmentProblem, Shunning
 from model.arrays import BoolArray, IntArray
 
 __all__ = ["ShunBounds"]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framework.placement.problem import Shunning
-from framework.pods import session_pods
-from framework.session import Session
+from framework.placement.gangs.problem import Shunning
+from framework.session.pods import session_pods
+from framework.session.session import Session
 from model.matching.pods import PodTerm
 from model.required_rules import POD_AFFINITY
 from model.tasks import Task

@@ -6,7 +6,7 @@ the others can come to, and each must come near the fullest.
 
 import numpy as np
 
-from framework.placement.problem import AssignmentProblem, Spread
+from framework.placement.gangs.problem import AssignmentProblem, Spread
 from model.arrays import BoolArray, IntArray
 
 __all__ = ["SpreadBounds"]

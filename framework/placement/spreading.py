@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.problem import Spread
-from framework.pods import NodeGroup, session_pods
-from framework.session import Session
+from framework.placement.gangs.problem import Spread
+from framework.session.pods import NodeGroup, session_pods
+from framework.session.session import Session
 from model.arrays import BoolArray
 from model.matching.nodes import has_labels
 from model.matching.pods import SpreadConstraint, spread_constraints

@@ -7,10 +7,10 @@ above it.
 
 from collections.abc import Iterable, Sequence
 
-from framework.claims_by_queue import demand_of, placed_with_claims
-from framework.jobs import SessionJob
-from framework.ledgers import Change
-from framework.session import Session
+from framework.extension.ledgers import Change
+from framework.queues.device_claims import demand_of, placed_with_claims
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model import wire
 from model.device_claims import CLASS_PREFIX, ClaimCount, Demand, device_claim_keys, is_made_for, uncounted
 from model.ids import JobId, QueueName

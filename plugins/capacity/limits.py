@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framework.queue_limits import capability_limits
+from framework.session.queue_limits import capability_limits
 from model.arrays import BoolArray, IntArray
 from model.ids import QueueName
 from model.queues import ROOT_QUEUE, Queue

@@ -11,19 +11,19 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.evicting.gang_plans import GangEviction
-from framework.evicting.order import in_order
-from framework.guarantees import guarantee_notes, kept_guarantees
-from framework.jobs import SessionJob
-from framework.ledgers import Change
-from framework.lifted_gates import LiftedGates
-from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, reserved
-from framework.queue_limits import amounts_beyond, in_words, usage_text
-from framework.queue_notes import queue_note, zero_notes
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.ledgers import Change
+from framework.extension.points import Vote
+from framework.preemption.gang_plans import GangEviction
+from framework.preemption.victim_order import in_order
+from framework.queues.admission import Account, QueueAdmission, Shortage, reserved
+from framework.queues.guarantees import guarantee_notes, kept_guarantees
+from framework.queues.lifted_gates import LiftedGates
+from framework.queues.notes import queue_note, zero_notes
+from framework.session.jobs import SessionJob
+from framework.session.queue_limits import amounts_beyond, in_words, usage_text
+from framework.session.session import Session
 from model.arrays import BoolArray, IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
@@ -31,9 +31,9 @@ from model.queues import ROOT_QUEUE, Queue
 from model.refusals import Refusal
 from model.resources import CPU, MEMORY, PODS, UNLIMITED
 from model.tasks import Task
-from plugins.capacity.books import QueueBook
 from plugins.capacity.devices import DeviceQuotas
 from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
+from plugins.capacity.queue_usage import QueueBook
 from plugins.capacity.reclaim import Taking
 from plugins.capacity.tree import Tree, flat, grow
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from model.ids import QueueName
 from model.queues import ROOT_QUEUE
-from plugins.capacity.books import QueueBook
+from plugins.capacity.queue_usage import QueueBook
 from plugins.capacity.tree import Tree
 
 __all__ = ["Taking"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from framework.arguments import argument
-from framework.conversions import Mismatch, duration
+from framework.configuration.arguments import argument
+from framework.configuration.conversions import Mismatch, duration
 from model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
 
 __all__ = ["CoschedulingArgs"]

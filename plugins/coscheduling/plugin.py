@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.session import Session
+from framework.extension import points
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.gangs import GangGroup
 from model.gangs.names import BIND_ANNOTATIONS
 from model.gangs.reading import read_index

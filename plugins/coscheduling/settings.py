@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from framework.arguments import decode
 from framework.configuration import Profile
+from framework.configuration.arguments import decode
 from model.gangs import GangRules
 from plugins.coscheduling.arguments import CoschedulingArgs
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from framework.arguments import argument
-from framework.conversions import Mismatch
+from framework.configuration.arguments import argument
+from framework.configuration.conversions import Mismatch
 from model.devices.koordinator.templates import NO_TEMPLATES, Templates
 from model.errors import ArgumentError
 from plugins.deviceshare.koordinator.arguments import (

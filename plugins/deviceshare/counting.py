@@ -4,13 +4,13 @@ Of a task with cards the memory and cores of its cards count, each card for itse
 ask for of these resources: a pod of two cards with 3000 of memory each holds 6000.
 """
 
-from framework.session import Session
+from framework.session.session import Session
 from model.devices.settings import VgpuSettings
 from model.ids import QueueName
 from model.queues import with_ancestors
 from model.resources import MILLI
 from model.tasks import ALLOCATED_STATUSES
-from plugins.deviceshare.books import Books
+from plugins.deviceshare.device_allocator import Books
 
 __all__ = ["differences_by_queue"]
 

@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from framework.ledgers import Change, Verb
-from framework.nodes import NodeColumns
-from framework.session import Session
+from framework.extension.ledgers import Change, Verb
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import ReasonArray
 from model.devices.locks import LOCK_NODE, is_held
 from model.plan import Preparation
 from model.refusals import Reason, Refusal
 from model.tasks import Task, TaskStatus
-from plugins.deviceshare.books import Books
+from plugins.deviceshare.device_allocator import Books
 
 __all__ = ["REASONS", "Locks"]
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model import wire
 from model.arrays import FloatArray
 from model.devices.koordinator.templates import Templates
@@ -24,8 +24,8 @@ from model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
 from model.tasks import Task
 from plugins.deviceshare import locks
 from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.books import UNREADABLE, Books
 from plugins.deviceshare.counting import differences_by_queue
+from plugins.deviceshare.device_allocator import UNREADABLE, Books
 from plugins.deviceshare.family import Family
 from plugins.deviceshare.gpu_share import GpuShare
 from plugins.deviceshare.koordinator.family import Koordinator

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from framework.arguments import decode
 from framework.configuration import Profile
+from framework.configuration.arguments import decode
 from framework.configuration.text import read_yaml
 from model import wire
 from model.devices.koordinator.templates import NO_TEMPLATES, Templates, read_templates

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.ledgers import Change
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.ledgers import Change
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.ids import JobId
 from model.jobs import NO_QUEUE
 from model.queues import Queue

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from framework.ledgers import Change
-from framework.session import Session
+from framework.extension.ledgers import Change
+from framework.session.session import Session
 from model.arrays import IntArray
 from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
 from model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from framework.arguments import argument
-from framework.conversions import Mismatch, duration
+from framework.configuration.arguments import argument
+from framework.configuration.conversions import Mismatch, duration
 from model.quantity import QuantityError
 from model.requests import amounts
 from model.resources import NO_AMOUNTS, Amounts

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.points import Vote
-from framework.queue_limits import amounts_beyond
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
+from framework.session.queue_limits import amounts_beyond
+from framework.session.session import Session
 from model.elastic.tree import QuotaBook
 from model.elastic.uses import is_preemptible
 from model.queues import Queue

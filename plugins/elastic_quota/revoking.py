@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from framework.evicting.gangs import active_count
-from framework.points import Move
-from framework.session import Session
+from framework.extension.points import Move
+from framework.preemption.victim_gangs import active_count
+from framework.session.session import Session
 from model.elastic.tree import QuotaBook
 from model.elastic.uses import is_preemptible
 from model.ids import JobId

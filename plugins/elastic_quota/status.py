@@ -1,6 +1,6 @@
 """Status: how each quota stands, and what is wrong with those that are not served."""
 
-from framework.session import Session
+from framework.session.session import Session
 from model.elastic import ElasticQuota
 from model.elastic.tree import APART, QuotaBook
 from model.report import EventNote, QuotaFigures

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from framework.evicting.gang_plans import GangEviction
-from framework.points import Vote
+from framework.extension.points import Vote
+from framework.preemption.gang_plans import GangEviction
 from model.elastic.names import DEFAULT_QUOTA
 from model.elastic.tree import APART, QuotaBook
 from model.elastic.uses import is_preemptible

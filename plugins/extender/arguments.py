@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 from urllib.parse import urlsplit
 
-from framework.arguments import argument
+from framework.configuration.arguments import argument
 from model.durations import parse_duration
 from model.errors import ArgumentError
 from model.tasks import Task

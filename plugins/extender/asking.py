@@ -5,8 +5,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from framework.outside import Outside, Question
-from framework.session import Session
+from framework.extension.outside import Outside, Question
+from framework.session.session import Session
 from model.texts import said_by, shortened
 from plugins.extender.arguments import ExtenderArgs
 

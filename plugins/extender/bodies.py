@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from framework.jobs import SessionJob
-from framework.nodes import NodeView
-from framework.session import Session
+from framework.session.jobs import SessionJob
+from framework.session.nodes import NodeView
+from framework.session.session import Session
 from model.api.names import ALLOCATED_HYPER_NODE, MAX_UNAVAILABLE, MIN_AVAILABLE
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId

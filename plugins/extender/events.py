@@ -8,7 +8,7 @@ same tasks in reverse order.
 
 from collections.abc import Sequence
 
-from framework.ledgers import Change, Verb
+from framework.extension.ledgers import Change, Verb
 from model.refusals import Refusal
 from model.tasks import Task
 from model.texts import shortened

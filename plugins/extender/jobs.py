@@ -1,7 +1,7 @@
 """Jobs and queues: may they go on?"""
 
-from framework.jobs import SessionJob
-from framework.points import Vote
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
 from model.queues import Queue
 from model.refusals import Refusal
 from plugins.extender.arguments import ExtenderArgs

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from framework.nodes import NodeView
+from framework.session.nodes import NodeView
 from model.ids import NodeName
 from model.refusals import Reason, Refusal
 from model.tasks import Task

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.session import Session
+from framework.extension import points
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.refusals import Refusal
 from model.tasks import Task
 from plugins.extender.arguments import ExtenderArgs

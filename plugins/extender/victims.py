@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from framework.points import Vote
+from framework.extension.points import Vote
 from model.tasks import Task
 from plugins.extender.arguments import ExtenderArgs
 from plugins.extender.asking import Asking

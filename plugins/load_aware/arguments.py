@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, Literal
 
-from framework.arguments import argument
-from framework.conversions import Mismatch, convert, duration
+from framework.configuration.arguments import argument
+from framework.configuration.conversions import Mismatch, convert, duration
 from model.errors import ArgumentError
 from model.resources import CPU, MEMORY
 

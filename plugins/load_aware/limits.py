@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from framework.conversions import duration
+from framework.configuration.conversions import duration
 from model.arrays import IntArray
 from model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
 from model.load import NANOSECONDS

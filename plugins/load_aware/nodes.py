@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.session import Session
+from framework.session.session import Session
 from model import wire
 from model.arrays import BoolArray, IntArray
 from model.ids import JobId

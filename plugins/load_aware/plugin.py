@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from framework import points
 from framework.configuration import Profile
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray, ReasonArray
 from model.colocation import is_of_daemon_set
 from model.refusals import Reason

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framework.domains import EVICT, Domains
+from framework.placement.topology.domains import EVICT, Domains
 from model.arrays import BoolArray, IntArray
 
 __all__ = ["capped_widest_first", "gradient"]

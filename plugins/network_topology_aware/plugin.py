@@ -11,14 +11,14 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.domains import EVICT, Domains
-from framework.grouped import GroupedScores
-from framework.jobs import SessionJob, SubJob
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.placement.grouped_scores import GroupedScores
+from framework.placement.topology.domains import EVICT, Domains
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray, IntArray
 from model.ids import NodeName
 from model.resources import CPU, MEMORY, Amounts

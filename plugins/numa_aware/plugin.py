@@ -8,13 +8,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework import points
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.session import Session
 from model.arrays import FloatArray
-from plugins.numa_aware.books import CpuBooks
+from plugins.numa_aware.cpu_allocator import CpuBooks
+from plugins.numa_aware.cpu_requests import Wishes
 from plugins.numa_aware.verdicts import Fit, Policies
-from plugins.numa_aware.wishes import Wishes
 
 __all__ = ["NumaAware", "NumaAwareArgs", "few_first"]
 

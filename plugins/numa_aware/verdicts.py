@@ -5,13 +5,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
+from framework.session.nodes import NodeColumns
 from model.arrays import FloatArray, ReasonArray
 from model.refusals import Reason
 from model.tasks import Task
 from plugins.numa_aware.alignment import Aligned, aligned, numa_count
-from plugins.numa_aware.books import CpuBooks, Inside, Unknown
-from plugins.numa_aware.wishes import Wish, Wishes
+from plugins.numa_aware.cpu_allocator import CpuBooks, Inside, Unknown
+from plugins.numa_aware.cpu_requests import Wish, Wishes
 
 __all__ = ["Fit", "Policies"]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from framework.arguments import argument
+from framework.configuration.arguments import argument
 from model.errors import ArgumentError
 
 __all__ = ["PredicatesArgs", "ShapePoint"]

@@ -6,7 +6,7 @@ nothing.  Source: Kubernetes' dynamic resource allocation (`DynamicResources` of
 
 from collections.abc import Iterator
 
-from framework.session import Session
+from framework.session.session import Session
 from model import wire
 from model.device_claims import named_claims
 from model.tasks import Task

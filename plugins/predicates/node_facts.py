@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
+from framework.session.nodes import NodeColumns
 from model import wire
 from model.arrays import BoolArray, ReasonArray
 from model.matching.nodes import pod_node_mask

@@ -7,11 +7,11 @@ and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rule
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from framework import points
-from framework.nodes import NodeColumns
-from framework.pods import session_pods
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.pods import session_pods
+from framework.session.session import Session
 from model.arrays import ReasonArray
 from model.refusals import Reason
 from model.required_rules import POD_AFFINITY, RESOURCE_CLAIMS, TOPOLOGY_SPREAD

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
-from framework.pods import DomainCounts, SessionPods, TermKind
-from framework.session import Session
+from framework.session.nodes import NodeColumns
+from framework.session.pods import DomainCounts, SessionPods, TermKind
+from framework.session.session import Session
 from model.arrays import BoolArray, ReasonArray
 from model.matching.nodes import has_labels
 from model.matching.pods import PodTerms

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
+from framework.session.nodes import NodeColumns
 from model.arrays import BoolArray, ReasonArray
 from model.refusals import Reason
 from model.tasks import Task

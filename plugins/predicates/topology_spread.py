@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
-from framework.pods import DomainCounts, NodeGroup, SessionPods
-from framework.session import Session
+from framework.session.nodes import NodeColumns
+from framework.session.pods import DomainCounts, NodeGroup, SessionPods
+from framework.session.session import Session
 from model import wire
 from model.arrays import BoolArray, IntArray, ReasonArray
 from model.matching.nodes import has_labels

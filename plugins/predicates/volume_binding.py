@@ -23,9 +23,9 @@ from typing import Final
 
 import numpy as np
 
-from framework.ledgers import Change, Verb
-from framework.nodes import NodeColumns
-from framework.session import Session
+from framework.extension.ledgers import Change, Verb
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model import wire
 from model.arrays import BoolArray, IntArray, ReasonArray
 from model.ids import NodeName, TaskId

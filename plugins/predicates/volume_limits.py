@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.early_changes import EarlyChanges
-from framework.explaining import TOO_MANY_VOLUMES
-from framework.ledgers import Change
-from framework.nodes import NodeColumns
-from framework.session import Session
+from framework.extension.ledgers import Change
+from framework.placement.explaining import TOO_MANY_VOLUMES
+from framework.session.nodes import NodeColumns
+from framework.session.pending_changes import EarlyChanges
+from framework.session.session import Session
 from model import wire
 from model.arrays import IntArray, ReasonArray
 from model.ids import NodeName

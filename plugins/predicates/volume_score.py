@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.nodes import NodeColumns
-from framework.session import Session
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model import wire
 from model.arrays import FloatArray, IntArray
 from model.resources import MILLI

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns
-from framework.session import Session
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import BoolArray, ReasonArray
 from model.matching.nodes import requirement_mask
 from model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from framework.guarantees import kept_guarantees
-from framework.ledgers import Change, Verb
-from framework.session import Session
+from framework.extension.ledgers import Change, Verb
+from framework.queues.guarantees import kept_guarantees
+from framework.session.session import Session
 from model.ids import QueueName
 from model.jobs import Job
 from model.queues import Queue
 from model.tasks import Task
-from plugins.proportion.books import QueueBook
+from plugins.proportion.queue_usage import QueueBook
 
 __all__ = ["LentRoom"]
 

@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.guarantees import guarantee_notes, kept_guarantees
-from framework.jobs import SessionJob
-from framework.ledgers import Change
-from framework.lifted_gates import LiftedGates
-from framework.never_running import unusable_requests
-from framework.points import Vote
-from framework.queue_admission import Account, QueueAdmission, Shortage, reserved
-from framework.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
-from framework.queue_notes import zero_notes
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.ledgers import Change
+from framework.extension.points import Vote
+from framework.queues.admission import Account, QueueAdmission, Shortage, reserved
+from framework.queues.guarantees import guarantee_notes, kept_guarantees
+from framework.queues.lifted_gates import LiftedGates
+from framework.queues.never_running import unusable_requests
+from framework.queues.notes import zero_notes
+from framework.session.jobs import SessionJob
+from framework.session.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
+from framework.session.session import Session
 from model.arrays import IntArray
 from model.ids import QueueName
 from model.jobs import NO_QUEUE
@@ -33,9 +33,9 @@ from model.queues import Queue
 from model.refusals import Refusal
 from model.resources import PODS
 from model.tasks import Task
-from plugins.proportion.books import QueueBook
+from plugins.proportion.fair_share import deserved
 from plugins.proportion.lending import LentRoom
-from plugins.proportion.water import deserved
+from plugins.proportion.queue_usage import QueueBook
 
 __all__ = ["Proportion", "ProportionArgs"]
 

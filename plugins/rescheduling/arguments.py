@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from framework.arguments import argument
+from framework.configuration.arguments import argument
 from model.durations import parse_duration
 
 __all__ = ["LOW_NODE_UTILIZATION", "Marks", "Params", "ReschedulingArgs", "Strategy"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final
 
-from framework import points
-from framework.points import Move
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Move
+from framework.session.session import Session
 from model.arrays import IntArray
 from model.ids import TaskId
-from model.quality import BEST_EFFORT, GUARANTEED, quality_of
+from model.qos import BEST_EFFORT, GUARANTEED, quality_of
 from model.resources import CPU, MEMORY
 from model.tasks import Task
 from model.usage import FRESH_SECONDS

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.points import Vote
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model import wire
 from model.refusals import Refusal
 from plugins.resourcequota.scopes import concerns_job

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from framework.jobs import SessionJob
+from framework.session.jobs import SessionJob
 from model import wire
 from model.quantity import QuantityError, parse
 from model.resources import CPU, MEMORY

@@ -7,7 +7,7 @@ only what is missing of the job's minimum comes on top.
 from fractions import Fraction
 from typing import Final
 
-from framework.jobs import SessionJob
+from framework.session.jobs import SessionJob
 from model import wire
 from model.quantity import QuantityError, parse
 from model.requests import Asked, combined

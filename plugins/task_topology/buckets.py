@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import Needs
+from framework.session.nodes import Needs
 from model.api.names import TASK_SPEC
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId

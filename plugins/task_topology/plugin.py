@@ -7,13 +7,13 @@ docs/plugins/task-topology.md.
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from framework import points
-from framework.arguments import argument
-from framework.jobs import SessionJob
-from framework.ledgers import Change, Verb
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.ledgers import Change, Verb
+from framework.extension.points import Locality
+from framework.session.jobs import SessionJob
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray
 from model.ids import JobId
 from model.tasks import Task, TaskStatus

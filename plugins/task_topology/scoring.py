@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.nodes import NodeColumns, SessionNodes
+from framework.session.nodes import NodeColumns, SessionNodes
 from model.arrays import FloatArray, IntArray
 from model.tasks import Task
 from plugins.task_topology.buckets import Bucket, Buckets, role_of

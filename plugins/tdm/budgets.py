@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from framework.jobs import SessionJob
-from framework.session import Session
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
 from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
 from model.ids import JobId
 from model.tasks import Task, TaskStatus

@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from framework import points
-from framework.arguments import argument
-from framework.jobs import SessionJob
-from framework.nodes import NodeColumns
-from framework.points import Locality, Move, Vote
-from framework.session import Session
+from framework.configuration.arguments import argument
+from framework.extension import points
+from framework.extension.points import Locality, Move, Vote
+from framework.session.jobs import SessionJob
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray, IntArray, ReasonArray
 from model.durations import parse_duration
 from model.refusals import Reason

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from framework.arguments import argument
+from framework.configuration.arguments import argument
 from model.quantity import QuantityError, millis, parse, units
 
 __all__ = ["MIB", "Estimator", "Thresholds", "UsageArgs"]

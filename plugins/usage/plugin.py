@@ -8,11 +8,11 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework import points
 from framework.configuration import interval_of
-from framework.nodes import NodeColumns
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.nodes import NodeColumns
+from framework.session.session import Session
 from model.arrays import FloatArray, IntArray, ReasonArray
 from model.nodes import Node, NodeFacts
 from model.quantity import QuantityError, millis, units

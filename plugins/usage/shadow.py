@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from framework.ledgers import Change, Verb
+from framework.extension.ledgers import Change, Verb
 from model.arrays import BoolArray, FloatArray, IntArray
 from model.ids import TaskId
 from model.limits import pod_limits

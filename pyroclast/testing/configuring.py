@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from framework.configuration import Parsed, parse
-from framework.registry import Registry, name_of
+from framework.extension.registry import Registry, name_of
 from model.errors import ConfigError
 from scheduler.registry import load_registry
 

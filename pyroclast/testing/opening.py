@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from framework.cycle import Silent, open_plugins
-from framework.memory import Settled
-from framework.outside import Outside
-from framework.session import Session
+from framework.extension.outside import Outside
+from framework.session.memory import Settled
+from framework.session.session import Session
 from model.plan import Plan
 from plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from framework.outside import Outside
+from framework.extension.outside import Outside
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.outcome import Outcome

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from framework.outside import Outside
+from framework.extension.outside import Outside
 from model.api.names import GROUP_NAME, TASK_SPEC
 from pyroclast.testing.configuring import PluginChoice
 from pyroclast.testing.objects import NAMESPACE, Quantity, amounts, made, merged

@@ -12,7 +12,7 @@ from kube.client import Client
 from kube.configuration import ClusterOptions, connect
 from kube.errors import ApiError
 from model.errors import PyroclastError
-from scheduler.migrating.rules import KINDS, Note, Weight, look_over
+from scheduler.migration.rules import KINDS, Note, Weight, look_over
 from scheduler.registry import load_registry
 from scheduler.simulate.reading import read_objects
 

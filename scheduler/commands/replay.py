@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from scheduler.file_errors import why
 from scheduler.replay import RecordError, Replayed, replay
-from scheduler.unreadable import why
 
 __all__ = ["main"]
 

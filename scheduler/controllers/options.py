@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from model.errors import ConfigError
 from scheduler import flags
 from scheduler.controllers.table import chosen

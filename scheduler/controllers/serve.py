@@ -19,8 +19,8 @@ from prometheus_client import REGISTRY, Metric, disable_created_metrics, generat
 from prometheus_client.registry import Collector
 
 from controllers.admission.serving import Admission
-from controllers.operating.metrics import LEADER, WATCH_LAG
-from controllers.operating.operator import Operator
+from controllers.runtime.metrics import LEADER, WATCH_LAG
+from controllers.runtime.operator import Operator
 from kube.client import Client
 from kube.collector import settle
 from kube.configuration import ClusterOptions, connect
@@ -34,7 +34,7 @@ from scheduler.health import Endpoints, Inside
 from scheduler.leadership import lead_to_the_end, lease_options
 from scheduler.level_socket import LevelSocket
 from scheduler.logs import Level
-from scheduler.reaching import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]

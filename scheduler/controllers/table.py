@@ -13,9 +13,9 @@ import controllers.jobs.reconciler
 import controllers.podgroups.reconciler
 import controllers.queues.reconciler
 import controllers.quotaprofiles.reconciler
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from framework.nearest import did_you_mean
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from framework.configuration.suggest import did_you_mean
 
 __all__ = ["CONTROLLERS", "NOT_HERE", "Build", "chosen"]
 

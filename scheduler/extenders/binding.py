@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from framework.arguments import decode
 from framework.configuration import Configuration
-from framework.outside import Question
+from framework.configuration.arguments import decode
+from framework.extension.outside import Question
 from kube.binding import DelegateError
 from model.plan import Bind
 from model.texts import shortened

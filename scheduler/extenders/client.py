@@ -9,8 +9,8 @@ from typing import Final
 
 import aiohttp
 
-from framework.outside import Question
-from kube.bounded import TooLargeError, read_at_most
+from framework.extension.outside import Question
+from kube.read_limited import TooLargeError, read_at_most
 
 __all__ = ["Client", "NoReplyError"]
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from framework.configuration import Configuration
-from framework.outside import Answer, CycleCut, Outside, Question
+from framework.extension.outside import Answer, CycleCut, Outside, Question
 from scheduler.extenders.client import Client, NoReplyError
 
 __all__ = ["Told", "Waiting", "answer_of"]

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from framework.configuration import Configuration, Parsed, parse
-from framework.outside import Outside
-from framework.registry import Registry
+from framework.extension.outside import Outside
+from framework.extension.registry import Registry
 from model.errors import ConfigError, PyroclastError
 from scheduler.settings import with_profile_for
 from scheduler.simulate.answer import told

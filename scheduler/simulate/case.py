@@ -12,7 +12,7 @@ from typing import Any, Final
 from cache.measurements import MEASURED
 from cache.objects import KINDS, unfolded
 from cache.options import BooksOptions
-from framework.nearest import did_you_mean
+from framework.configuration.suggest import did_you_mean
 from model.api.names import DEFAULT_SCHEDULER
 from model.wire import unix_seconds
 from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of

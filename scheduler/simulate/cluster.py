@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from cache.books import Books
 from cache.measurements import MEASURED, measurements
 from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
+from cache.state import Books
 from cache.volumes import provisioning_driver
 from model import wire
 from model.errors import ObjectError

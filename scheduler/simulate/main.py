@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from cache.options import SINGLE, WAIT, BooksOptions
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from model.api.names import DEFAULT_SCHEDULER
 from model.errors import ConfigError, PyroclastError
 from scheduler.argument_types import positive
 from scheduler.data import default_configuration
-from scheduler.extenders.beside import asked, nobody
+from scheduler.extenders.blocking_client import asked, nobody
+from scheduler.file_errors import why
 from scheduler.registry import load_registry
 from scheduler.simulate.answer import told
 from scheduler.simulate.as_admitted import as_admitted
@@ -25,7 +26,6 @@ from scheduler.simulate.case import Case, moment_of_dump, read_moment
 from scheduler.simulate.default_queues import with_default_queues
 from scheduler.simulate.reading import STANDARD_INPUT, read_objects, read_text
 from scheduler.simulate.table import table
-from scheduler.unreadable import why
 
 __all__ = ["main"]
 

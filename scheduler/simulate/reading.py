@@ -11,7 +11,7 @@ import yaml
 
 from model.errors import PyroclastError
 from model.yaml_faults import YAML_FAULTS, yaml_fault
-from scheduler.unreadable import why
+from scheduler.file_errors import why
 
 __all__ = ["ReadError", "read_objects", "read_text"]
 

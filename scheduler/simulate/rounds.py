@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
-from framework.memory import Memory
-from framework.outside import Outside
-from framework.registry import Registry
+from framework.extension.outside import Outside
+from framework.extension.registry import Registry
+from framework.session.memory import Memory
 from model.ids import TaskId
 from model.plan import Plan
 from model.report import CycleReport

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from controllers.hypernodes.labelled import SOURCE
-from framework.lint import check
+from framework.diagnosis.lint import check
 from model.api.names import NETWORK_TOPOLOGY_SOURCE
 from scheduler.controllers.options import parse_options as parse_controllers
 from scheduler.options import parse_options

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from scheduler.registry import load_registry
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from framework.configuration import FLAGS, Parsed, parse
-from framework.lint import Severity, check
-from framework.lint.arguments import WITHOUT_EFFECT
-from framework.lint.served import SERVED
-from framework.points import ALL_POINTS
+from framework.diagnosis.lint import Severity, check
+from framework.diagnosis.lint.arguments import WITHOUT_EFFECT
+from framework.extension.points import ALL_POINTS
+from framework.extension.served import SERVED
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configuration.md").read_text()

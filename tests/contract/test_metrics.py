@@ -9,8 +9,8 @@ from prometheus_client import Counter
 import controllers.admission.metrics
 import controllers.jobflows.metrics
 import controllers.jobs.metrics
-import controllers.operating.metrics
 import controllers.queues.metrics
+import controllers.runtime.metrics
 import kube.metrics
 from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
@@ -20,7 +20,7 @@ MODULES = (
     controllers.admission.metrics,
     controllers.jobflows.metrics,
     controllers.jobs.metrics,
-    controllers.operating.metrics,
+    controllers.runtime.metrics,
     controllers.queues.metrics,
 )
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)

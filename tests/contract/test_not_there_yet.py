@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from framework import points
-from framework.arguments import decode
 from framework.configuration import PluginOption
+from framework.configuration.arguments import decode
+from framework.extension import points
 from model.errors import ConfigError
 from plugins.deviceshare.arguments import DeviceShareArgs
 from plugins.elastic_quota.arguments import ElasticQuotaArgs

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from actions.registry import register_built_in as register_actions
-from framework.arguments import keys_of
-from framework.conversions import convert
-from framework.lint.served import EVICTABLE, can_serve
-from framework.registry import Builder, Registry
+from framework.configuration.arguments import keys_of
+from framework.configuration.conversions import convert
+from framework.extension.registry import Builder, Registry
+from framework.extension.served import EVICTABLE, can_serve
 from plugins.registry import register_built_in as register_plugins
 
 ROOT = Path(__file__).parents[2]

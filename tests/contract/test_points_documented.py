@@ -1,8 +1,8 @@
-"""The table of extension points in docs/plugins/writing.md is that of framework/points.py."""
+"""The table of extension points in docs/plugins/writing.md is that of framework/extension/points.py."""
 
 from pathlib import Path
 
-from framework.points import ALL_POINTS
+from framework.extension.points import ALL_POINTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins" / "writing.md"
 

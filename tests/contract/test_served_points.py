@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from framework import points
-from framework.lint.served import ALWAYS_ASKED, SERVED
-from framework.registry import Registry
+from framework.extension import points
+from framework.extension.registry import Registry
+from framework.extension.served import ALWAYS_ASKED, SERVED
 from plugins.registry import register_built_in
 
 PLUGINS = Path(__file__).parents[2] / "plugins"

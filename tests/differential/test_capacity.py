@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.evicting.order import in_order
+from framework.preemption.victim_order import in_order
 from model.ids import QueueName
 from model.resources import UNLIMITED
 from tests.differential.capacity import ALL, NEVER, Declared, PlainPod, PlainQueue, declared

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

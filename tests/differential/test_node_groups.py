@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework import points
+from framework.extension import points
 from model import wire
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

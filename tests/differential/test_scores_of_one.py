@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework import points
-from framework.points import Locality, Registered
+from framework.extension import points
+from framework.extension.points import Locality, Registered
 from model import wire
 from model.tasks import TaskStatus
 from model.usage import NodeUsage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework import points
+from framework.extension import points
 from model import wire
 from model.ids import NodeName
 from tests.differential.racks import PlainSite, plain_site

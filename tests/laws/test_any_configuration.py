@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, everything
-from framework.arguments import keys_of
+from framework.configuration.arguments import keys_of
 from model.errors import ConfigError
 from scheduler.cli import main
 from scheduler.settings import read_configuration

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of

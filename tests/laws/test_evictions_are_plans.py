@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import given
 
-from framework.session import Session
-from framework.statement import Statement
+from framework.session.session import Session
+from framework.session.statement import Statement
 from model.api.names import LENT
 from model.ids import NodeName, TaskId
 from model.plan import Eviction, Plan

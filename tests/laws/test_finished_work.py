@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model import wire
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.session import Session
+from framework.session.session import Session
 from model.ids import JobId, QueueName
 from model.plan import Plan
 from plugins.proportion.plugin import make_books

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from model.cpusets import as_text, cpu_set
-from plugins.numa_aware.books import CpuBooks, Inside
+from plugins.numa_aware.cpu_allocator import CpuBooks, Inside
 from pyroclast import Session
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_topologies

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
-from framework.memory import Settled
-from framework.registry import Registry
+from framework.extension.registry import Registry
+from framework.session.memory import Settled
 from model.plan import Plan
 from model.report import CycleReport
 from model.tasks import TaskStatus

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from framework.windows import SHARE_USED
+from framework.session.namespace_windows import SHARE_USED
 from model.ids import JobId
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
-from framework.windows import SHARE_USED
+from framework.session.memory import Memory, Settled
+from framework.session.namespace_windows import SHARE_USED
 from model.ids import JobId
 from model.report import CycleReport
 from pyroclast.testing import Outcome, Scenario

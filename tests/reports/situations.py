@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from scheduler.data import default_configuration
 from scheduler.registry import load_registry
 from scheduler.simulate.batch import answer_lines

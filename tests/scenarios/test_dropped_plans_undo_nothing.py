@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
-from framework.promises import Promise, loser_of, terms
+from framework.reservations.nominations import Promise, loser_of, terms
+from framework.session.memory import Memory
 from model.ids import JobId, NodeName
 from model.report import CycleReport
 from model.snapshot import Snapshot

@@ -3,8 +3,8 @@
 from typing import Any
 
 from actions.preempt import Preempt
-from framework.evicting.harm import EFFORT, Effort
-from framework.placement.refusals import SEARCH_ENDED
+from framework.placement.gangs.refusals import SEARCH_ENDED
+from framework.preemption.harm import EFFORT, Effort
 from model.ids import JobId
 from model.refusals import NO_PLAN, Refusal
 from pyroclast.testing import Scenario, open_session

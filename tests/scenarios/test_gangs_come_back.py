@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model import wire
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from framework.cycle import run_cycle
-from framework.memory import Settled
+from framework.session.memory import Settled
 from model.api.names import POD_QUEUE_NAME
 from model.gangs import GangRules
 from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME

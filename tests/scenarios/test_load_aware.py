@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from framework import points
+from framework.extension import points
 from pyroclast import Session
 from pyroclast.testing import Scenario
 

@@ -17,8 +17,8 @@ from emulator.hollow.kubelets import KubeletOptions, Kubelets
 from emulator.run import Emulator
 from framework.configuration import Configuration
 from framework.cycle import Observer, run_cycle
-from framework.memory import Memory, Settled
-from framework.registry import Registry
+from framework.extension.registry import Registry
+from framework.session.memory import Memory, Settled
 from kube.client import Client
 from kube.configuration import ClusterOptions, connect
 from model.plan import Plan
@@ -26,9 +26,9 @@ from model.report import CycleReport
 from model.snapshot import Snapshot
 from model.tasks import TaskStatus
 from scheduler.cluster import make_cache
-from scheduler.counting import Rate
 from scheduler.cycle_pause import CyclePause
 from scheduler.daemon import Daemon
+from scheduler.instrumented_writers import Rate
 from scheduler.leadership import Alone
 from scheduler.metrics import Metrics
 from scheduler.options import parse_options

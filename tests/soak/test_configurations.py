@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import Configuration
-from framework.lint import Severity, check
+from framework.diagnosis.lint import Severity, check
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
 from tests.laws.living.repeating import told

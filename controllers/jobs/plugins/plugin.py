@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from controllers.kinds import JOBS
-from controllers.operating.writing import owner_reference
+from controllers.runtime.writing import owner_reference
 from model.api.batch import Job, TaskSpec
 
 __all__ = [

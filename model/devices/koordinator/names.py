@@ -48,7 +48,7 @@ HINT: Final = "scheduling.koordinator.sh/device-allocate-hint"
 JOINT: Final = "scheduling.koordinator.sh/device-joint-allocate"
 PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
 NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
-"""What a pod wants of devices beyond amounts; see `model.devices.koordinator.wishes`."""
+"""What a pod wants of devices beyond amounts; see `model.devices.koordinator.device_hints`."""
 
 TELLING: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
 """Annotations of pods that say which devices suit them: pods that differ in them share no template."""

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from model.devices.koordinator.device_hints import SCOPES, Wishes, wishes_of
 from model.devices.koordinator.names import GPU, ISOLATION_PROVIDER
 from model.devices.koordinator.requests import DeviceRequest, device_request
 from model.devices.koordinator.templates import Templates
-from model.devices.koordinator.wishes import SCOPES, Wishes, wishes_of
 from model.tasks import Task, TaskTemplate
 from plugins.deviceshare.koordinator.reasons import NO_TEMPLATE
 

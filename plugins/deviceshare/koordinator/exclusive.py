@@ -6,9 +6,9 @@ It keeps others away while it is there, too. Who holds a type so is told by the 
 from collections.abc import Iterable
 
 from model.devices.cards import Holder, Shelf
+from model.devices.koordinator.device_hints import PCIE_LEVEL, Wishes
 from model.devices.koordinator.layout import Layout
 from model.devices.koordinator.names import TYPES
-from model.devices.koordinator.wishes import PCIE_LEVEL, Wishes
 
 __all__ = ["exclusive_types", "out_of_reach"]
 

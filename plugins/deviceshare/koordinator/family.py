@@ -7,11 +7,11 @@ from typing import ClassVar, Final
 
 from model.devices.cards import Holder, Shelf, State, Use
 from model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
+from model.devices.koordinator.device_hints import Wishes, hints_of
 from model.devices.koordinator.layout import Layout, NodeDevices, node_devices
 from model.devices.koordinator.names import ALLOCATED, GPU, HINT
 from model.devices.koordinator.requests import filled
 from model.devices.koordinator.templates import Templates
-from model.devices.koordinator.wishes import Wishes, hints_of
 from model.nodes import Node
 from model.refusals import Reason
 from model.tasks import Task, TaskTemplate

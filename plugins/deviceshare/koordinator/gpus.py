@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from model.devices.cards import Use
+from model.devices.koordinator.device_hints import PartitionWish
 from model.devices.koordinator.names import GPU
-from model.devices.koordinator.wishes import PartitionWish
 from plugins.deviceshare.koordinator import reasons
 from plugins.deviceshare.koordinator.demand import DeviceDemand
 from plugins.deviceshare.koordinator.free import Free

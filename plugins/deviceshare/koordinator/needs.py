@@ -7,10 +7,10 @@ the pod selects (`ApplyForAll`), or so many devices, of each one percent or, wit
 
 from typing import Final, NamedTuple
 
+from model.devices.koordinator.device_hints import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
 from model.devices.koordinator.layout import DeviceAmounts, Layout
 from model.devices.koordinator.names import CORE, GPU, OFFERED
 from model.devices.koordinator.requests import WHOLE, GpuRequest, filled
-from model.devices.koordinator.wishes import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
 from plugins.deviceshare.koordinator import reasons
 from plugins.deviceshare.koordinator.demand import DeviceDemand
 from plugins.deviceshare.koordinator.free import fits_in

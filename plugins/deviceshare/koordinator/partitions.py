@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
+from model.devices.koordinator.device_hints import PartitionWish
 from model.devices.koordinator.names import GPU
 from model.devices.koordinator.partitions import Partition, PartitionTable
-from model.devices.koordinator.wishes import PartitionWish
 from plugins.deviceshare.koordinator.free import Free
 from plugins.deviceshare.koordinator.needs import Need
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from model.devices.koordinator.device_hints import SCOPES
 from model.devices.koordinator.layout import Layout
 from model.devices.koordinator.names import GPU
-from model.devices.koordinator.wishes import SCOPES
 from plugins.deviceshare.koordinator.free import Free
 from plugins.deviceshare.koordinator.generic import score_of
 from plugins.deviceshare.koordinator.needs import Need

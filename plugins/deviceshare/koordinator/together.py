@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
 from model.devices.cards import Use
+from model.devices.koordinator.device_hints import Joint
 from model.devices.koordinator.names import GPU
-from model.devices.koordinator.wishes import Joint
 from plugins.deviceshare.koordinator import reasons
 from plugins.deviceshare.koordinator.demand import DeviceDemand
 from plugins.deviceshare.koordinator.free import Free

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cache.books import Books
 from cache.objects import decoded
 from cache.options import BooksOptions
+from cache.state import Books
 from model import wire
 from model.ids import TaskId
 from model.plan import Plan

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from framework.configuration import Configuration
-from framework.registry import Registry
+from framework.extension.registry import Registry
 from pyroclast.testing.configuring import configured
 
 __all__ = ["FLAT", "TREE", "Setting", "in_force", "with_looks"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from cache.audit import differences
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from model.plan import Plan
 from model.report import CycleReport
 from model.snapshot import Snapshot

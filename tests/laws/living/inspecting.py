@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from framework.evicting.gangs import is_intact
-from framework.session import Session
+from framework.preemption.victim_gangs import is_intact
+from framework.session.session import Session
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Eviction, Plan
 from model.queues import with_ancestors

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from cache.books import Books
 from cache.departed import DepartedMembers
 from cache.lookups import LOOKUP_KINDS
+from cache.state import Books
 from framework.configuration import Configuration
 from framework.cycle import Silent, open_plugins, run_cycle
-from framework.holding import hold_promised_room
-from framework.memory import Memory, Settled
-from framework.registry import Registry
-from framework.session import Session
+from framework.extension.registry import Registry
+from framework.reservations.restoring import hold_promised_room
+from framework.session.memory import Memory, Settled
+from framework.session.session import Session
 from model.elastic.names import QUOTA_NAME
 from model.report import CycleReport
 from model.snapshot import Snapshot

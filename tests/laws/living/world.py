@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model import wire
 from model.ids import NodeName
 from model.quantity import units

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

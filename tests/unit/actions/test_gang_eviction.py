@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from actions.gang_eviction import GangEvictionArgs
-from framework import points
-from framework.session import Session
+from framework.extension import points
+from framework.session.session import Session
 from model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework import points
-from framework.points import Move
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Move
+from framework.session.session import Session
 from model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Eviction, Plan

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cache.cache import SchedulerCache
-from cache.hands import Hands
 from cache.options import BooksOptions
+from cache.writers import Hands
 from emulator.run import Emulator
 from kube.binder import ApiBinder
 from kube.client import Client

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cache.audit import differences
-from cache.books import Books
 from cache.options import BooksOptions
+from cache.state import Books
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.tasks import TaskStatus

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cache.books import Books
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
 from cache.ring import HashRing, Ownership
+from cache.state import Books
 from model import wire
 from model.errors import ObjectError
 from model.ids import JobId, NodeName, QueueName

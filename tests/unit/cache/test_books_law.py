@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import given, settings
 
 from cache.audit import differences
-from cache.books import Books
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
+from cache.state import Books
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Eviction, Plan

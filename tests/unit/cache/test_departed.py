@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from model.jobs import Departed
 from tests.unit.cache.builders import filled, group, node, pod, queue

@@ -1,7 +1,7 @@
 """Tasks with resource claims in the snapshot."""
 
 from cache.audit import differences
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from model.ids import JobId
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from cache.audit import differences
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model.nodes import Node
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}

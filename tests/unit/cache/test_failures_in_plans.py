@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cache.books import Books
-from cache.carrying import carry_out
-from cache.hands import Hands
+from cache.plan_executor import carry_out
+from cache.state import Books
+from cache.writers import Hands
 from kube.binding import BindOutcome, PlanOutcome
 from kube.evictor import EvictionOutcome
 from model.ids import NodeName, TaskId

@@ -6,10 +6,10 @@ from itertools import permutations
 from typing import Any
 
 from cache.audit import differences
-from cache.books import Books
 from cache.dump import take_dump
 from cache.objects import decoded
 from cache.options import BooksOptions
+from cache.state import Books
 from model.api.names import POD_QUEUE_NAME, TASK_SPEC
 from model.errors import ObjectError
 from model.gangs import GangRules

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from cache.audit import differences
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from model.gangs import GangRules
 from model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICIES, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from cache.books import Books
 from cache.options import BooksOptions
+from cache.state import Books
 from model import wire
 from model.ids import JobId
 from tests.unit.cache.builders import filled, group, pod, queue

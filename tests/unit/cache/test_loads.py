@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from cache.books import Books
 from cache.dump import take_dump
 from cache.objects import books_from_objects, decoded
+from cache.state import Books
 from model.errors import ObjectError
 from model.ids import NodeName, TaskId
 from model.load import NANOSECONDS, NodeLoad, PodLoad

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model.errors import ObjectError
 from model.ids import NodeName
 from tests.numatopologies import numatopology

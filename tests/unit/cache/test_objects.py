@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from cache.audit import differences
-from cache.books import Books
 from cache.dump import take_dump
 from cache.objects import books_from_objects
 from cache.options import BooksOptions
+from cache.state import Books
 from model import wire
 from model.errors import ObjectError
 from model.ids import NodeName

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from cache.books import Books
-from framework.jobs import SessionJob
+from cache.state import Books
+from framework.session.jobs import SessionJob
 from model import wire
 from model.ids import JobId, NodeName
 from model.tasks import TaskStatus

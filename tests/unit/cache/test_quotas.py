@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cache.audit import differences
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model.elastic import Claim
 from model.elastic.names import RUNTIME, SHARED_WEIGHT
 from model.errors import ObjectError

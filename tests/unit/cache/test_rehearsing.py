@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cache.books import Books
+from cache.state import Books
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Eviction, Nomination, Plan
 from model.tasks import TaskStatus

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cache.audit import differences
-from cache.books import Books
 from cache.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
+from cache.state import Books
 from model.resources import ResourceSpace
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cache.audit import differences
-from cache.books import Books
+from cache.state import Books
 from model.ids import NodeName
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache.books import Books
+from cache.state import Books
 from model.devices.cards import Holder, Use
 from model.devices.koordinator.names import ISOLATION_PROVIDER
 from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES

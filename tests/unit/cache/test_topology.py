@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model.errors import ObjectError
 from model.topology.tree import Topology
 

@@ -12,7 +12,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from cache.books import Books
+from cache.state import Books
 from cache.usage.adaptor import Adaptor
 from cache.usage.elasticsearch import Elasticsearch
 from cache.usage.prometheus import CPU_QUERY, MEMORY_QUERY, Prometheus

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cache.books import Books
+from cache.state import Books
 from model import wire
 from tests.unit.cache.builders import filled, group, node, pod, queue, task
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.books import Books
-from cache.following import Feeder
+from cache.event_handlers import Feeder
+from cache.state import Books
 from cache.wake_triggers import Trigger
 from model import wire
 from tests.unit.cache.builders import bind_plan, eviction_plan, group, node, pod, queue

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cache.wanted import EVERY, Wanted, WantedWatch
+from cache.on_demand_informer import EVERY, Wanted, WantedWatch
 from kube.resources import CONFIG_MAPS, NODE_METRICS
 from tests.nodemetrics import node_metric
 from tests.unit.cache.conftest import Following

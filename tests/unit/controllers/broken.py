@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controllers.kinds import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.pods import PODS
+from controllers.runtime.pods import PODS
 from kube.resources import Resource
 from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS, MAX_UNAVAILABLE, MIN_AVAILABLE
 from tests.unit.controllers.admission.objects import Json, container, job, queue_json, task

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from controllers.operating.operator import Operator
-from controllers.operating.writing import Writer
+from controllers.runtime.operator import Operator
+from controllers.runtime.writing import Writer
 from emulator.run import Emulator
 from kube.client import Client, MediaType
 from kube.clock import Clock, SystemClock

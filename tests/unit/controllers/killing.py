@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from controllers.operating.operator import Operator
-from controllers.operating.store import Key
+from controllers.runtime.operator import Operator
+from controllers.runtime.store import Key
 from kube.client import Client, Lane
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from controllers.operating.expectations import Expectations
-from controllers.operating.store import Key, Store
-from controllers.operating.writing import Made
+from controllers.runtime.expectations import Expectations
+from controllers.runtime.store import Key, Store
+from controllers.runtime.writing import Made
 from kube.errors import ApiConflictError, ApiError
 from kube.resources import Resource
 from model.wire.times import time_text

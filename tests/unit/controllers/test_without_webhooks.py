@@ -13,14 +13,14 @@ import pytest
 from structlog.testing import capture_logs
 
 import controllers.admission.rules
-from controllers.admission.judging import SERVICES, Known, Policy, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, judge
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.reviews import Review, ReviewedResource
 from controllers.kinds import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.complaints import grace_left
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.pods import PODS
+from controllers.runtime.invalid_condition import grace_left
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.pods import PODS
 from kube.errors import ApiError
 from kube.resources import Resource
 from model.api.scheduling import Queue

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.arguments import argument, decode, keys_of
+from framework.configuration.arguments import argument, decode, keys_of
 from model.durations import parse_duration
 from model.errors import ArgumentError, ConfigError
 

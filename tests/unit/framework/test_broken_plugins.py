@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from framework import points
-from framework.points import Locality, Point
+from framework.extension import points
+from framework.extension.points import Locality, Point
 from model.refusals import Reason
 from pyroclast import Session
 from pyroclast.testing import Outcome, Scenario

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.arguments import argument
 from framework.configuration import FLAGS, Configuration, Parsed, PluginOption, parse
+from framework.configuration.arguments import argument
 from framework.configuration.notes import UnusableError
 from model.errors import ConfigError
 

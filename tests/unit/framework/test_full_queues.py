@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
-from framework.points import ALLOCATABLE
-from framework.session import Session
+from framework.extension.points import ALLOCATABLE
+from framework.session.memory import Memory, Settled
+from framework.session.session import Session
 from model.ids import TaskId
 from model.report import CycleReport
 from model.tasks import Task

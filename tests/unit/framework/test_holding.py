@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
-from framework.promises import Promise
+from framework.reservations.nominations import Promise
+from framework.session.memory import Memory
 from model.ids import JobId, NodeName, TaskId
 from pyroclast import Plan, Session
 from pyroclast.testing import Outcome, Scenario

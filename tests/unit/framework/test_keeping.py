@@ -1,7 +1,7 @@
 """Places that members of gangs keep: the cluster rests meanwhile, and a cycle is due when the time is over."""
 
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from plugins.coscheduling import gang_rules
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.points import Locality
-from framework.registering import LateRegistrationError
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.extension.registration import LateRegistrationError
+from framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario, open_session
 
 THERE = Scenario().node("n1").node("n2").job("a")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from framework.configuration import FLAGS, Parsed, parse
-from framework.lint import Severity, check, lint, lint_queue
-from framework.lint.arguments import NODE_ORDER_WEIGHTS
-from framework.lint.served import ALWAYS_ASKED, EVICTABLE, HIERARCHICAL, NAMES_NO_VICTIMS, SERVED
+from framework.diagnosis.lint import Severity, check, lint, lint_queue
+from framework.diagnosis.lint.arguments import NODE_ORDER_WEIGHTS
+from framework.extension.served import ALWAYS_ASKED, EVICTABLE, HIERARCHICAL, NAMES_NO_VICTIMS, SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 DEFAULT = Path(__file__).parents[3] / "config" / "scheduler.yaml"

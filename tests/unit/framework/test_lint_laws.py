@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import parse
-from framework.lint import lint
-from framework.lint.served import SERVED
+from framework.diagnosis.lint import lint
+from framework.extension.served import SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 CONFIGURATION = Path(__file__).parents[3] / "docs" / "configuration.md"

@@ -3,9 +3,9 @@
 import pytest
 
 from framework.configuration import parse
-from framework.lint import lint
-from framework.lint.served import SERVED
-from framework.lint.vetoes import SPARING
+from framework.diagnosis.lint import lint
+from framework.diagnosis.lint.vetoes import SPARING
+from framework.extension.served import SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 WINDOW = "arguments: {tdm.revocable-zone.a: '0:00-1:00'}"

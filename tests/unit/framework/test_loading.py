@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import FLAGS, PluginOption
-from framework.loading import GROUP, load_entry_points, load_folder
-from framework.registry import Registry
+from framework.extension.loading import GROUP, load_entry_points, load_folder
+from framework.extension.registry import Registry
 from model.errors import ConfigError
 
 CLASS = """

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.minimums import in_front, needed_tasks, steps_to_minimum
+from framework.placement.minimums import in_front, needed_tasks, steps_to_minimum
 from pyroclast import Session, SessionJob
 from pyroclast.testing import Scenario
 from tests.unit.framework.asking import job_of, session_of

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from framework.closing import GRACE_SECONDS
 from framework.cycle import run_cycle
-from framework.memory import Memory
+from framework.diagnosis.closing import GRACE_SECONDS
+from framework.session.memory import Memory
 from model.report import CycleReport
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -1,4 +1,4 @@
-"""Points about nodes: each is asked, and its answers combine as `framework/points.py` says."""
+"""Points about nodes: each is asked, and its answers combine as `framework/extension/points.py` says."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from framework.promises import Promise, Promises, loser_of, made_by_plans, terms
+from framework.reservations.nominations import Promise, Promises, loser_of, made_by_plans, terms
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.queues import Queue
 from model.refusals import Refusal

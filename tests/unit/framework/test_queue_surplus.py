@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework import points
-from framework.session import Session
+from framework.extension import points
+from framework.session.session import Session
 from model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 

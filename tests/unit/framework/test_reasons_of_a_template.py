@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework import points
-from framework.points import Locality
+from framework.extension import points
+from framework.extension.points import Locality
 from pyroclast import NodeColumns, Reason, ReasonArray, Session, Task
 from pyroclast.testing import Scenario
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from framework import points
 from framework.configuration import PluginOption, Profile, flags
-from framework.points import Locality
-from framework.session import Session
+from framework.extension import points
+from framework.extension.points import Locality
+from framework.session.session import Session
 from model.refusals import Reason
 from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.filtering import node, opened, pod

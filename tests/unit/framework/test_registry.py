@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework import registry as module
-from framework.arguments import NoArguments, argument, decode
 from framework.configuration import FLAGS, PluginOption
-from framework.registry import Action, Plugin, Registry, name_of, register_action, register_plugin
+from framework.configuration.arguments import NoArguments, argument, decode
+from framework.extension import registry as module
+from framework.extension.registry import Action, Plugin, Registry, name_of, register_action, register_plugin
 from model.errors import ConfigError
 
 

@@ -1,7 +1,7 @@
 """Jobs that are passed over because nothing changed for them hear all the same what has changed around them."""
 
 from framework.cycle import run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model.refusals import Refusal
 from model.report import CycleReport
 from pyroclast.testing import Scenario

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from framework.evicting.order import in_order
+from framework.preemption.victim_order import in_order
 from model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 

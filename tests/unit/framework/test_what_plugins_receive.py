@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from framework import points
-from framework.nodes import SessionNodes
-from framework.statement import Statement
+from framework.extension import points
+from framework.session.nodes import SessionNodes
+from framework.session.statement import Statement
 from model.nodes import NodeFacts
 from pyroclast import Session
 from tests.unit.framework.test_wrong_answers import OTHERS, ROWS, UNASKED, Row

@@ -1,6 +1,6 @@
 """Wrong answers: whatever a plugin answers at whatever point, the cycle goes on and the plugin is named.
 
-The tables have a row for each point of `framework/points.py`, and for each function that is registered otherwise; a
+The tables have a row for each point of `framework/extension/points.py`, and for each function that is registered otherwise; a
 point without a row fails `test_each_point_has_a_row`.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from framework import answers, points
 from framework.cycle import run_cycle
-from framework.points import Locality, Point
+from framework.extension import answers, points
+from framework.extension.points import Locality, Point
 from model.report import CycleReport
 from model.texts import MOST_CHARACTERS
 from pyroclast import Reason, Refusal, Session

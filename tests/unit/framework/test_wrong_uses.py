@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from framework import points
-from framework.uses import MOST_USES
+from framework.extension import points
+from framework.extension.uses import MOST_USES
 from model.report import Condition, CycleReport, EventNote, JobShare
 from model.texts import MOST_CHARACTERS
 from pyroclast import Session

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from kube import resources
 from kube.events import EventRecorder, Regarding, regarding
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 from model.wire import ObjectMeta
 from tests.unit.kube.world import World
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kube import resources
 from kube.backoff import Backoff
 from kube.collector import collector_off, settle
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 
 
 @given(st.integers(0, 2**32), st.integers(1, 200))

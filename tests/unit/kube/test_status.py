@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from kube import resources
 from kube.discovery import Discovery
 from kube.status import StatusWriter
-from kube.traffic import Traffic
+from kube.write_priority import Traffic
 from model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 

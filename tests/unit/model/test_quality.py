@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from model import wire
-from model.quality import quality_of
+from model.qos import quality_of
 
 
 def asked(requests: Mapping[str, str], limits: Mapping[str, str]) -> wire.ResourceRequirements:

@@ -1,10 +1,10 @@
 """What the books of deviceshare hold, for tests of every family."""
 
-from framework.session import Session
+from framework.session.session import Session
 from model.devices.cards import Holder, State
 from model.ids import TaskId
 from model.tasks import Task, TaskStatus
-from plugins.deviceshare.books import Books
+from plugins.deviceshare.device_allocator import Books
 
 
 def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:

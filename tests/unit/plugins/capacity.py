@@ -1,6 +1,6 @@
 """What tests of the plugin capacity share."""
 
-from framework import points
+from framework.extension import points
 from plugins.capacity.plugin import Holding
 from tests.unit.plugins.policies import World
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cache.books import Books
-from framework import points
+from cache.state import Books
 from framework.configuration import PluginOption, Profile, flags
-from framework.memory import Settled
-from framework.session import Session
+from framework.extension import points
+from framework.session.memory import Settled
+from framework.session.session import Session
 from model import wire
 from model.plan import Plan
 from model.refusals import Refusal

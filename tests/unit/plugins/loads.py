@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cache.objects import decoded
-from framework import points
+from framework.extension import points
 from model import wire
 from model.refusals import Reason
 from tests.nodemetrics import node_metric

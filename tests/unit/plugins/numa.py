@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from framework import points
+from framework.extension import points
 from model.cpusets import as_text
-from plugins.numa_aware.books import CpuBooks, Inside
+from plugins.numa_aware.cpu_allocator import CpuBooks, Inside
 from pyroclast import Session, Task
 from pyroclast.testing import Scenario, open_session
 from tests.numatopologies import guaranteed

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from actions.registry import register_built_in as register_actions
-from cache.books import Books
-from framework import points
+from cache.state import Books
 from framework.configuration import parse
-from framework.memory import Settled
-from framework.points import Point, Registered
-from framework.registry import Registry
-from framework.session import Session
-from framework.statement import Statement
+from framework.extension import points
+from framework.extension.points import Point, Registered
+from framework.extension.registry import Registry
+from framework.session.memory import Settled
+from framework.session.session import Session
+from framework.session.statement import Statement
 from model import wire
 from model.arrays import FloatArray
 from model.ids import NodeName

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from framework import points
-from framework.arguments import decode
+from framework.configuration.arguments import decode
+from framework.extension import points
 from plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
 from tests.unit.plugins.binpack import WEIGHTS
 from tests.unit.plugins.policies import World, node, opened, pod

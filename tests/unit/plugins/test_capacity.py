@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.evicting.gang_plans import GangEviction
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.preemption.gang_plans import GangEviction
 from model.refusals import Refusal
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue

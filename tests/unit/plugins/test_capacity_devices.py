@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from framework.claims_by_queue import claimed_by_queue
-from framework.points import Vote
+from framework.extension.points import Vote
+from framework.queues.device_claims import claimed_by_queue
 from model import wire
 from model.refusals import Refusal
 from model.required_rules import RESOURCE_CLAIMS

@@ -1,6 +1,6 @@
 """Capacity keeps books of queues without jobs too, also where queues stand side by side."""
 
-from framework import points
+from framework.extension import points
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 

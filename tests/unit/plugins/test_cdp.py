@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from framework import points
+from framework.extension import points
 from model import wire
 from model.wire.times import time_text
 from plugins.cdp import is_cooling_down

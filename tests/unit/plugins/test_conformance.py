@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.points import Point, Vote
+from framework.extension import points
+from framework.extension.points import Point, Vote
 from model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 

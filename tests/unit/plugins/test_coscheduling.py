@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.arguments import decode
+from framework.configuration.arguments import decode
+from framework.extension import points
 from model.gangs import GangRules
 from plugins.coscheduling import CoschedulingArgs, gang_rules
 from pyroclast.testing import Scenario, open_session

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.arguments import decode
 from framework.configuration import Configuration
+from framework.configuration.arguments import decode
 from model.errors import ConfigError
 from plugins.deviceshare import DeviceShareArgs, args_of, map_of
 from pyroclast.testing import Scenario

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.plan import Preparation
-from plugins.deviceshare.books import Books
+from plugins.deviceshare.device_allocator import Books
 from plugins.deviceshare.locks import Locks
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.opening import open_session

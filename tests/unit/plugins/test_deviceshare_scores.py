@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework import points
+from framework.extension import points
 from model.arrays import FloatArray
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from framework import points
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
 from model.tasks import Task
 from plugins.drf.shares import dominant, largest
 from plugins.drf.tree import Tree

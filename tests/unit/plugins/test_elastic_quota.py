@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from framework import points
+from framework.extension import points
 from model.elastic.names import DEFAULT_QUOTA, SYSTEM_QUOTA
 from model.resources import CPU
 from plugins.elastic_quota.accounts import Accounts

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from framework.session import Session
+from framework.session.session import Session
 from model import wire
 from plugins.extender.bodies import Bodies
 from plugins.extender.objects import plain

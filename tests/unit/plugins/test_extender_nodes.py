@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.outside import Answer
+from framework.extension import points
+from framework.extension.outside import Answer
 from pyroclast.testing import Scenario
 from scheduler.recording import encode
 from tests.unit.plugins.extending import AWAY, URL, Service, decided, opened

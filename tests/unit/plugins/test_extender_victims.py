@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.session import Session
+from framework.session.session import Session
 from model.tasks import Task
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import AWAY, Service, opened

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from framework import points
-from framework.evicting.gangs import active_count, can_spare
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.preemption.victim_gangs import active_count, can_spare
 from model import wire
 from model.ids import JobId, TaskId
 from model.refusals import Refusal

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from model.errors import ConfigError
 from plugins.deviceshare import DeviceShareArgs, map_of
 from plugins.deviceshare.koordinator.rules import Rules

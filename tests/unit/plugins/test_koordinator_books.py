@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.session import Session
+from framework.session.session import Session
 from model.devices.cards import Shelf
 from model.devices.koordinator.layout import node_devices
-from plugins.deviceshare.books import Books
+from plugins.deviceshare.device_allocator import Books
 from plugins.deviceshare.family import Question
 from plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from model.devices.cards import Holder, Shelf, Use
+from model.devices.koordinator.device_hints import NO_HINT
 from model.devices.koordinator.layout import Layout
-from model.devices.koordinator.wishes import NO_HINT
 from model.ids import TaskId
 from plugins.deviceshare.koordinator.free import Free, fits_in
 from plugins.deviceshare.koordinator.generic import one_by_one

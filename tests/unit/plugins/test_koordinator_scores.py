@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework import points
+from framework.extension import points
 from model.devices.koordinator.names import OFFERED, RATIO
 from plugins.deviceshare.koordinator.scoring import LEAST, MOST, Scoring
 from pyroclast.testing import Scenario

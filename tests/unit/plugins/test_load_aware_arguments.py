@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from model.errors import ConfigError
 from plugins.load_aware import LoadAwareArgs
 

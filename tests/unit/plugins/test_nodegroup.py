@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from framework import points
+from framework.extension import points
 from model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, node, opened, pod, queue

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from framework import points
+from framework.extension import points
 from model.ids import JobId
 from tests.unit.plugins.policies import node, opened, pod
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from model import wire
 from model.errors import ConfigError
 from plugins.nodeorder.facts import normalised, reversed_normalised, tagged

@@ -11,8 +11,8 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from framework import points
-from framework.points import Locality
+from framework.extension import points
+from framework.extension.points import Locality
 from model import wire
 from tests.unit.plugins.policies import GIB, MIB, node, opened, pod
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework import points
-from framework.arguments import decode
+from framework.configuration.arguments import decode
+from framework.extension import points
 from plugins.numa_aware.plugin import NumaAwareArgs, few_first
 from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology

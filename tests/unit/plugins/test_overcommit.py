@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework import points
-from framework.arguments import decode
-from framework.points import Vote
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.extension.points import Vote
 from model import wire
 from model.refusals import Refusal
 from plugins.overcommit import OvercommitArgs, budget_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from framework import points
+from framework.extension import points
 from model import wire
 from plugins.pdb import budgets_by_namespace, within_budgets
 from pyroclast.testing import Scenario

@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from model import wire
 from model.errors import ConfigError
 from plugins.predicates.arguments import PredicatesArgs

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from framework import points
-from framework.pods import TermKind, session_pods
-from framework.session import Session
+from framework.extension import points
+from framework.session.pods import TermKind, session_pods
+from framework.session.session import Session
 from model import wire
 from model.matching.pods import PodMatcher
 from model.matching.selectors import Selector

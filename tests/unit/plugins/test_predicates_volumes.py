@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.ledgers import Verb
-from framework.statement import Statement
+from framework.extension.ledgers import Verb
+from framework.session.statement import Statement
 from model import wire
 from model.plan import Preparation
 from model.refusals import Refusal

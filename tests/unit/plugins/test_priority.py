@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.jobs import SessionJob
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
+from framework.session.jobs import SessionJob
 from model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, group, node, opened, pod

@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from framework import points
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
 from model import wire
 from model.refusals import Refusal
 from plugins.proportion.plugin import Division

@@ -3,10 +3,10 @@
 from typing import Any
 
 from actions.allocate import Allocate
-from cache.books import Books
 from cache.options import BooksOptions
-from framework.memory import Settled
-from framework.session import Session
+from cache.state import Books
+from framework.session.memory import Settled
+from framework.session.session import Session
 from model import wire
 from plugins.proportion.plugin import Proportion
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue

@@ -6,7 +6,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 from hypothesis import given
 
-from plugins.proportion.water import deserved
+from plugins.proportion.fair_share import deserved
 
 MUCH = 10**18
 

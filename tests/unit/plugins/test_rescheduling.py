@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from framework import points
-from framework.arguments import decode
-from framework.session import Session
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.session.session import Session
 from model import wire
 from model.tasks import Task
 from model.usage import NodeUsage

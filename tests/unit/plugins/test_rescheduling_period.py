@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from plugins.rescheduling import ReschedulingArgs
 
 

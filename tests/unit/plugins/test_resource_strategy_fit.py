@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework import points
-from framework.arguments import decode
+from framework.configuration.arguments import decode
+from framework.extension import points
 from model import wire
 from model.errors import ConfigError
 from plugins.resource_strategy_fit import FitArgs, lookup

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.points import Vote
+from framework.extension import points
+from framework.extension.points import Vote
 from model import wire
 from model.refusals import Refusal
 from tests.unit.plugins.policies import World, acted, group, node, opened, pod

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from framework import points
-from framework.arguments import decode
-from framework.points import Vote
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.extension.points import Vote
 from plugins.sla import SlaArgs
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 

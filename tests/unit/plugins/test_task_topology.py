@@ -2,8 +2,8 @@
 
 import pytest
 
-from framework import points
-from framework.memory import Settled
+from framework.extension import points
+from framework.session.memory import Settled
 from model import wire
 from plugins.task_topology.buckets import weight_of
 from plugins.task_topology.relations import AFFINITY, ANTI_AFFINITY, ORDER, RelationsError, groups_of, read_relations

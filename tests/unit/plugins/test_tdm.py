@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework import points
-from framework.arguments import decode
-from framework.session import Session
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.session.session import Session
 from plugins.tdm.budgets import most_evictions
 from plugins.tdm.plugin import MOST_NAMED, TdmArgs
 from plugins.tdm.windows import parse_window

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework import points
-from framework.arguments import decode
-from framework.statement import Statement
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.session.statement import Statement
 from model import wire
 from model.limits import pod_limits
 from model.usage import NodeUsage

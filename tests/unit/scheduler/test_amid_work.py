@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.books import Books
+from cache.state import Books
 from framework.configuration import Configuration
 from framework.cycle import Silent, run_cycle
-from framework.memory import Memory, Settled
+from framework.session.memory import Memory, Settled
 from model import wire
 from model.ids import TaskId
 from model.plan import Plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from model.errors import ConfigError
 from scheduler.commands import controllers as command
 from scheduler.controllers.options import Options, parse_options

@@ -5,7 +5,7 @@ from kube.binding import BindOutcome, PlanOutcome
 from model.ids import NodeName, TaskId
 from model.plan import Bind, Plan
 from scheduler.cluster import books_options, followed
-from scheduler.counting import CountingBinder, Rate
+from scheduler.instrumented_writers import CountingBinder, Rate
 from scheduler.metrics import Metrics
 from scheduler.options import Options, parse_options
 

@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from framework.configuration import Configuration
 from framework.cycle import Observer
-from framework.memory import Memory
-from framework.outside import CycleCut
+from framework.extension.outside import CycleCut
+from framework.session.memory import Memory
 from model.ids import NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
 from model.refusals import Refusal

@@ -5,7 +5,7 @@ from typing import Any
 from plugins.deviceshare import DeviceShareArgs
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from scheduler.device_figures import DeviceFigures
+from scheduler.device_metrics import DeviceFigures
 from scheduler.metrics import Metrics
 from tests.unit.plugins.cards import IDS, container, one, wanting, with_cards
 

@@ -9,9 +9,9 @@ from cache.objects import books_from_objects
 from framework.cycle import run_cycle
 from model.ids import JobId
 from model.refusals import Refusal
+from scheduler.cycle_metrics import tell_figures, tell_placements
 from scheduler.daemon import Seen
 from scheduler.explain import explain_job
-from scheduler.figures import tell_figures, tell_placements
 from scheduler.metrics import Metrics
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration

@@ -14,9 +14,9 @@ from prometheus_client import REGISTRY
 
 from kube.reviews import Access, Reviews
 from model.errors import ConfigError
-from scheduler.guarding import MountedCertificate
+from scheduler.debug_endpoints import looks
 from scheduler.health import Endpoints, Inside
-from scheduler.looking import looks
+from scheduler.metrics_auth import MountedCertificate
 from scheduler.options import Options
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from scheduler.cli import main
-from scheduler.migrating.rules import Note, Weight, look_over
+from scheduler.migration.rules import Note, Weight, look_over
 from scheduler.registry import load_registry
 
 CONFIGURATION = """actions: "enqueue, allocate, backfill"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from framework.configuration import FLAGS, PluginOption
-from framework.registry import DEFAULT
+from framework.extension.registry import DEFAULT
 from model.errors import ConfigError
 from scheduler.metrics import Metrics
 from scheduler.plugin_files import PluginFiles

@@ -7,8 +7,8 @@ import msgspec
 from cache.objects import books_from_objects
 from framework.cycle import run_cycle
 from pyroclast.testing import Scenario
+from scheduler.cycle_metrics import tell_figures
 from scheduler.daemon import Seen
-from scheduler.figures import tell_figures
 from scheduler.metrics import Metrics
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration

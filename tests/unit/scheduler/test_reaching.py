@@ -7,7 +7,7 @@ import pytest
 
 from kube.errors import ApiError, NoAnswerError
 from model.errors import CacheError
-from scheduler.reaching import failing_watches, trouble_of
+from scheduler.sync_diagnostics import failing_watches, trouble_of
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from cache.objects import decoded
 from framework.cycle import Silent, run_cycle
-from framework.memory import Memory
+from framework.session.memory import Memory
 from model.ids import NodeName
 from model.plan import Plan
 from model.usage import NodeUsage

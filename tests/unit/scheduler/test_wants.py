@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cache.wanted import EVERY, Wanted
+from cache.on_demand_informer import EVERY, Wanted
 from plugins.deviceshare import args_of
+from scheduler.on_demand_kinds import Wants, wants_of
 from scheduler.registry import load_registry
 from scheduler.settings import read_configuration
-from scheduler.wants import Wants, wants_of
 
 
 def wants(*plugins: str) -> Wants:

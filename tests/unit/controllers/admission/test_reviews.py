@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controllers.admission.faults import Fault, told
-from controllers.admission.judging import SERVICES, Known, Policy, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, judge
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.reviews import Review, ReviewedResource, ReviewError, Verdict, answer, read_review
 from tests.unit.controllers.admission.objects import Json, job, queue, queue_json

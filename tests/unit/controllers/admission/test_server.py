@@ -15,7 +15,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from controllers.admission.judging import Policy
+from controllers.admission.handlers import Policy
 from controllers.admission.limits import SMALL_BODY_BYTES, Bodies, Questioners, listen
 from controllers.admission.lookups import Lookups, QueuesByName
 from controllers.admission.options import AdmissionOptions

@@ -13,7 +13,7 @@ import jsonpatch
 import msgspec
 import pytest
 
-from controllers.admission.judging import SERVICES, Known, Policy, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, judge
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.reviews import Review, ReviewedResource
 from model.api.scheduling import Queue

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controllers.admission.judging import SERVICES
+from controllers.admission.handlers import SERVICES
 from controllers.admission.webhooks import WebhookOptions, configurations, write
 from tests.unit.controllers.admission.objects import Json
 

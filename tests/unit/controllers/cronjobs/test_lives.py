@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from controllers.cronjobs.reconciler import CronJobs
 from controllers.cronjobs.schedule import parse
 from controllers.kinds import CRON_JOBS, JOBS
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from model.wire.times import unix_seconds
 from tests.unit.controllers.smallworld import START, Life, SmallWorld, rest
 

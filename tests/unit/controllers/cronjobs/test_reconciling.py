@@ -6,8 +6,8 @@ import pytest
 
 from controllers.cronjobs.reconciler import CronJobs
 from controllers.kinds import CRON_JOBS, JOBS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from kube.errors import ApiError
 from model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground

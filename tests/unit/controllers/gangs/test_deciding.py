@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controllers.gangs.deciding import Members, count, decide
-from controllers.operating.pods import Pod, PodSpec, PodStatus
+from controllers.runtime.pods import Pod, PodSpec, PodStatus
 from model.api.meta import ObjectMeta, OwnerReference
 from model.wire import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
 from model.wire import ObjectMeta as WireMeta

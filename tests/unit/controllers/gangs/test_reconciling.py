@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controllers.gangs.reconciler import GangStatuses
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from model.gangs.names import LABEL_POD_GROUP, NAME
 from tests.gangs import gang_pod_group
 from tests.unit.controllers.ground import DEFINITIONS, Ground

@@ -2,7 +2,7 @@
 
 from controllers.garbage.reconciler import build
 from controllers.kinds import COMMANDS
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from tests.unit.controllers.ground import Ground
 
 PATH = COMMANDS.collection("default")

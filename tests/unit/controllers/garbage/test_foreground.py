@@ -4,7 +4,7 @@ import time
 
 from controllers.garbage.reconciler import build
 from controllers.kinds import JOBS
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from model.wire import time_text
 from tests.unit.controllers.ground import Ground
 

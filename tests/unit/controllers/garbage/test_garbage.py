@@ -10,8 +10,8 @@ import pytest
 from controllers.garbage.expiry import finished_at
 from controllers.garbage.reconciler import build
 from controllers.kinds import JOBS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from kube.clock import Clock
 from model.api.batch import Job, JobSpec, JobState, JobStatus
 from model.api.meta import ObjectMeta

@@ -6,8 +6,8 @@ import pytest
 
 from controllers.hypernodes.reconciler import TopologyDiscovery, build
 from controllers.kinds import HYPER_NODES
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from kube.errors import ApiError
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from controllers.jobflows.reconciler import JobFlows
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.options import ControllerOptions
 from tests.unit.controllers.smallworld import Life, SmallWorld, rest
 
 KEY = ("team", "etl")

@@ -7,8 +7,8 @@ import pytest
 from controllers.jobflows.reconciler import JobFlows
 from controllers.jobflows.templates import JobTemplates
 from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from kube.errors import ApiError
 from model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controllers.jobs.reconciler import JobReconciler
-from controllers.operating.expectations import Expectations
+from controllers.runtime.expectations import Expectations
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from controllers.jobs.reconciler import build
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from emulator.run import Emulator
 from kube.client import Client, MediaType
 from kube.configuration import ClusterOptions, connect

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from controllers.jobs.rounds import Round
-from controllers.operating.writing import NamespaceEndingError
+from controllers.runtime.writing import NamespaceEndingError
 from kube.errors import ApiError, NoAnswerError
 from model.errors import PyroclastError
 

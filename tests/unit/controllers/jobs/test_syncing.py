@@ -5,7 +5,7 @@ import copy
 
 import pytest
 
-from controllers.operating.writing import NameTakenError
+from controllers.runtime.writing import NameTakenError
 from kube.errors import ApiError
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 

@@ -14,10 +14,10 @@ from controllers.jobs.plugin_objects import KINDS
 from controllers.jobs.reconciler import JobReconciler
 from controllers.jobs.stores import INDEXES, Stores
 from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.operating.expectations import Expectations
-from controllers.operating.pods import PODS
-from controllers.operating.store import Store
-from controllers.operating.writing import Made
+from controllers.runtime.expectations import Expectations
+from controllers.runtime.pods import PODS
+from controllers.runtime.store import Store
+from controllers.runtime.writing import Made
 from kube.errors import ApiConflictError, ApiError
 from kube.events import Regarding
 from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource

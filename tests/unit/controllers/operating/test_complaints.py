@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.operating.complaints import Complaints, grace_left, renewed_conditions
-from controllers.operating.store import key_of
+from controllers.runtime.invalid_condition import Complaints, grace_left, renewed_conditions
+from controllers.runtime.store import key_of
 from model.api.meta import ObjectMeta
 from model.api.scheduling import PodGroupCondition, Queue
 from model.wire.times import time_text

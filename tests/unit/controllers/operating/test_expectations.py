@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controllers.operating.expectations import Expectations
-from controllers.operating.store import Key, Store
+from controllers.runtime.expectations import Expectations
+from controllers.runtime.store import Key, Store
 from model.wire import ObjectMeta, Pod
 from tests.unit.controllers.moving import MovedClock
 

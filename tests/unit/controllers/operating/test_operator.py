@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import pytest
 
 from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.operating.operator import Operator
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.reconciler import Watch
-from controllers.operating.store import Key, key_of
+from controllers.runtime.operator import Operator
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, key_of
 from kube import resources
 from model.api.scheduling import Queue
 from tests.unit.controllers.ground import Ground

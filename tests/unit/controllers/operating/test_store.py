@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.operating.store import Store
+from controllers.runtime.store import Store
 from model.wire import ObjectMeta, Pod
 
 

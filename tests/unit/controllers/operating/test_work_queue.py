@@ -10,9 +10,9 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from controllers.operating.store import Key
-from controllers.operating.work_queue import WorkQueue
-from controllers.operating.writing import NamespaceEndingError, NameTakenError
+from controllers.runtime.store import Key
+from controllers.runtime.work_queue import WorkQueue
+from controllers.runtime.writing import NamespaceEndingError, NameTakenError
 from kube.errors import ApiError
 from tests.unit.controllers.moving import MovedClock, settled
 

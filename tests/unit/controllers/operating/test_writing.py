@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.operating.pods import PODS, Pod
-from controllers.operating.writing import (
+from controllers.runtime.pods import PODS, Pod
+from controllers.runtime.writing import (
     NamespaceEndingError,
     NotLeadingError,
     Writer,

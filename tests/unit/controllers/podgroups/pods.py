@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controllers.operating.pods import Pod, PodSpec
+from controllers.runtime.pods import Pod, PodSpec
 from model.api.meta import ObjectMeta, OwnerReference
 from model.wire import Container, ResourceRequirements
 

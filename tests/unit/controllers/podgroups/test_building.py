@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.operating.pods import Pod, PodStatus
 from controllers.podgroups.building import build_group, changed_metadata, differs, generated_name, needs_group
+from controllers.runtime.pods import Pod, PodStatus
 from model.api import names
 from model.api.meta import OwnerReference
 from model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus

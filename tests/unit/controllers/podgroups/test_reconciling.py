@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from controllers.kinds import POD_GROUPS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
-from controllers.operating.pods import PODS as CONTROLLED_PODS
 from controllers.podgroups.reconciler import build
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.pods import PODS as CONTROLLED_PODS
 from model.api import names
 from tests.unit.controllers.ground import Ground
 

@@ -6,9 +6,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
 from controllers.queues.reconciler import build
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from tests.unit.controllers.ground import Ground, SetClock
 
 QUEUE = QUEUES.collection()

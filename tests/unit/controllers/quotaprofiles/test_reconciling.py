@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
-from controllers.operating.operator import Operator
-from controllers.operating.options import ControllerOptions
 from controllers.quotaprofiles.reconciler import QuotaProfiles
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
 from model.elastic.names import IS_ROOT, PROFILE, TOTAL_RESOURCE, TREE_ID
 from tests.unit.controllers.ground import Ground
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from framework import points
-from framework.session import Session
+from framework.extension import points
+from framework.session.session import Session
 from pyroclast.testing import Scenario
 from tests.unit.examples.page import assert_tells
 

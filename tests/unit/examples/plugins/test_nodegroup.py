@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from framework import points
+from framework.extension import points
 from model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, node, opened, pod, queue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework import points
+from framework.extension import points
 from model.cpusets import as_text, read_cpu_set
 from model.ids import NodeName
 from model.numa import NumaNode

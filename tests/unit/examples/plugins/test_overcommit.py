@@ -1,6 +1,6 @@
 """The example of docs/plugins/overcommit.md."""
 
-from framework.arguments import decode
+from framework.configuration.arguments import decode
 from model import wire
 from plugins.overcommit import OvercommitArgs
 from tests.unit.examples.page import assert_tells

@@ -1,6 +1,6 @@
 """The example of docs/plugins/priority.md."""
 
-from framework import points
+from framework.extension import points
 from model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import group, node, opened, pod

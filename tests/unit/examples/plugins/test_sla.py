@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from framework import points
-from framework.arguments import decode
-from framework.points import Vote
+from framework.configuration.arguments import decode
+from framework.extension import points
+from framework.extension.points import Vote
 from plugins.sla import SlaArgs
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, group, node, opened

@@ -4,8 +4,8 @@ import pytest
 
 from model import wire
 from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA
-from model.elastic.belonging import Belonging
 from model.elastic.names import NAMESPACES
+from model.elastic.pod_quota import Belonging
 from model.elastic.quota import read_quota
 
 QUOTAS = [

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from model import wire
-from model.elastic.belonging import Belonging
 from model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     DEFAULT_QUOTA,
@@ -21,6 +20,7 @@ from model.elastic.names import (
     TOTAL_RESOURCE,
     TREE_ID,
 )
+from model.elastic.pod_quota import Belonging
 from model.elastic.quota import ElasticQuota, read_quota
 from model.elastic.tree import QuotaTree, faults_of
 from model.errors import ObjectError

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cache.books import Books
 from cache.objects import decoded
+from cache.state import Books
 from model.devices.koordinator.layout import NodeDevices, Place, node_devices
 from model.devices.koordinator.partitions import Partition
 from tests.devices import device, fpga, gpu, rdma

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from model import wire
-from model.devices.koordinator.wishes import NO_HINT, Joint, PartitionWish, Wishes, wishes_of
+from model.devices.koordinator.device_hints import NO_HINT, Joint, PartitionWish, Wishes, wishes_of
 
 HINT = "device-allocate-hint"
 JOINT = "device-joint-allocate"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from framework.configuration import Configuration
-from framework.outside import Question
+from framework.extension.outside import Question
 from kube.binding import DelegateError
 from model.ids import NodeName, TaskId
 from model.plan import Bind

@@ -10,8 +10,8 @@ import pytest
 
 from cache.objects import decoded
 from framework.cycle import Silent, run_cycle
-from framework.memory import Memory, Settled
-from framework.outside import Answer, CycleCut, Question
+from framework.extension.outside import Answer, CycleCut, Question
+from framework.session.memory import Memory, Settled
 from scheduler import recording
 from scheduler.cluster import books_options
 from scheduler.commands.replay import main

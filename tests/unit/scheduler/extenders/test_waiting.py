@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from framework.configuration import parse
-from framework.outside import CycleCut, Question
+from framework.extension.outside import CycleCut, Question
 from scheduler.extenders.client import NoReplyError
 from scheduler.extenders.waiting import Waiting
 from tests.unit.scheduler.extenders.serving import looping, question

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.cli import COMMANDS
-from scheduler.commands.people.completion import SCRIPTS, candidates
+from scheduler.commands.vcctl.completion import SCRIPTS, candidates
 from tests.unit.scheduler.people.conftest import GROUPS, Person
 
 PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"

@@ -7,7 +7,7 @@ import msgspec
 
 from model.api.quota import ElasticQuota
 from model.elastic.names import GUARANTEED, REQUEST, RUNTIME, SHARED_WEIGHT
-from scheduler.commands.people.quotas import rows
+from scheduler.commands.vcctl.quotas import rows
 from tests.elastic_quotas import elastic_quota
 from tests.unit.scheduler.people.conftest import Person
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.admission.judging import SERVICES, Known, Policy, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, judge
 from controllers.admission.reviews import Review, ReviewedResource, Verdict
 from model import wire
 from model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID

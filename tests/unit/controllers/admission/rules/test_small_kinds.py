@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.admission.judging import SERVICES, Known, Policy, judge
+from controllers.admission.handlers import SERVICES, Known, Policy, judge
 from controllers.admission.lookups import QueuesByName
 from controllers.admission.reviews import Review, ReviewedResource
 from controllers.admission.rules import hypernodes, jobflows, podgroups

@@ -1,0 +1,206 @@
+"""Occurrences: what happened to a Job, told from what is there, never from having been told.
+
+| event | is there while | over when |
+|---|---|---|
+| PodFailed | a pod of this version is Failed, and nobody deletes it | it was killed, or the version grew |
+| PodPending | a pod of this version is Pending | it is anything else |
+| PodEvicted | a pod that had not ended is gone, or its policy waits | answered, or the next pod of the place runs |
+| TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
+| TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
+| Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
+
+A pod that somebody deletes ends before it goes (since Kubernetes 1.27 kubelets write how): it is evicted when it is
+gone, and neither failed nor completed anything by that.
+
+Each answer ends its occurrence, or is remembered: that is why none is answered twice.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from controllers.jobs.causes import exit_codes, why_failed, why_pending
+from controllers.jobs.durations import duration_text
+from controllers.jobs.memory import Memory
+from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from controllers.jobs.targets import covers, is_whole
+from controllers.runtime.pods import Pod
+from model.api.batch import JobPhase
+from model.api.bus import Event
+from model.api.scheduling import PodGroupPhase
+from model.wire.times import unix_seconds
+
+__all__ = ["Occurrence", "occurrences"]
+
+_DEFAULT_TASK_RETRIES: Final = 3
+_NO_LIMIT: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """Something happened."""
+
+    event: Event
+    at: float
+    """When, seconds since 1970."""
+    place: Place | None = None
+    """To which pod; None when it concerns the Job as a whole."""
+    pod: str = ""
+    exit_codes: tuple[int, ...] = ()
+    """Of the containers that failed: regular ones first, then init containers, each in its order."""
+    detail: str = ""
+    """What the pod's status says about it."""
+
+    def __str__(self) -> str:
+        """Say it to people."""
+        code = f" with exit code {self.exit_codes[0]}" if self.exit_codes else ""
+        return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
+
+    def after(self, seconds: float) -> str:
+        """Say it with how long it lasted and why, as far as that is known."""
+        lasted = f" for {duration_text(seconds)}" if seconds else ""
+        return f"{self}{lasted}{f': {self.detail}' if self.detail else ''}"
+
+
+def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[Occurrence, ...]:
+    """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
+    found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
+    order = {task: number for number, task in enumerate(seen.tasks)}
+    return tuple(
+        sorted(found, key=lambda one: (one.at, (order[one.place.task], one.place.index) if one.place else (-1, 0)))
+    )
+
+
+def _standing(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
+    """Give the pods that neither we gave up nor somebody else takes away."""
+    for place, pod in seen.members.items():
+        if is_leaving(pod) or is_given_up(pod):
+            continue
+        if not any(covers(seen, target, place) for target in memory.restarting):
+            yield place, pod
+
+
+def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
+    """Give those of them whose fate means something: of this version."""
+    for place, pod in _standing(seen, memory):
+        if member_version(pod) == seen.job.status.version:
+            yield place, pod
+
+
+def _evictions(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    for place in {*memory.known, *memory.evicted}:
+        name = seen.name_of(place)
+        if name is None or place in memory.done:
+            continue
+        if place in memory.known and name not in seen.pods:
+            yield Occurrence(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
+        elif place in memory.evicted:
+            successor = seen.pods.get(name)
+            if successor is None or successor.status.phase not in {"Running", *ENDED}:
+                yield Occurrence(event=Event.POD_EVICTED, at=memory.evicted[place], place=place, pod=name)
+
+
+def _failures(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    for place, pod in _counted(seen, memory):
+        if pod.status.phase == "Failed":
+            yield Occurrence(
+                event=Event.POD_FAILED,
+                at=_ended_at(pod),
+                place=place,
+                pod=pod.metadata.name,
+                exit_codes=exit_codes(pod),
+                detail=why_failed(pod),
+            )
+
+
+def _waits(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    for place, pod in _counted(seen, memory):
+        if pod.status.phase == "Pending":
+            yield Occurrence(
+                event=Event.POD_PENDING,
+                at=_moment(pod.metadata.creation_timestamp, otherwise=seen.now),
+                place=place,
+                pod=pod.metadata.name,
+                detail=why_pending(pod),
+            )
+
+
+def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    """The pod that ended last completed its task."""
+    succeeded: dict[str, int] = {}
+    for place, pod in _standing(seen, memory):
+        succeeded[place.task] = succeeded.get(place.task, 0) + (pod.status.phase == "Succeeded")
+    for place in memory.done - seen.members.keys():
+        succeeded[place.task] = succeeded.get(place.task, 0) + 1
+    last: dict[str, tuple[float, Place, Pod]] = {}
+    for place, pod in _counted(seen, memory):
+        if pod.status.phase == "Succeeded":
+            last[place.task] = max(
+                last.get(place.task, (-1.0, place, pod)), (_ended_at(pod), place, pod), key=lambda one: one[:2]
+            )
+    for name, (at, place, pod) in last.items():
+        if succeeded[name] >= seen.tasks[name].replicas:
+            yield Occurrence(event=Event.TASK_COMPLETED, at=at, place=place, pod=pod.metadata.name)
+
+
+def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    """The pod that restarted most often failed its task."""
+    restarts: dict[str, int] = {}
+    for place, pod in _standing(seen, memory):
+        if pod.status.phase in {"Running", "Pending"}:
+            restarts[place.task] = restarts.get(place.task, 0) + _restarts(pod)
+    worst: dict[str, tuple[int, Place, Pod]] = {}
+    for place, pod in _counted(seen, memory):
+        if pod.status.phase in {"Running", "Pending"} and _restarts(pod) > worst.get(place.task, (0,))[0]:
+            worst[place.task] = (_restarts(pod), place, pod)
+    for name, (_, place, pod) in worst.items():
+        limit = seen.tasks[name].max_retry or _DEFAULT_TASK_RETRIES
+        if limit != _NO_LIMIT and restarts[name] >= limit:
+            yield Occurrence(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
+
+
+def _unknown_group(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+    group, state = seen.pod_group, seen.job.status.state
+    if group is None or group.status.phase != PodGroupPhase.UNKNOWN:
+        return
+    if state.phase == JobPhase.RESTARTING and is_whole(memory.restarting):
+        return
+    moments = [
+        unix_seconds(condition.last_transition_time)
+        for condition in group.status.conditions
+        if condition.type == "Unschedulable"
+    ]
+    yield Occurrence(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
+
+
+_FINDERS: Final = {
+    Event.POD_EVICTED: _evictions,
+    Event.POD_FAILED: _failures,
+    Event.POD_PENDING: _waits,
+    Event.TASK_COMPLETED: _completed_tasks,
+    Event.TASK_FAILED: _failed_tasks,
+    Event.UNKNOWN: _unknown_group,
+}
+
+
+def _restarts(pod: Pod) -> int:
+    return sum(one.restart_count for one in (*pod.status.init_container_statuses, *pod.status.container_statuses))
+
+
+def _ended_at(pod: Pod) -> float:
+    """When a container of a pod ended last; without containers, when the pod was last heard of."""
+    statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    ends = [
+        state.terminated.finished_at for one in statuses for state in (one.state, one.last_state) if state.terminated
+    ]
+    changes = [condition.last_transition_time for condition in pod.status.conditions]
+    heard = [text for text in (ends or changes) if text] or [pod.status.start_time or pod.metadata.creation_timestamp]
+    return max(_moment(text, otherwise=0.0) for text in heard)
+
+
+def _moment(text: str, *, otherwise: float) -> float:
+    """Read a time; one that cannot be read, or is absent, is another moment."""
+    try:
+        return unix_seconds(text) or otherwise
+    except ValueError:
+        return otherwise

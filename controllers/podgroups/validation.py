@@ -1,0 +1,100 @@
+"""Tells on new groups what admission would have refused of them, had anybody asked it; whoever made them."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from controllers.admission.faults import told
+from controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
+from controllers.admission.rules.podgroups import faults_of
+from controllers.kinds import POD_GROUPS, QUEUES
+from controllers.runtime.invalid_condition import INVALID, Complaints, grace_left, renewed_conditions
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from controllers.runtime.writing import means_another
+from kube.errors import ApiError
+from model.api.scheduling import PodGroup, PodGroupPhase, Queue
+
+__all__ = ["GroupJudge"]
+
+_NEW_OF_QUEUE: Final = "podgroups:new-of-queue"
+_NEW: Final = frozenset({"", PodGroupPhase.PENDING})
+
+
+class GroupJudge:
+    """Judges groups until the scheduler lets them in. Its keys are groups."""
+
+    name: ClassVar[str] = "podgroup-judge"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow groups and queues."""
+        self._operator = operator
+        self._groups: Store[PodGroup] = operator.store(POD_GROUPS, {_NEW_OF_QUEUE: _queue_of_new})
+        self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
+        self._complaints = Complaints(operator, POD_GROUPS)
+        operator.reconciler(
+            self,
+            watches=[Watch(resource=POD_GROUPS, keys=_own_key), Watch(resource=QUEUES, keys=self._keys_of_queue)],
+            workers=options.workers_of("podgroup"),
+        )
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Tell what is wrong with a group, by an event and in a condition.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        group = self._groups.get(*key)
+        if group is None or group.metadata.deletion_timestamp:
+            self._complaints.forget(key)
+            return None
+        now = self._operator.clock.wall()
+        wait = grace_left(group.metadata.creation_timestamp, now)
+        if wait:
+            return wait
+        complaint = told(faults_of(group, lookups=StoredQueues(self._queues))) if _is_new(group) else ""
+        self._complaints.tell(group, complaint)
+        conditions = renewed_conditions(group.status.conditions, complaint, now)
+        if conditions is not None:
+            await self._write(group, {"status": {"conditions": conditions}})
+        return None
+
+    async def _write(self, group: PodGroup, change: dict[str, object]) -> None:
+        """Write a status, provided that nobody changed it since it was seen: conditions are one list of many hands."""
+        has_subresource = await self._operator.discovery.has(POD_GROUPS, "status")
+        subresource = "status" if has_subresource else ""
+        try:
+            await self._operator.writer.merge(
+                POD_GROUPS, group.metadata, change, subresource=subresource, is_of_version=True
+            )
+        except ApiError as error:
+            if not means_another(error):
+                raise
+
+    def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
+        """A queue that comes, goes, opens or closes concerns the groups that wait to be let in."""
+        if old is not None and new is not None and old.status.state == new.status.state:
+            return ()
+        queue = new or old
+        return map(key_of, self._groups.by(_NEW_OF_QUEUE, queue.metadata.name)) if queue is not None else ()
+
+
+def _is_new(group: PodGroup) -> bool:
+    return group.status.phase in _NEW
+
+
+def _queue_of_new(group: PodGroup) -> Iterable[str]:
+    return (group.spec.queue,) if _is_new(group) else ()
+
+
+def _own_key(old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
+    """What is counted of a group that runs concerns nobody here."""
+    if old is not None and new is not None and _facts(old) == _facts(new):
+        return ()
+    return [key_of(group) for group in (new or old,) if group is not None]
+
+
+def _facts(group: PodGroup) -> object:
+    finding = next((condition for condition in group.status.conditions if condition.type == INVALID), None)
+    return group.spec, _is_new(group), finding

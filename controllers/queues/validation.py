@@ -1,0 +1,71 @@
+"""Tells on queues what admission would have refused of them, had anybody asked it."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from controllers.admission.faults import Fault, told
+from controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
+from controllers.admission.rules.queue_tree import SharedSums
+from controllers.admission.rules.queues import root_faults, standing_faults
+from controllers.kinds import QUEUES
+from controllers.runtime.invalid_condition import Complaints, grace_left
+from controllers.runtime.operator import Operator
+from controllers.runtime.options import ControllerOptions
+from controllers.runtime.reconciler import Watch
+from controllers.runtime.store import Key, Store, key_of
+from model.api import names
+from model.api.scheduling import Queue
+
+__all__ = ["QueueJudge"]
+
+_TREE: Final[Key] = ("", names.ROOT_QUEUE)
+
+
+class QueueJudge:
+    """Judges queues. It has one key: what is wrong with one queue may be the doing of any other."""
+
+    name: ClassVar[str] = "queue-judge"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow queues."""
+        self._operator, self._options = operator, options
+        self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
+        self._complaints = Complaints(operator, QUEUES)
+        self._root: Queue | None = None
+        """The root queue as it was first seen."""
+        operator.reconciler(self, watches=[Watch(resource=QUEUES, keys=_tree_of)], workers=1)
+
+    async def reconcile(self, _: Key) -> float | None:
+        """Judge all queues; the newest later."""
+        lookups, queues = StoredQueues(self._queues), self._queues.values()
+        sums = SharedSums(lookups)
+        now, waits = self._operator.clock.wall(), []
+        for queue in queues:
+            if wait := grace_left(queue.metadata.creation_timestamp, now):
+                waits.append(wait)
+                continue
+            faults = standing_faults(queue, lookups, sums, self._options.max_queue_depth)
+            faults += tuple(self._root_faults(queue))
+            self._complaints.tell(queue, told(faults))
+            await asyncio.sleep(0)  # a tree of a thousand queues takes a while, and others have their turn
+        self._complaints.keep(map(key_of, queues))
+        return max(waits, default=None)
+
+    def _root_faults(self, queue: Queue) -> Iterable[Fault]:
+        """Find changes of the root queue since it was first seen."""
+        if queue.metadata.name != names.ROOT_QUEUE or not self._options.protects_root_queue:
+            return ()
+        if self._root is None or self._root.metadata.uid != queue.metadata.uid:
+            self._root = queue
+        return root_faults(self._root, queue)
+
+
+def _tree_of(old: Queue | None, new: Queue | None) -> Iterable[Key]:
+    """Counts in a status change nothing about what a queue is."""
+    return () if old is not None and new is not None and _facts(old) == _facts(new) else (_TREE,)
+
+
+def _facts(queue: Queue) -> object:
+    paths = [queue.metadata.annotations.get(key) for key in (names.HIERARCHY, names.HIERARCHY_WEIGHTS)]
+    return queue.metadata.generation, queue.status.state, paths

@@ -1,0 +1,95 @@
+"""Complaints: what admission would have refused of an object, had anybody asked it.
+
+An event says so once for as long as it stays true. Kinds that have conditions carry it as the condition `Invalid` too:
+True while it is so, False once it was mended, and absent from objects with which nothing was ever wrong.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from controllers.runtime.operator import Operator
+from controllers.runtime.store import Key, key_of
+from kube.reflector import HasMetadata
+from kube.resources import Resource
+from model.wire.base import Wire
+from model.wire.times import time_text, unix_seconds
+
+__all__ = ["INVALID", "Complaints", "grace_left", "renewed_conditions"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+INVALID: Final = "Invalid"
+"""Reason of events, and type of conditions."""
+_VALID: Final = "Valid"
+_GRACE_SECONDS: Final = 2.0
+"""Time that a new object has until it is complained about: what it names may come next, or by another watch."""
+
+
+class Complaints(Generic[T]):
+    """Tells complaints about the objects of a kind, and remembers what it told."""
+
+    def __init__(self, operator: Operator, resource: Resource[T]) -> None:
+        """Tell through `operator`, about objects of `resource`."""
+        self._operator, self._resource = operator, resource
+        self._told: dict[Key, tuple[str, str]] = {}
+        """UIDs and what was told last."""
+
+    def tell(self, item: T, complaint: str) -> None:
+        """Say what is wrong with an object, if that is news; empty: nothing is, any more."""
+        key, state = key_of(item), (item.metadata.uid, complaint)
+        if complaint and self._told.get(key) != state:
+            self._operator.record(self._resource, item, "Warning", INVALID, complaint)
+        if complaint:
+            self._told[key] = state
+        else:
+            self._told.pop(key, None)
+
+    def forget(self, key: Key) -> None:
+        """Drop what was told of an object that is gone."""
+        self._told.pop(key, None)
+
+    def keep(self, keys: Iterable[Key]) -> None:
+        """Drop what was told of all objects but these."""
+        self._told = {key: self._told[key] for key in keys if key in self._told}
+
+
+def grace_left(created: str, now: float) -> float:
+    """Return the seconds until an object may be complained about, 0 for none.
+
+    Args:
+        created: When it was made, by the server's clock; where that is far from ours, there is no grace.
+        now: Seconds since 1970.
+    """
+    try:
+        left = unix_seconds(created) + _GRACE_SECONDS - now
+    except ValueError:
+        return 0.0
+    return left if 0.0 < left <= 2 * _GRACE_SECONDS else 0.0
+
+
+def renewed_conditions(conditions: Sequence[Wire], complaint: str, now: float) -> list[dict[str, Any]] | None:
+    """Return the conditions of an object with a complaint, or with its end; None where they are so already.
+
+    Args:
+        conditions: All that the object has.
+        complaint: What is wrong with it; empty for nothing.
+        now: Seconds since 1970.
+    """
+    plain: list[dict[str, Any]] = [msgspec.to_builtins(condition) for condition in conditions]
+    known = next((each for each in plain if each["type"] == INVALID), None)
+    if known is None and not complaint:
+        return None
+    finding = {
+        "type": INVALID,
+        "status": "True" if complaint else "False",
+        "reason": INVALID if complaint else _VALID,
+        "message": complaint,
+    }
+    if known is not None and all(known.get(name, "") == value for name, value in finding.items()):
+        return None
+    is_same = known is not None and known["status"] == finding["status"]
+    since = known["lastTransitionTime"] if known is not None and is_same else time_text(now)
+    others = [each for each in plain if each["type"] != INVALID]
+    return [*others, {**finding, "lastTransitionTime": since}]

@@ -1,0 +1,46 @@
+"""Keys that a change concerns, in the two ways that most controllers share: the object itself, and what controls it."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from controllers.runtime.store import Index, Key, key_of
+from kube.reflector import HasMetadata
+from kube.resources import Resource
+
+__all__ = ["controller_index", "keys_of_controller", "own_key"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+
+def own_key(old: T | None, new: T | None) -> Iterable[Key]:
+    """An object concerns itself."""
+    return [key_of(each) for each in (new or old,) if each is not None]
+
+
+def keys_of_controller(resource: Resource[Any]) -> Callable[[T | None, T | None], Iterable[Key]]:
+    """Return a watch's keys: an object concerns what controls it, as far as that is of a kind, and what did before."""
+
+    def keys(old: T | None, new: T | None) -> Iterable[Key]:
+        found: dict[Key, None] = {}
+        for item in (old, new):
+            owner = item.metadata.controller if item is not None else None
+            if item is not None and owner is not None and _is_of(owner, resource):
+                found[item.metadata.namespace, owner.name] = None
+        return list(found)
+
+    return keys
+
+
+def controller_index(resource: Resource[Any]) -> Index[T]:
+    """Return an index: objects by the UID of what controls them, as far as that is of a kind."""
+
+    def uids(item: T) -> Iterable[str]:
+        owner = item.metadata.controller
+        return (owner.uid,) if owner is not None and _is_of(owner, resource) else ()
+
+    return uids
+
+
+def _is_of(owner: Any, resource: Resource[Any]) -> bool:
+    """Tell whether a reference is to a kind: others may have its name in a group of theirs."""
+    return bool(owner.kind == resource.kind and owner.api_version == resource.api_version)

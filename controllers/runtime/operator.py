@@ -1,0 +1,321 @@
+"""Operator: one process's controllers, wired: reflectors fill stores, changes become keys, workers reconcile them.
+
+    made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶ following
+
+Following goes on from the start, on standbys too, so that whoever takes over knows everything already. Changes become
+keys only while working; work begins with all keys there are.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+
+from controllers.runtime.expectations import Expectations
+from controllers.runtime.metrics import LEADER
+from controllers.runtime.reconciler import Reconciler, Watch
+from controllers.runtime.store import Index, Key, Store
+from controllers.runtime.work_queue import WorkQueue
+from controllers.runtime.writing import Writer
+from kube.backoff import Backoff
+from kube.client import Client
+from kube.clock import Clock, SystemClock
+from kube.discovery import Discovery
+from kube.errors import ApiError
+from kube.events import EventRecorder, Regarding, regarding
+from kube.reflector import HasMetadata, Reflector
+from kube.resources import Resource
+from model.errors import CacheError, ObjectError
+
+__all__ = ["Operator"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+STUCK_SECONDS: Final = 600.0
+"""A reconciliation that runs for longer will not end: each of its requests ends in seconds."""
+_EVENTS_SECONDS: Final = 5.0
+"""Time that events have to be sent at the end."""
+_PAUSE_SECONDS: Final = 1.0
+"""Between two runs of work beside the reconcilers."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Followed(Generic[T]):
+    """A kind that is followed."""
+
+    resource: Resource[T]
+    store: Store[T]
+    watches: list["_Feed[T]"] = field(default_factory=list)
+    reflector: Reflector[T] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Feed(Generic[T]):
+    """Makes keys of changes; comes after the store among a reflector's handlers, so that reconcilers see the change."""
+
+    watch: Watch[T]
+    queue: WorkQueue
+    is_working: Callable[[], bool]
+
+    def added(self, new: T) -> None:
+        """Add the keys of an object that is there now."""
+        self._add(None, new)
+
+    def updated(self, old: T, new: T) -> None:
+        """Add the keys of an object that changed."""
+        self._add(old, new)
+
+    def deleted(self, old: T) -> None:
+        """Add the keys of an object that is gone."""
+        self._add(old, None)
+
+    def _add(self, old: T | None, new: T | None) -> None:
+        if self.is_working():
+            for key in self.watch.keys(old, new):
+                self.queue.add(key)
+
+
+class Operator:
+    """Builds and runs controllers; see the head of this file for its states."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        component: str,
+        instance: str = "",
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Begin without controllers.
+
+        Args:
+            client: Speaks to the server.
+            component: Who reports events.
+            instance: Which of its processes.
+            may_write: Asked before each write: whether we still lead.
+            clock: For waiting, and for times that are written.
+            chance: For jitter and names.
+        """
+        self.client = client
+        self.clock = clock or SystemClock()
+        self.chance = chance or random.Random()
+        self.events = EventRecorder(
+            client, component=component, instance=instance, clock=self.clock, chance=self.chance
+        )
+        self.writer = Writer(client, may_write=may_write)
+        self.discovery = Discovery(client, clock=self.clock)
+        self.queues: dict[str, WorkQueue] = {}
+        """By name of the reconciler."""
+        self._followed: dict[tuple[str, str], _Followed[Any]] = {}
+        self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._is_working = False
+        self._stopped = asyncio.Event()
+        self._fed = asyncio.Event()
+        """All keys there were when work began have been added."""
+
+    def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
+        """Follow a kind, and return its store; who asks again shares it, and may add indexes.
+
+        Raises:
+            ValueError: The kind is followed with another struct, or an index has another function.
+        """
+        followed = self._follow(resource)
+        for name, function in (indexes or {}).items():
+            followed.store.add_index(name, function)
+        return followed.store
+
+    def reconciler(self, reconciler: Reconciler, *, watches: Sequence[Watch[Any]], workers: int = 3) -> WorkQueue:
+        """Have a reconciler called for the keys that its watches give.
+
+        Args:
+            reconciler: What to call.
+            watches: Which changes concern it; each kind is followed.
+            workers: Keys at work at a time.
+
+        Returns:
+            Its queue, for keys that no watch gives.
+        """
+        queue = WorkQueue(reconciler.name, reconciler.reconcile, workers=workers, clock=self.clock, chance=self.chance)
+        if self.queues.setdefault(reconciler.name, queue) is not queue:
+            raise ValueError(f"there is a reconciler {reconciler.name!r} already")
+        for watch in watches:
+            feed = _Feed(watch=watch, queue=queue, is_working=lambda: self._is_working)
+            self._follow(watch.resource).watches.append(feed)
+        return queue
+
+    def expectations(self) -> Expectations:
+        """Return a reconciler's record of its own writes."""
+        return Expectations(clock=self.clock)
+
+    def record(self, resource: Resource[T], item: T, type_: str, reason: str, message: str) -> None:
+        """Record an event about an object: `Normal` or `Warning`, a reason in one word, a message for people."""
+        self.events.record(regarding(resource, item.metadata), type_, reason, message)
+
+    def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Have something run as long as we work, and again when it ended: what follows a clock, not objects."""
+        if self._beside.setdefault(name, work) is not work:
+            raise ValueError(f"there is work {name!r} already")
+
+    async def run(self) -> None:
+        """Follow and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.follow())
+            await self.synced()
+            group.create_task(self.work())
+
+    async def follow(self) -> None:
+        """Keep the stores, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for followed in self._followed.values():
+                group.create_task(self._run_again(self._reflector(followed)))
+
+    async def _run_again(self, reflector: Reflector[Any]) -> None:
+        """Follow one kind; a surprise begins it anew, and the other kinds go on."""
+        backoff = Backoff(chance=self.chance)
+        while True:
+            try:
+                await reflector.run()
+            except Exception:  # noqa: BLE001  see above
+                _log.exception("following_broke", kind=reflector.resource.label)
+            await self.clock.sleep(backoff.next_wait())
+
+    async def synced(self) -> None:
+        """Wait until every store has had its first list."""
+        await asyncio.gather(*(self._reflector(followed).synced.wait() for followed in self._followed.values()))
+
+    async def work(self) -> None:
+        """Reconcile everything there is, and then what changes, until cancelled or stopped."""
+        self._is_working = True
+        LEADER.set(1)
+        self._stopped.clear()
+        try:
+            for followed in self._followed.values():
+                await self._feed_all(followed)
+            self._fed.set()
+            async with asyncio.TaskGroup() as group:
+                others = [
+                    group.create_task(self.events.run()),
+                    *(group.create_task(self._keep(name, work)) for name, work in self._beside.items()),
+                ]
+                async with asyncio.TaskGroup() as queues:
+                    queues.create_task(self._stopped.wait())
+                    for queue in self.queues.values():
+                        queues.create_task(queue.run())
+                await self._send_events()
+                for other in others:
+                    other.cancel()
+        finally:
+            self._is_working = False
+            LEADER.set(0)
+            self._fed.clear()
+
+    def stop(self) -> None:
+        """Let the reconciliations that run come to their end, send their events, and begin no others."""
+        if not self._is_working:
+            return
+        self._stopped.set()
+        for queue in self.queues.values():
+            queue.stop()
+
+    async def idle(self) -> None:
+        """Wait until work has begun and nothing waits for it; what is due later does not count."""
+        await self._fed.wait()
+        for queue in self.queues.values():
+            await queue.idle()
+
+    def lagging(self) -> list[str]:
+        """Name the kinds whose first list has not come."""
+        return sorted(
+            plural
+            for (_, plural), followed in self._followed.items()
+            if followed.reflector is None or not followed.reflector.synced.is_set()
+        )
+
+    @property
+    def reflectors(self) -> Sequence[Reflector[Any]]:
+        """What follows each kind, as far as following has begun."""
+        return [followed.reflector for followed in self._followed.values() if followed.reflector is not None]
+
+    def troubles(self) -> Iterable[ApiError | CacheError | None]:
+        """Return what keeps each reflector from following, None for those that do."""
+        return [reflector.trouble for reflector in self.reflectors]
+
+    def stuck(self) -> str | None:
+        """Name reconcilers that do not come to an end, or None."""
+        names = [name for name, queue in self.queues.items() if queue.longest_running_seconds > STUCK_SECONDS]
+        return f"a reconciliation does not end: {', '.join(names)}" if names else None
+
+    async def _send_events(self) -> None:
+        """Send what is left to send, within a limit."""
+        try:
+            async with asyncio.timeout(_EVENTS_SECONDS):
+                await self.events.drain()
+        except TimeoutError:
+            _log.warning("events_cut_short", events=self.events.backlog)
+
+    def _follow(self, resource: Resource[T]) -> _Followed[T]:
+        place = resource.group, resource.plural
+        followed = self._followed.get(place)
+        if followed is None:
+            store = Store[T](plural=resource.plural, version=lambda: self._version(place))
+            followed = self._followed[place] = _Followed(resource=resource, store=store)
+        elif followed.resource.struct is not resource.struct:
+            raise ValueError(
+                f"{resource.plural} are followed as {followed.resource.struct.__name__} already, not as "
+                f"{resource.struct.__name__}: one copy of a cluster is enough"
+            )
+        return followed
+
+    def _reflector(self, followed: _Followed[T]) -> Reflector[T]:
+        """Return the reflector of a kind; made when all handlers are known."""
+        if followed.reflector is None:
+            followed.reflector = Reflector(
+                self.client,
+                followed.resource,
+                [followed.store, *followed.watches],
+                on_broken=lambda error: self._tell_broken(followed.resource, error),
+                clock=self.clock,
+                chance=self.chance,
+            )
+        return followed.reflector
+
+    def _tell_broken(self, resource: Resource[Any], error: ObjectError) -> None:
+        """Say on an object that it cannot be read; its controller never sees it."""
+        if self._is_working:
+            namespace, _, name = error.name.rpartition("/")
+            about = Regarding(
+                api_version=resource.api_version, kind=resource.kind, namespace=namespace, name=name, uid=""
+            )
+            self.events.record(about, "Warning", "Invalid", f"{error.path}: {error.message}")
+
+    def _version(self, place: tuple[str, str]) -> str:
+        reflector = self._followed[place].reflector
+        return reflector.resource_version if reflector else ""
+
+    async def _feed_all(self, followed: _Followed[Any]) -> None:
+        """Add the keys of all objects of a kind."""
+        for feed in followed.watches:
+            for item in followed.store.values():
+                feed.added(item)
+            await asyncio.sleep(0)  # the lease has its turn between long lists
+
+    async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Run work again and again; a failure is told, and the pause after it is short only once."""
+        queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
+        queue.add(_NO_KEY)
+        await queue.run()
+
+    @staticmethod
+    async def _once(work: Callable[[], Awaitable[None]]) -> float:
+        await work()
+        return _PAUSE_SECONDS
+
+
+_NO_KEY: Final[Key] = ("", "")

@@ -1,0 +1,49 @@
+"""Reconciler: what a controller is, and which changes concern it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from controllers.runtime.store import Key
+from kube.resources import Resource
+
+__all__ = ["Reconciler", "Watch"]
+
+T = TypeVar("T")
+
+
+class Reconciler(Protocol):
+    """Brings what one object asks for and what there is together; knows nothing of what happened, only of what is."""
+
+    name: ClassVar[str]
+    """Of the controller, for metrics and logs."""
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Look at everything that belongs to a key and take the next step.
+
+        Called one at a time for a key. The object may be gone, and each step may have been taken already by a process
+        that was killed right after it.
+
+        Returns:
+            Seconds after which it wants to be called even if nothing happens, or None.
+
+        Raises:
+            Exception: It did not work out; called again after a while that grows with each failure in a row.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch(Generic[T]):
+    """Changes of a kind that concern a reconciler."""
+
+    resource: Resource[T]
+    keys: Callable[[T | None, T | None], Iterable[Key]]
+    """Takes an object as it was and as it is (None: was not there, is gone), returns what is to be reconciled."""
+
+    def added(self, new: T) -> Iterable[Key]:
+        """Return the keys that an object concerns which is there now."""
+        return self.keys(None, new)
+
+
+AnyWatch = Watch[Any]

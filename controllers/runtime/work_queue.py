@@ -1,0 +1,247 @@
+"""Work queue: which keys are to be reconciled, each by one worker at a time, and none is ever dropped.
+
+    add ──▶ waiting ──worker──▶ working ──done──▶ (out, or delayed when it asked for another time)
+               ▲                   │ │
+               │                   │ └─ failed ──▶ delayed: 5 ms, doubled with each retry that fails, up to 5 minutes,
+               └── added meanwhile ┘               │            10 s where others stand in the way
+               ▲                                   │
+               └────────────── its time ───────────┘
+
+A key stands in each place at most once, so what is queued is bounded by what there is.
+"""
+
+import asyncio
+import heapq
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import structlog
+
+from controllers.runtime import metrics
+from controllers.runtime.store import Key
+from controllers.runtime.writing import NamespaceEndingError, NameTakenError
+from kube.backoff import Backoff
+from kube.clock import Clock, SystemClock
+from kube.errors import ApiError
+from model.errors import PyroclastError
+
+__all__ = ["WorkQueue"]
+
+FIRST_WAIT: Final = 0.005
+LONGEST_WAIT: Final = 300.0
+LONGEST_WAIT_FOR_OTHERS: Final = 10.0
+"""The same where others stand in the way: when a quota is raised or a priority class made, nothing tells us."""
+_SHORTEST_REST: Final = 0.0005
+_SPARE_ENTRIES: Final = 64
+"""Outdated times that are kept before the heap is made anew."""
+
+_log = structlog.get_logger(__name__)
+
+
+class WorkQueue:
+    """Calls one function for each key that was added; made, then `run`."""
+
+    def __init__(
+        self,
+        name: str,
+        handle: Callable[[Key], Awaitable[float | None]],
+        *,
+        workers: int = 3,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Begin empty.
+
+        Args:
+            name: Of the controller, for metrics and logs.
+            handle: Reconciles one key; returns the seconds after which it wants to be called again, or None. When it
+                raises, it is called again after a while, for as long as it takes.
+            workers: Keys at work at a time.
+            clock: For waiting.
+            chance: For jitter.
+        """
+        self.name = name
+        self._handle = handle
+        self._workers = workers
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+        self._waiting: dict[Key, float] = {}
+        """Since when, in order of arrival."""
+        self._working: dict[Key, float] = {}
+        self._again: set[Key] = set()
+        """Added while at work."""
+        self._due: dict[Key, float] = {}
+        self._heap: list[tuple[float, Key]] = []
+        """What `_due` says, and what it said before: such entries are passed over."""
+        self._backoffs: dict[Key, Backoff] = {}
+        self._is_stopping = False
+        self._wake = asyncio.Event()
+        self._sooner = asyncio.Event()
+        self._changed = asyncio.Condition()
+        metrics.WORK_LONGEST.labels(name).set_function(lambda: self.longest_running_seconds)
+
+    @property
+    def depth(self) -> int:
+        """Keys that wait for a worker."""
+        return len(self._waiting)
+
+    @property
+    def longest_running_seconds(self) -> float:
+        """Seconds that the oldest call runs by now, 0 when none does."""
+        began = min(self._working.values(), default=None)  # asked once: metrics are told in another thread
+        return 0.0 if began is None else self._clock.monotonic() - began
+
+    def failures(self, key: Key) -> int:
+        """Failures of a key in a row."""
+        backoff = self._backoffs.get(key)
+        return backoff.failures if backoff else 0
+
+    def add(self, key: Key) -> None:
+        """Have a key reconciled soon; one that waits already is not added twice."""
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._waiting:
+            self._wait(key)
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Have a key reconciled later; of several times the earliest counts."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = self._clock.monotonic() + seconds
+        if due < self._due.get(key, float("inf")):
+            self._due[key] = due
+            self._push(due, key)
+            metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
+
+    async def run(self) -> None:
+        """Work until cancelled, which cuts calls short, or stopped, which lets them come to their end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                clock = group.create_task(self._watch_clock())
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self._workers):
+                        workers.create_task(self._work())
+                clock.cancel()
+        finally:
+            self._is_stopping = False
+
+    def stop(self) -> None:
+        """Begin no further call, of this `run` or the one that is about to begin; what waits goes on waiting."""
+        self._is_stopping = True
+        self._wake.set()
+
+    async def idle(self) -> None:
+        """Wait until no key waits and none is at work; keys that are due later do not count."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._waiting and not self._working)
+
+    def _push(self, due: float, key: Key) -> None:
+        heapq.heappush(self._heap, (due, key))
+        if len(self._heap) > 2 * len(self._due) + _SPARE_ENTRIES:
+            self._heap = sorted((due, key) for key, due in self._due.items())
+        self._sooner.set()
+
+    def _wait(self, key: Key) -> None:
+        self._waiting[key] = self._clock.monotonic()
+        metrics.WORK_ADDS.labels(self.name).inc()
+        metrics.WORK_DEPTH.labels(self.name).set(len(self._waiting))
+        self._wake.set()
+
+    async def _work(self) -> None:
+        while not self._is_stopping:
+            if not self._waiting:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            key = next(iter(self._waiting))
+            now = self._clock.monotonic()
+            metrics.WORK_WAIT_SECONDS.labels(self.name).observe(now - self._waiting.pop(key))
+            metrics.WORK_DEPTH.labels(self.name).set(len(self._waiting))
+            self._working[key] = now
+            try:
+                await self._call(key)
+            finally:
+                metrics.WORK_SECONDS.labels(self.name).observe(self._clock.monotonic() - self._working.pop(key))
+                if key in self._again:
+                    self._again.discard(key)
+                    self._wait(key)
+                async with self._changed:
+                    self._changed.notify_all()
+
+    async def _call(self, key: Key) -> None:
+        """Reconcile a key and see to when it comes again."""
+        try:
+            again_in = await self._handle(key)
+        except Exception as error:  # noqa: BLE001  any failure of one key means: later again, and the others go on
+            self._fail(key, error)
+            return
+        metrics.RECONCILES.labels(self.name, "done").inc()
+        self._backoffs.pop(key, None)
+        if again_in is not None:
+            self.add_after(key, max(again_in, FIRST_WAIT))
+
+    def _fail(self, key: Key, error: Exception) -> None:
+        if isinstance(error, NamespaceEndingError):
+            # What asked for it goes as well, and its end is on its way to us.
+            _log.debug("namespace_ending", controller=self.name, namespace=key[0], name=key[1])
+            self.add_after(key, LONGEST_WAIT_FOR_OTHERS)
+            return
+        metrics.RECONCILES.labels(self.name, "failed").inc()
+        backoff = self._backoffs.get(key)
+        if backoff is not None and key in self._due:
+            # A change came before the retry. Counted, ten changes in a second would make the next wait a minute long.
+            left = self._due[key] - self._clock.monotonic()
+            _tell_failure(self.name, key, error, failures=backoff.failures, wait=left)
+            return
+        if backoff is None:
+            backoff = self._backoffs[key] = Backoff(
+                first_seconds=FIRST_WAIT, cap_seconds=LONGEST_WAIT, jitter=0.2, chance=self._chance
+            )
+        backoff.cap_seconds = LONGEST_WAIT_FOR_OTHERS if _waits_for_others(error) else LONGEST_WAIT
+        wait = backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
+        metrics.WORK_RETRIES.labels(self.name).inc()
+        _tell_failure(self.name, key, error, failures=backoff.failures, wait=wait)
+        self.add_after(key, wait)
+
+    async def _watch_clock(self) -> None:
+        """Add each key when its time has come."""
+        while True:
+            now = self._clock.monotonic()
+            while self._heap and self._heap[0][0] <= now:
+                due, key = heapq.heappop(self._heap)
+                if self._due.get(key) == due:
+                    del self._due[key]
+                    self.add(key)
+            metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
+            self._sooner.clear()
+            # Never so short that a clock of finite steps would stand still.
+            await self._rest(max(self._heap[0][0] - now, _SHORTEST_REST) if self._heap else None)
+
+    async def _rest(self, seconds: float | None) -> None:
+        """Wait for the next time that is known, or until an earlier one is."""
+        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._sooner.wait())]
+        if seconds is not None:
+            waits.append(asyncio.ensure_future(self._clock.sleep(seconds)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
+def _waits_for_others(error: Exception) -> bool:
+    """Tell whether a failure ends by what somebody does to an object that nobody here follows."""
+    return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
+
+
+def _tell_failure(name: str, key: Key, error: Exception, *, failures: int, wait: float) -> None:
+    """Log a failure: the first of a row is nothing special, a surprise comes with where it happened."""
+    log = _log.bind(controller=name, namespace=key[0], name=key[1], failures=failures, wait_seconds=round(wait, 3))
+    if not isinstance(error, PyroclastError):
+        log.error("reconcile_failed", error=f"{type(error).__name__}: {error}", exc_info=error)
+    elif failures == 1:
+        log.debug("reconcile_failed", error=str(error))
+    else:
+        log.warning("reconcile_failed", error=str(error))

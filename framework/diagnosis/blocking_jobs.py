@@ -1,0 +1,187 @@
+"""The search for remedies: jobs without which another would run, found by trying.
+
+Told at the end of a cycle, of jobs that were refused for want of room on nodes, in domains or in their queue: the jobs,
+as few as can be told cheaply, without which the whole minimum would have places, all rules checked. A bound says whom
+to try; the trial evicts and places for real in the session, by the search that allocate makes, and is undone, so
+nothing is decided by it. Where no trial succeeds, or there would be too much of them, nothing is said.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final
+
+from framework.diagnosis.blocking_candidates import Choice, Held, Layout, Places, on_nodes_here
+from framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from framework.queues.admission import ends_that_admit
+from framework.session.jobs import SessionJob
+from framework.session.memory import Remedy
+from framework.session.session import Session
+from model.ids import NodeName
+from model.sealed import SealedDict
+from model.tasks import Task, TaskStatus
+
+__all__ = ["find_remedies"]
+
+_MOST_WAITING: Final = 10_000
+"""Pending tasks of the jobs that are told, in the order of the jobs' ids."""
+_MOST_SEARCHES: Final = 8
+"""Jobs, each with all that are like it, that are searched for in one cycle."""
+_MOST_TRIALS: Final = 16
+"""Trials in one cycle."""
+_TRIALS_EACH: Final = 3
+"""Trials for one job, of single jobs, and as many of several."""
+_MOST_THINNED: Final = 8
+"""Jobs of which each is left out in turn; of more the bound alone says who is needed."""
+_OF_ACCOUNTS: Final = frozenset({"QueueQuotaInsufficient", "ClusterOverused"})
+"""Reasons of refusals at admission that the end of other jobs may change."""
+_MOST_CHANGES: Final = 4_000
+"""Tasks that are taken off nodes or put on them, and back, in all trials of one cycle."""
+
+
+def find_remedies(session: Session) -> None:
+    """Tell jobs that lack room whose end would give it to them."""
+    waiting = [job for job in session.known_jobs().values() if _lacks_room(session, job)]
+    if waiting:
+        _Search(session).serve(sorted(waiting, key=lambda job: job.id))
+
+
+def _lacks_room(session: Session, job: SessionJob) -> bool:
+    """Tell whether a job waits for room that some node could have, or for admission."""
+    if job.is_pending:
+        return bool(job.counts[TaskStatus.PENDING]) and any(each.reason in _OF_ACCOUNTS for each in job.refusals)
+    if not job.task_refusals or session.is_passed_over(job) or job.permanent_cause is not None:
+        return False
+    return next(iter(job.task_refusals.values())).resolvable and not session.job_pipelined(job)
+
+
+class _Search:
+    """What is known of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._searches = _MOST_SEARCHES
+        self._trials = _MOST_TRIALS
+        self._end = len(session.nodes.log) + _MOST_CHANGES
+        """Length of the session's log that no trial may exceed."""
+        self._found: dict[tuple[Any, ...], Remedy | None] = {}
+        """Answers for jobs that are alike."""
+
+    def serve(self, jobs: Sequence[SessionJob]) -> None:
+        """Find an answer for each job, as long as trials are left."""
+        looks = 0
+        for job in jobs:
+            looks += job.counts[TaskStatus.PENDING]
+            if looks > _MOST_WAITING:
+                return
+            pending = self._session.pending_tasks(job)
+            tasks = [task for task in pending if not (task.gated or task.template.best_effort)]
+            if not tasks or self._session.job_valid(job) is not None:
+                continue
+            known = None if job.standing is None else job.standing.remedy
+            if known is not None and self._session.stands(known):
+                job.remedy = known
+                continue
+            like = tuple((task.template.number, task.priority, task.role) for task in tasks)
+            key = (
+                job.queue,
+                job.priority,
+                job.min_available - job.ready_count,
+                job.job.group.spec.network_topology,
+                tuple(sorted((job.job.min_resources or {}).items())) if job.is_pending else None,
+                like,
+            )
+            if key not in self._found or self._is_alone(job, tasks):
+                self._found[key] = self._answer(job, tasks)
+            job.remedy = self._found[key]
+            job.touched = job.touched or known != job.remedy
+
+    def _is_alone(self, job: SessionJob, tasks: Sequence[Task]) -> bool:
+        """Tell whether a job may be told of others than those that are like it.
+
+        So is one of whose members some run or have ended, or that labels divide. Rules beyond the node look at labels;
+        so do scores, but where tasks are equal these say only which of enough places are taken.
+        """
+        if job.ready_count or job.has_sub_group_policy:
+            return True
+        beyond = [each for each in map(self._session.beyond, tasks) if each is not None]
+        is_uniform = len({task.template.number for task in tasks}) == 1
+        return any(each.verdicts or not is_uniform for each in beyond)
+
+    def _answer(self, job: SessionJob, tasks: Sequence[Task]) -> Remedy | None:
+        if self._searches <= 0 or not all(map(self._session.fits_empty_nodes, tasks)):
+            return None
+        self._searches -= 1
+        for choice in self._choices(job, tasks):
+            used = self._nodes_without(choice, job)
+            if used is not None and job.is_pending:  # all of them are needed for admission
+                return self._remedy(choice.ended, used)
+            if used is not None:
+                return self._remedy(*self._thinned(choice, job, used))
+        return None
+
+    def _remedy(self, ended: Sequence[SessionJob], used: set[NodeName]) -> Remedy:
+        session = self._session
+        nodes = used.union(node for each in ended for _task, node in on_nodes_here(session, each))
+        return Remedy(tuple(each.id for each in ended), tuple(sorted(nodes)), session.nodes.room_on(sorted(nodes)))
+
+    # Whom to try ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _held(self) -> Held:
+        return Held.of(self._session)
+
+    def _choices(self, job: SessionJob, tasks: Sequence[Task]) -> Iterator[Choice]:
+        """Yield jobs that might be enough: single ones, oldest first, then several."""
+        if job.is_pending:
+            yield from self._admitting(job)
+            return
+        needs = self._session.nodes.needs
+        smallest = min(tasks, key=lambda task: tuple(needs(task.template).request.tolist()))
+        layout = Layout.of(self._session, job, worksheets_of(self._session, job))
+        places = Places(self._session, self._held, job, smallest, layout)
+        yield from places.alone()[:_TRIALS_EACH]
+        yield from islice((choice for choice in places.together() if len(choice.ended) > 1), _TRIALS_EACH)
+
+    def _admitting(self, job: SessionJob) -> Iterator[Choice]:
+        """Yield jobs without which a job would be admitted; whether it would have places then a trial finds out."""
+        root = self._session.domains.topology.root
+        for ended in ends_that_admit(self._session, job):
+            yield Choice([other for each in ended if (other := self._session.job(each.id)) is not None], root)
+
+    # Trial ------------------------------------------------------------------------------------------------------------
+
+    def _nodes_without(self, choice: Choice, job: SessionJob) -> set[NodeName] | None:
+        """Return where a job would have its places if others had ended, None where nowhere; changes nothing."""
+        session = self._session
+        leaving = [(each, task) for each in choice.ended for task, _node in on_nodes_here(session, each)]
+        changes = 2 * (len(leaving) + job.counts[TaskStatus.PENDING])
+        if self._trials <= 0 or len(session.nodes.log) + changes > self._end:
+            return None
+        self._trials -= 1
+        touched = [(each, each.touched) for each in (*choice.ended, job)]
+        told = told_so_far(job)
+        job.task_refusals, job.last_places = SealedDict(), SealedDict()
+        try:
+            with session.statement(trial=True) as trial:
+                if any(trial.evict(each, task, "") is not None for each, task in leaving):
+                    return None
+                with session.domains.beginning_now():
+                    place_job(session, trial, job, worksheets_of(session, job), root=choice.zone)
+                places = trial.placed().values()
+                return {task.node for task in places if task.node} if session.job_pipelined(job) else None
+        finally:
+            tell_again(job, told)
+            for each, was_touched in touched:
+                each.touched = was_touched
+
+    def _thinned(
+        self, choice: Choice, job: SessionJob, used: set[NodeName]
+    ) -> tuple[Sequence[SessionJob], set[NodeName]]:
+        """Leave out of jobs that are enough together those whose end is not needed, as far as trials go."""
+        for each in choice.ended if len(choice.ended) > 1 else ():
+            others = Choice([other for other in choice.ended if other is not each], choice.zone)
+            found = self._nodes_without(others, job) if others.ended and len(others.ended) < _MOST_THINNED else None
+            if found is not None:
+                choice, used = others, found
+        return choice.ended, used

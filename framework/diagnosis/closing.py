@@ -1,0 +1,312 @@
+"""Closing: what a session leaves behind in statuses, conditions and events.
+
+Only what differs from the objects of the snapshot is reported, so a cluster at rest has nothing written.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
+from framework.diagnosis.pod_group_notes import tell_group_notes
+from framework.queues.device_claims import claimed_by_queue
+from framework.session.jobs import NOBODY, SessionJob
+from framework.session.memory import Settled, Standing
+from framework.session.session import Session
+from model import wire
+from model.api.names import ALLOCATED_HYPER_NODE
+from model.ids import JobId, NodeName
+from model.jobs import Departed, JobPhase
+from model.quantity import QuantityError, millis
+from model.queues import Queue
+from model.refusals import without_amounts
+from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
+from model.tasks import Task, TaskStatus
+
+__all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULED = "Scheduled"
+
+GRACE_SECONDS: Final = 2.0
+"""How old a pod is before it is told that no job holds it: its group or queue may be on its way, by another watch."""
+
+_OPPOSITE = {UNSCHEDULABLE: SCHEDULED, SCHEDULED: UNSCHEDULABLE}
+_WAITING_PHASES = frozenset({JobPhase.UNKNOWN, JobPhase.PENDING, JobPhase.INQUEUE})
+_UNBOUND = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
+
+
+def phase_of(job: SessionJob, *, is_unschedulable: bool) -> JobPhase:
+    """Return the phase a job has at the end of a cycle (Volcano's rule, but that a job which completed stays so).
+
+    Args:
+        job: The job.
+        is_unschedulable: Whether this cycle found that its minimum cannot be placed.
+    """
+    counts = job.counts
+    if job.has_finished:
+        return JobPhase.COMPLETED
+    if counts[TaskStatus.RUNNING] and is_unschedulable:
+        return JobPhase.UNKNOWN
+    finished = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED] + job.departed.total
+    scheduled = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND] + finished + releasing_on_nodes(job)
+    # a job without any task has not completed, even where its minimum is 0
+    if scheduled >= job.job.min_available and (scheduled or job.job.min_available):
+        return JobPhase.COMPLETED if scheduled == finished else JobPhase.RUNNING
+    return JobPhase.INQUEUE if job.phase is JobPhase.INQUEUE else JobPhase.PENDING
+
+
+def releasing_on_nodes(job: SessionJob) -> int:
+    """Count tasks that are being deleted and still have a node."""
+    if not job.counts[TaskStatus.RELEASING]:
+        return 0
+    return sum(task.node is not None for task in job.in_status(TaskStatus.RELEASING))
+
+
+class Closing:
+    """The statuses, conditions and events that a session leaves behind."""
+
+    def __init__(self, session: Session, settled: Settled) -> None:
+        self._session = session
+        self.group_statuses: list[GroupStatus] = []
+        self.pod_conditions: list[PodCondition] = []
+        self.phases: dict[JobId, JobPhase] = {}
+        self.queue_statuses: tuple[QueueStatus, ...] = ()
+        self.grace_ends: float | None = None
+        """When the first will be told that is not told yet, seconds since 1970; None where all are told."""
+        for job in session.jobs_to_close():
+            table = session.snapshot.job_table
+            settled.note(table, job.job.column, is_settled=self._close_job(job))
+            stands = session.is_left_out(job) or (session.is_passed_over(job) and not job.touched)
+            if not stands:  # else what it was told does, and why
+                settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
+        settled.forget_gone(session.snapshot.jobs)
+        self._close_outsiders()
+        self.queue_statuses = tuple(self._queue_statuses())
+
+    # Jobs -------------------------------------------------------------------------------------------------------------
+
+    def _close_job(self, job: SessionJob) -> bool:
+        conditions = self._conditions(job)
+        is_unschedulable = any(each.type == UNSCHEDULABLE and each.status == "True" for each in conditions)
+        phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
+        status = self._changed_status(job, phase, conditions)
+        # who is passed over was told before, by events too, but the server does not show it yet
+        has_heard = self._session.is_passed_over(job) and not job.touched
+        if status is not None:
+            self.group_statuses.append(status)
+            if not has_heard:
+                self._note_event(job, phase, conditions)
+        told = self._tell_tasks(job, has_heard=has_heard)
+        tell_group_notes(self._session, job)
+        return status is None and not told and not _is_untold(job, conditions)
+
+    def _conditions(self, job: SessionJob) -> list[Condition]:
+        conditions = list(self._session.conditions.get(job.id, ()))
+        present = {each.type: each for each in job.job.group.status.conditions}
+        for condition in list(conditions):
+            opposite = _OPPOSITE.get(condition.type)
+            known = present.get(opposite) if opposite is not None else None
+            if known is not None and known.status == "True" and all(each.type != opposite for each in conditions):
+                # both may not be true at once: who set one true has found the other false
+                conditions.append(
+                    Condition(
+                        type=known.type,
+                        status="False",
+                        reason=condition.reason,
+                        message="",
+                        transition_id=condition.transition_id,
+                    )
+                )
+        return conditions
+
+    def _changed_status(self, job: SessionJob, phase: JobPhase, conditions: list[Condition]) -> GroupStatus | None:
+        if job.job.is_made_up:
+            return None  # there is no object that could say it
+        old = job.job.group.status
+        known = {each.type: each for each in old.conditions}
+        changed = [each for each in conditions if _says_more(each, known.get(each.type))]
+        departed = self._session.snapshot.departed.get(job.id, NOBODY)
+        running, succeeded, failed = _member_counts(job, departed)
+        same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
+        annotations = self._annotations(job)
+        if same and not changed and not annotations:
+            return None
+        return GroupStatus(
+            job=job.id,
+            uid=job.job.uid,
+            phase=phase,
+            running=running,
+            succeeded=succeeded,
+            failed=failed,
+            conditions=tuple(changed),
+            annotations=annotations,
+        )
+
+    def _annotations(self, job: SessionJob) -> Mapping[str, str]:
+        """Say in which domain a job with a topology lies; empty where the object says so, or says nothing rightly."""
+        session = self._session
+        if not (job.has_topology and session.serves_topology):
+            return {}
+        domains = session.domains
+        held = domains.held_by_job(job)
+        name = domains.topology.domains[held].name if 0 <= held < domains.topology.root else ""
+        return {} if job.annotations.get(ALLOCATED_HYPER_NODE, "") == name else {ALLOCATED_HYPER_NODE: name}
+
+    def _note_event(self, job: SessionJob, phase: JobPhase, conditions: Iterable[Condition]) -> None:
+        if phase in _WAITING_PHASES and not job.may_start:
+            text = next(
+                (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True"), ""
+            )
+            if not (text or job.tasks):
+                return  # nothing is unschedulable before there are pods
+            if not text:
+                pending = job.counts[TaskStatus.PENDING]
+                text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
+                text = with_evictions(job, text)
+            self._session.group_event(job, "Warning", UNSCHEDULABLE, text)
+        elif job.may_start and job.tasks:
+            self._session.group_event(job, "Normal", SCHEDULED, READY)
+
+    def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:
+        if not any(job.counts[status] for status in _UNBOUND):
+            return False
+        told, is_left_out = False, self._session.is_left_out(job)
+        fallback = ""
+        verdicts = TaskVerdicts(job)
+        for task in job.in_status(*_UNBOUND):
+            if task.gated or (is_left_out and is_told(task)):
+                continue
+            reason, message, place = verdicts.of(task)
+            if not message:
+                fallback = fallback or with_evictions(job, job_message(job))
+                message = fallback
+            nominated = place if task.id in self._session.nominated else _none_any_more(task)
+            if differs(task, reason, message, nominated):
+                self._tell(task, reason, message, nominated, has_heard=has_heard)
+                told = True
+        return told
+
+    def _tell(
+        self, task: Task, reason: str, message: str, nominated: NodeName | None, *, has_heard: bool = False
+    ) -> None:
+        self.pod_conditions.append(
+            PodCondition(
+                task=task.id,
+                namespace=task.namespace,
+                name=task.name,
+                reason=reason,
+                message=message,
+                nominated_node=nominated,
+            )
+        )
+        if has_heard:
+            return
+        self._session.record_events(
+            EventNote(
+                kind="Pod",
+                namespace=task.namespace,
+                name=task.name,
+                uid=task.id,
+                type="Warning",
+                reason="FailedScheduling",
+                message=message,
+            )
+        )
+
+    def _close_outsiders(self) -> None:
+        untold: list[float] = []
+        for outsider in self._session.snapshot.outsiders:
+            task, message = outsider.task, outsider.refusal.message
+            if task.gated or not differs(task, UNSCHEDULABLE, message, None):
+                continue
+            # a clock that is far behind the server's must not keep a pod untold for as long
+            if abs(self._session.now - task.created) < GRACE_SECONDS:
+                untold.append(task.created + GRACE_SECONDS)
+            else:
+                self._tell(task, UNSCHEDULABLE, message, None)
+        self.grace_ends = min(untold, default=None)
+
+    # Queues -----------------------------------------------------------------------------------------------------------
+
+    def _queue_statuses(self) -> Iterator[QueueStatus]:
+        session = self._session
+        allocated, claimed = session.allocated_by_queue(), claimed_by_queue(session)
+        for name, queue in session.queues.items():
+            amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
+            for resource, more in session.differences.get(name, {}).items():
+                amounts[resource] = amounts.get(resource, 0) + more
+                if not amounts[resource]:
+                    del amounts[resource]
+            if queue.object is not None and amounts != _written(queue):
+                yield QueueStatus(queue=name, allocated=amounts)
+
+
+def _is_untold(job: SessionJob, conditions: list[Condition]) -> bool:
+    """Return whether a job without pods has no condition yet, which it gets when they are missing for long."""
+    return not (job.tasks or conditions) and job.phase in _WAITING_PHASES
+
+
+def _says_more(condition: Condition, known: wire.Condition | None) -> bool:
+    """Return whether a condition says something else than one that is written, apart from amounts."""
+    if known is None or (condition.status, condition.reason) != (known.status, known.reason):
+        return True
+    return without_amounts(condition.message) != without_amounts(known.message)
+
+
+def _member_counts(job: SessionJob, departed: Departed) -> tuple[int, int, int]:
+    """Count members that run, have succeeded and have failed; those of a job that completed may be there no more."""
+    counts, old = job.counts, job.job.group.status
+    running, succeeded, failed = (
+        counts[status] for status in (TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    )
+    if job.has_finished:
+        return running, max(succeeded, old.succeeded), max(failed, old.failed)
+    return running, succeeded + departed.succeeded, failed + departed.failed
+
+
+def _standing(job: SessionJob, revision: int) -> Standing:
+    return Standing(
+        revision,
+        tuple(job.refusals),
+        job.cause,
+        job.verdict,
+        dict(job.eviction_refusals),
+        dict(job.task_refusals),
+        job.remedy,
+        job.misfit,
+        job.misfits_queue,
+        job.all_refusals,
+    )
+
+
+def _none_any_more(task: Task) -> NodeName | None:
+    """Return what clears the nominated node of a pod that has one and is promised none; None where it has none."""
+    return NodeName("") if task.pod.status.nominated_node_name else None
+
+
+def is_told(task: Task) -> bool:
+    """Return whether a pod says why it waits."""
+    return any(each.type == "PodScheduled" and each.status == "False" for each in task.pod.status.conditions)
+
+
+def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -> bool:
+    """Tell whether a pod's `PodScheduled` condition or nominated node is not yet as given."""
+    status = task.pod.status
+    if nominated is not None and status.nominated_node_name != nominated:
+        return True
+    for condition in status.conditions:
+        if condition.type == "PodScheduled":
+            known = condition.status, condition.reason, without_amounts(condition.message)
+            return known != ("False", reason, without_amounts(message))
+    return True
+
+
+def _written(queue: Queue) -> dict[str, int] | None:
+    """Return what stands in the status of a queue; None where somebody wrote what cannot be read."""
+    assert queue.object is not None
+    written = queue.object.status.allocated
+    try:
+        amounts = {name: millis(quantity) for name, quantity in written.items()}
+    except QuantityError:
+        return None
+    return {name: amount for name, amount in amounts.items() if amount or name in ("cpu", "memory")}

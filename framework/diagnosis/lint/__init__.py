@@ -1,0 +1,11 @@
+"""Advice about a configuration that can be used: what in it has no effect, or less than its author probably means.
+
+Belongs here: rules over the whole of a configuration. Does not: what makes it unusable, and unknown or mistyped keys
+(`framework.configuration`).
+"""
+
+from framework.diagnosis.lint.check import check, lint
+from framework.diagnosis.lint.finding import Finding, Severity
+from framework.diagnosis.lint.queues import lint_queue
+
+__all__ = ["Finding", "Severity", "check", "lint", "lint_queue"]

@@ -1,0 +1,96 @@
+"""Manifests: which of them concern the scheduler, and what they say together."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from framework.configuration.parser import TOP_KEYS
+from framework.configuration.suggest import did_you_mean
+from framework.diagnosis.lint.config_maps import lint_config_map
+from framework.diagnosis.lint.finding import Finding, Severity
+from framework.diagnosis.lint.parents import lint_queue_parents, lint_quota_parents
+from framework.diagnosis.lint.queues import lint_queue
+
+__all__ = ["check_manifests", "is_manifest"]
+
+CONFIG_MAP, QUEUE, QUOTA = "ConfigMap", "Queue", "ElasticQuota"
+QUEUE_GROUP: Final = "scheduling.volcano.sh"
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "kubescheduler.config.k8s.io": "a configuration of kube-scheduler; this scheduler reads actions and tiers",
+    "kueue.x-k8s.io": "an object of Kueue; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
+    "scheduling.run.ai": "an object of KAI; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
+}
+"""What objects of other schedulers are, by API group."""
+NOTHING_FOUND: Final = "no configuration: expected actions and tiers, a ConfigMap that holds them, or Queues"
+
+
+def is_manifest(document: object) -> bool:
+    """Return whether a document is an object of Kubernetes; a configuration with a `kind` is none."""
+    if not isinstance(document, Mapping) or "kind" not in document:
+        return False
+    return _group(document) in ELSEWHERE or not any(key in TOP_KEYS for key in document)
+
+
+def check_manifests(documents: Iterable[object], check_configuration: Callable[..., list[Finding]]) -> list[Finding]:
+    """Return everything about manifests.
+
+    Args:
+        documents: Objects and lists of them.
+        check_configuration: Looks a configuration over, given as a text.
+    """
+    checked: list[Finding] = []
+    is_concerned = False
+
+    def check(text: str) -> list[Finding]:
+        nonlocal is_concerned
+        is_concerned = True
+        return check_configuration(text)
+
+    objects = list(_flattened(documents))
+    manifests = [each for each in objects if isinstance(each, Mapping) and is_manifest(each)]
+    if len(manifests) < len(objects):
+        fault = "a document is no manifest; a configuration stands alone in its file"
+        checked.append(Finding(Severity.FAULT, "", fault))
+        is_concerned = True
+    for manifest in manifests:
+        checked += _check_manifest(manifest, check)
+    queues, quotas = ([each for each in manifests if _is_ours(each, kind)] for kind in (QUEUE, QUOTA))
+    checked += [*lint_queue_parents(queues), *lint_quota_parents(quotas)]
+    if not (is_concerned or queues or quotas):
+        checked.append(Finding(Severity.FAULT, "", NOTHING_FOUND))
+    return checked
+
+
+def _check_manifest(manifest: Mapping[str, Any], check: Callable[[str], list[Finding]]) -> Iterable[Finding]:
+    if _is_ours(manifest, QUEUE):
+        return lint_queue(manifest)
+    if manifest["kind"] == CONFIG_MAP:
+        return lint_config_map(manifest, check)
+    return () if _is_ours(manifest, QUOTA) else [_not_looked_at(manifest)]
+
+
+def _not_looked_at(manifest: Mapping[str, Any]) -> Finding:
+    kind = str(manifest["kind"])
+    if about := ELSEWHERE.get(_group(manifest)):
+        return Finding(Severity.WARNING, "kind", f"{kind!r} is {about}")
+    hint = did_you_mean(kind, (CONFIG_MAP, QUEUE))
+    return Finding(Severity.WARNING if hint else Severity.NOTE, "kind", f"{kind!r} is not looked at{hint}")
+
+
+def _is_ours(manifest: Mapping[str, Any], kind: str) -> bool:
+    """Return whether an object is of a kind of ours; without an API version it is taken for one."""
+    is_queue = kind == QUEUE
+    return manifest["kind"] == kind and (not is_queue or _group(manifest) in {"", QUEUE_GROUP})
+
+
+def _group(manifest: Mapping[str, Any]) -> str:
+    group, slash, _ = str(manifest.get("apiVersion") or "").partition("/")
+    return group if slash else ""
+
+
+def _flattened(documents: Iterable[object]) -> Iterator[object]:
+    """Yield documents, and the items of lists among them."""
+    for document in documents:
+        if isinstance(document, Mapping) and str(document.get("kind", "")).endswith("List"):
+            yield from document.get("items") or ()
+        elif document is not None:
+            yield document

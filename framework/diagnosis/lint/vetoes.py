@@ -1,0 +1,63 @@
+"""Plugins that spare pods, where nobody asks them: a tier is asked for victims only when those before it name none."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+from framework.configuration import PluginOption, Profile
+from framework.diagnosis.lint.finding import Finding, Severity
+from framework.extension.served import EVICTABLE, SERVED, serves
+
+__all__ = ["SPARING", "lint_vetoes", "names_victims"]
+
+SPARING: Final[Mapping[str, str]] = {
+    "cdp": "pods in their cool-down time",
+    "conformance": "pods that the cluster needs",
+    "elastic-quota": "pods that must not be evicted for quotas, and those of other quotas",
+    "pdb": "pods that a disruption budget keeps",
+    "tdm": "more of a job than its budget lets go",
+}
+"""Plugins that are there to spare pods, and whom they spare."""
+
+FLAGS: Final[Mapping[str, str | None]] = {
+    "preempt": "enablePreemptable",
+    "reclaim": "enableReclaimable",
+    "gangpreempt": None,
+    "gangreclaim": None,
+}
+"""By evicting action the flag of the point where it asks for victims; None where no flag gates it."""
+
+
+def lint_vetoes(profile: Profile) -> Iterator[Finding]:
+    """Yield plugins that spare pods in a tier that comes after one with plugins that name victims."""
+    for number, tier in enumerate(profile.tiers):
+        for option in tier:
+            if option.plugin in SPARING:
+                yield from _passed_by(option, number, profile, FLAGS, SPARING[option.plugin])
+
+
+def _passed_by(
+    option: PluginOption, number: int, profile: Profile, concerned: Collection[str], spared: str
+) -> Iterator[Finding]:
+    """Yield one finding for each tier that, first of all, answers before this plugin is asked in actions concerned."""
+    actions_by_tier: dict[int, list[str]] = {}
+    for action in profile.actions:
+        if action in concerned and names_victims(option, action):
+            first = next(n for n, tier in enumerate(profile.tiers) if any(names_victims(each, action) for each in tier))
+            if first < number:
+                actions_by_tier.setdefault(first, []).append(action)
+    for first, actions in actions_by_tier.items():
+        namers = [each.instance for each in profile.tiers[first] if any(names_victims(each, act) for act in actions)]
+        message = (
+            f"tiers[{number}] is asked for victims of {', '.join(actions)} only when tiers[{first}] "
+            f"({', '.join(namers)}) names none, so {spared} are evicted all the same; "
+            f"move {option.instance} to tiers[{first}]"
+        )
+        yield Finding(Severity.WARNING, option.path, message)
+
+
+def names_victims(option: PluginOption, action: str) -> bool:
+    """Return whether a plugin chooses victims of an action; of plugins from outside that is not known."""
+    flag = FLAGS[action]
+    if flag is None:
+        return option.plugin in EVICTABLE
+    return option.plugin in SERVED and serves(option, flag)

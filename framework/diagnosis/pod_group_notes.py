@@ -1,0 +1,53 @@
+"""Notes on PodGroups: what its owner should hear of fields that mean something else than they seem to.
+
+An event is recorded when a note is new, not once a cycle. What admission refuses is told, too: not everybody runs it.
+"""
+
+from collections.abc import Iterator
+
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from framework.session.sub_jobs import group_of
+from model.group_notes import selector_faults, topology_faults, topology_notes
+
+__all__ = ["tell_group_notes"]
+
+
+def tell_group_notes(session: Session, job: SessionJob) -> None:
+    """Tell the owner of a PodGroup what is odd about it, each thing once."""
+    if not (job.has_topology or job.has_sub_group_policy or job.job.lacks_priority_class):
+        return
+    for reason, text in _notes(job):
+        if session.is_news(f"PodGroup/{reason}/{text}", text, job=job.id):
+            session.group_event(job, "Warning", reason, text)
+
+
+def _notes(job: SessionJob) -> Iterator[tuple[str, str]]:
+    spec = job.job.group.spec
+    if job.job.lacks_priority_class:
+        text = f"there is no PriorityClass {spec.priority_class_name!r}; the priority is {job.priority}"
+        yield "NoPriorityClass", f"spec.priorityClassName: {text}"
+    topologies = [(spec.network_topology, "spec.networkTopology")]
+    for number, policy in enumerate(spec.sub_group_policy):
+        path = f"spec.subGroupPolicy[{number}]"
+        topologies.append((policy.network_topology, f"{path}.networkTopology"))
+        for fault in selector_faults(policy, path):
+            yield "UnreadableSelector", str(fault)
+    for topology, path in topologies:
+        for note in topology_faults(topology, path):
+            yield "UnknownTopologyMode", str(note)
+        for note in topology_notes(topology, path):
+            yield "TopologyWithoutTier", str(note)
+    if job.has_sub_group_policy and job.valid_count >= max(job.min_available, 1):  # before, pods may still be made
+        yield from _of_pods(job)
+
+
+def _of_pods(job: SessionJob) -> Iterator[tuple[str, str]]:
+    made = {part.group: part for part in job.sub_jobs.values()}
+    for number, policy in enumerate(job.job.group.spec.sub_group_policy):
+        path = f"spec.subGroupPolicy[{number}]"
+        if group_of(job.id, policy) not in made and not any(selector_faults(policy, path)):
+            yield "SelectsNoPod", f"{path}: none of {len(job.tasks)} pods is in a sub-group of {policy.name!r}"
+    rest = made.get(job.id)
+    if rest is not None:
+        yield "NoSubGroup", f"spec.subGroupPolicy: {rest.size} of {len(job.tasks)} pods are in no sub-group"

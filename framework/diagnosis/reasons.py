@@ -1,0 +1,85 @@
+"""Reasons: why jobs and tasks wait, as the report of a cycle says it.
+
+Who was passed over because nothing changed is told as before, with the amounts of now; what stands behind a queue's
+refusal is looked up once for equal tasks.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from framework.diagnosis.messages import behind_gates
+from framework.placement.explaining import NO_NODE_FITS
+from framework.session.session import Session
+from model.arrays import BoolArray
+from model.ids import JobId, QueueName, TaskId
+from model.refusals import Refusal
+from model.tasks import Task, TaskStatus
+
+__all__ = ["reasons_of"]
+
+
+def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict[TaskId, tuple[Refusal, ...]]]:
+    """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
+    refusals: dict[JobId, tuple[Refusal, ...]] = {}
+    of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
+        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
+    }
+    of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
+    known, behind = session.known_jobs(), _nodes_behind_queues(session)
+    for job in session.passed_over:
+        standing, again = session.standing(job), known.get(job.id)
+        if standing is None or (again is not None and again.touched):
+            continue
+        evictions = None if again is None else again.eviction_refusals
+        refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
+        for task_id, refusal in standing.task_refusals.items():
+            own = session.kind(job.tasks[task_id]) if standing.misfits_queue else ()
+            kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
+            if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
+                of_kind[kind] = behind(job.tasks[task_id], session.told_again.get(kind, refusal))
+            first = of_kind[kind]
+            is_same = len(standing.task_refusals) == 1 or refusal == first[0]
+            of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)
+    for job_id, refusal in session.window.left_out.items():
+        standing = session.standing(session.snapshot.jobs[job_id])
+        refusals[job_id] = (refusal,) if standing is None else (refusal, *standing.told)
+        for task_id, of_task in ({} if standing is None else standing.task_refusals).items():
+            of_tasks[task_id] = (of_task,)
+    for job_id, each in sorted(known.items()):
+        told = each.all_refusals
+        if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
+            told = each.standing.told_with(each.eviction_refusals, tuple(each.refusals))
+        if told:
+            refusals.setdefault(job_id, told)
+        for task_id, refusal in each.task_refusals.items():
+            of_tasks[task_id] = behind(each.tasks[task_id], refusal)
+    for task in _gated_tasks(session):
+        of_tasks.setdefault(task.id, (behind_gates(task),))
+    return {job_id: refusals[job_id] for job_id in sorted(refusals) if refusals[job_id]}, of_tasks
+
+
+def _gated_tasks(session: Session) -> Iterator[Task]:
+    """Iterate over tasks that wait behind scheduling gates, whether their jobs were looked at or not."""
+    known, table = session.known_jobs(), session.snapshot.job_table
+    for job in known.values():
+        yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)
+    some_are_gated: BoolArray = table.gated.sum(axis=0) > 0
+    for settled in table.select(some_are_gated):
+        if settled.id not in known:
+            yield from (each for each in settled.tasks.values() if each.gated and each.status is TaskStatus.PENDING)
+
+
+def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Refusal, ...]]:
+    """Return what puts behind a queue's refusal of a task that of the nodes, where none would take the task either."""
+    known: dict[int, tuple[Refusal, ...]] = {}
+
+    def told(task: Task, refusal: Refusal) -> tuple[Refusal, ...]:
+        if not refusal.amounts or refusal.reason == NO_NODE_FITS:
+            return (refusal,)
+        number = task.template.number
+        if number not in known:
+            of_nodes = session.refused_everywhere(task)
+            known[number] = () if of_nodes is None else (of_nodes,)
+        return (refusal, *known[number])
+
+    return told

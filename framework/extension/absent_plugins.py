@@ -1,0 +1,55 @@
+"""Absent guards: plugins that could not be opened, and may guard victims or keep pods off nodes.
+
+What such a plugin would have spared or forbidden is unknown. So in that cycle nothing is evicted that it could have
+spared, and no pod is placed that it could have kept off its node, which nothing would undo: at each point where it may
+say no, it stands as a function that fails. Flags that switch it off there hold, and so does `failurePolicy: Ignore`.
+"""
+
+from typing import Any, Final
+
+from framework.configuration import PluginOption
+from framework.extension import points
+from framework.extension.fences import LeftOutError
+from framework.extension.points import Point, Registered
+from framework.extension.served import EVICTABLE, SERVED, can_serve
+
+__all__ = ["GUARDED_POINTS", "in_place_of"]
+
+GUARDED_POINTS: Final[tuple[Point[Any], ...]] = (
+    points.PREEMPTABLE,
+    points.RECLAIMABLE,
+    points.UNIFIED_EVICTABLE,
+    points.QUEUE_SURPLUS,
+    points.MOVABLE,
+)
+"""Where plugins spare victims."""
+
+_FLAGS: Final = {points.QUEUE_SURPLUS.name: points.RECLAIMABLE.flag}
+"""Of points that no flag switches off: that by which it is known which of our plugins serve them."""
+
+
+def in_place_of(option: PluginOption, *, guards_victims: bool, filters_nodes: bool) -> dict[str, Registered[Any]]:
+    """Return by point what stands for a plugin that could not be opened.
+
+    Args:
+        option: Its place in the configuration.
+        guards_victims: Whether it may spare victims, as far as it says itself.
+        filters_nodes: Whether it may have predicates, likewise.
+    """
+    if option.ignores_failure:
+        return {}
+    closed = GUARDED_POINTS if guards_victims else ()
+    if filters_nodes:
+        closed = (*closed, points.PRE_PREDICATE)  # asked once for a task, where a predicate is for each node
+    return {point.name: Registered(option.instance, _fail) for point in closed if _may_guard(option, point)}
+
+
+def _may_guard(option: PluginOption, point: Point[Any]) -> bool:
+    if point is points.UNIFIED_EVICTABLE:
+        return option.plugin not in SERVED or option.plugin in EVICTABLE
+    flag = _FLAGS.get(point.name, point.flag)
+    return flag is None or can_serve(option.plugin, flag)
+
+
+def _fail(*_: Any) -> Any:
+    raise LeftOutError

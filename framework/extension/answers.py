@@ -1,0 +1,459 @@
+"""Answers: what plugins from outside may answer at each point, read and checked where it comes in.
+
+A reader takes an answer and what was asked about. It returns the answer as the session uses it, or raises `TypeError`
+or `ValueError` with what was expected. What it returns belongs to the session: arrays and mappings are copies.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from framework.extension.last import LAST
+from framework.extension.points import Locality, Move, Vote
+from model.plan import Preparation
+from model.refusals import Reason, Refusal
+from model.tasks import Task
+from model.texts import shortened
+
+__all__ = ["READ_PARTS", "READ_POINTS", "Reader", "anything", "number", "part_reader", "reader_of"]
+
+Reader = Callable[[Any, Sequence[Any]], Any]
+"""Given an answer and what was asked about; returns the answer as the session uses it."""
+
+_INTEGERS: Final = "biu"
+_NUMBERS: Final = "biuf"
+"""Kinds of numpy's types."""
+
+
+def reader_of(point: str, *, locality: Locality | None, reasons: int | None) -> Reader:
+    """Return a new reader for one function of a point.
+
+    Args:
+        point: Name of the point.
+        locality: Of functions over arrays; None for functions of one task and one node.
+        reasons: How many reasons verdicts may mean; None where that differs by task.
+    """
+    make = READ_POINTS[point]
+    return make(locality, reasons)
+
+
+def part_reader(part: str) -> Reader:
+    """Return the reader for a function that is registered beside one of a point, by its name in `Registered`."""
+    return READ_PARTS[part]
+
+
+def anything(_answer: Any, _about: Sequence[Any]) -> None:
+    """Read what has no meaning."""
+
+
+def number(value: Any) -> float:
+    """Return a finite number; raises TypeError or ValueError."""
+    if not isinstance(value, (int, float, Fraction, np.number, np.bool_)) or isinstance(value, np.complexfloating):
+        raise _expected("a number", value)
+    found = float(value)
+    if not math.isfinite(found):
+        raise ValueError(f"{found} is no finite number")
+    return found
+
+
+def _expected(what: str, got: Any) -> TypeError:
+    return TypeError(f"expected {what}, got {_kind_name(got)}")
+
+
+def _kind_name(got: Any) -> str:
+    return "None" if got is None else type(got).__name__
+
+
+# Single values --------------------------------------------------------------------------------------------------------
+
+
+def _boolean(value: Any, _about: Sequence[Any] = ()) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _expected("a boolean", value)
+    return bool(value)
+
+
+def _count(value: Any, _about: Sequence[Any]) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise _expected("a whole number", value)
+    return max(int(value), 0)
+
+
+def _sign(value: Any, _about: Sequence[Any]) -> int:
+    found = number(value)
+    return (found > 0) - (found < 0)
+
+
+def _score(value: Any, _about: Sequence[Any]) -> float:
+    return number(value)
+
+
+def _vote(value: Any, _about: Sequence[Any] = ()) -> Vote | Refusal:
+    if isinstance(value, Refusal):
+        return _refusal(value)
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise _expected("a vote", value)
+    return Vote(int(value))
+
+
+def _vote_or_none(value: Any, _about: Sequence[Any]) -> Vote | Refusal:
+    return Vote.ABSTAIN if value is None else _vote(value)
+
+
+def _answer(value: Any, _about: Sequence[Any]) -> bool | Refusal | None:
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return None if value is None else bool(value)
+    if isinstance(value, Refusal):
+        return _refusal(value)
+    raise _expected("a boolean, None or a refusal", value)
+
+
+def _answer_of_node(value: Any, _about: Sequence[Any]) -> bool | Reason | Refusal | None:
+    if isinstance(value, str):
+        return Reason(shortened(value))
+    if isinstance(value, Reason):
+        return _reason(value)
+    return _answer(value, ())
+
+
+def _node_name(value: Any, _about: Sequence[Any]) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _expected("a text", value)
+    return value
+
+
+def _reason(value: Any) -> Reason:
+    if not isinstance(value, Reason):
+        raise _expected("a reason", value)
+    return Reason(shortened(_text(value.text)), _boolean(value.resolvable), _amounts(value.amounts))
+
+
+def _refusal(value: Refusal) -> Refusal:
+    """Return a refusal whose fields have the types that they say, since they end in messages and records."""
+    return Refusal(
+        plugin=_text(value.plugin),
+        reason=_text(value.reason),
+        message=shortened(_text(value.message)),
+        counts={_text(key): int(count) for key, count in _mapping(value.counts).items()},
+        resolvable=_boolean(value.resolvable),
+        action=_text(value.action),
+        amounts=_amounts(value.amounts),
+        lendable=_boolean(value.lendable),
+        details=shortened(_text(value.details)),
+        fits_when=tuple(value.fits_when),
+    )
+
+
+def _amounts(value: Any) -> dict[str, tuple[int, int]]:
+    return {_text(key): (int(wanted), int(there)) for key, (wanted, there) in _mapping(value).items()}
+
+
+def _hashable(value: Any, _about: Sequence[Any]) -> Any:
+    hash(value)
+    return value
+
+
+# Several values -------------------------------------------------------------------------------------------------------
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, Mapping):
+        raise _expected("a mapping", value)
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    """Read a sequence whole, since it may fail while it is read; a set has no order that decisions could follow."""
+    if isinstance(value, (str, bytes, Mapping, AbstractSet)) or not isinstance(value, Iterable):
+        raise _expected("a list", value)
+    return list(value)
+
+
+def _scores_by_name(value: Any, _about: Sequence[Any] = ()) -> dict[str, float]:
+    return {_text(name): number(score) for name, score in _mapping(value).items()}
+
+
+def _scores_or_refusal(value: Any, _about: Sequence[Any]) -> dict[str, float] | Refusal:
+    return _refusal(value) if isinstance(value, Refusal) else _scores_by_name(value)
+
+
+def _nothing(value: Any, _about: Sequence[Any]) -> None:
+    if value is not None:
+        raise _expected("None", value)
+
+
+def _task(value: Any) -> Task:
+    if not isinstance(value, Task):
+        raise _expected("a task", value)
+    return value
+
+
+def _tasks(value: Any, _about: Sequence[Any] = ()) -> list[Task]:
+    return [_task(each) for each in _list(value)]
+
+
+def _victims(value: Any, _about: Sequence[Any]) -> list[Task] | tuple[list[Task], Vote | Refusal]:
+    if isinstance(value, tuple):
+        chosen, vote = value
+        return _tasks(chosen), _vote(vote)
+    return _tasks(value)
+
+
+def _moves(value: Any, _about: Sequence[Any]) -> list[Task | Move]:
+    return [_move(each) for each in _list(value)]
+
+
+def _move(value: Any) -> Task | Move:
+    if isinstance(value, Move):
+        return Move(
+            task=_task(value.task),
+            strategy=_text(value.strategy),
+            budget=_text(value.budget),
+            breaks_gangs=_boolean(value.breaks_gangs),
+        )
+    return _task(value)
+
+
+def _levels(value: Any, _about: Sequence[Any]) -> list[list[str]]:
+    return [[_text(name) for name in _list(level)] for level in _list(value)]
+
+
+def _names(value: Any, _about: Sequence[Any]) -> list[str]:
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise _expected("a collection of names", value)
+    return sorted(map(_text, value))
+
+
+def _reasons(value: Any, _about: Sequence[Any]) -> list[Reason]:
+    return [_reason(each) for each in _list(value)]
+
+
+def _answers_of_nodes(value: Any, about: Sequence[Any]) -> list[Any]:
+    answers = [_answer_of_node(each, ()) for each in _list(value)]
+    if len(answers) != len(about[1]):
+        raise ValueError(f"{len(answers)} answers about {len(about[1])} nodes")
+    return answers
+
+
+def _texts(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
+    return {_text(key): _text(text) for key, text in _mapping(value).items()}
+
+
+def _texts_by_task(value: Any, _about: Sequence[Any]) -> dict[str, dict[str, str]]:
+    return {_text(task): _texts(texts) for task, texts in _mapping(value).items()}
+
+
+def _preparations(value: Any, _about: Sequence[Any]) -> list[Preparation]:
+    steps = _list(value)
+    for each in steps:
+        if not isinstance(each, Preparation):
+            raise _expected("a preparation", each)
+        for text in (each.kind, each.namespace, each.name):
+            _text(text)
+        _texts(each.details)
+    return steps
+
+
+def _applied(value: Any, _about: Sequence[Any]) -> Refusal | None:
+    if value is not None and not isinstance(value, Refusal):
+        raise _expected("None or a refusal", value)
+    return None if value is None else _refusal(value)
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _array(value: Any, shape: tuple[int, ...], kinds: str) -> Any:
+    if not isinstance(value, np.ndarray):
+        raise _expected("an array", value)
+    if value.dtype.kind not in kinds:
+        raise TypeError(f"expected an array of numbers, got one of {value.dtype}")
+    if value.shape != shape:
+        raise ValueError(f"expected an array of shape {shape}, got {value.shape}")
+    return value
+
+
+def _finite_array(value: Any, shape: tuple[int, ...]) -> Any:
+    scores = np.array(_array(value, shape, _NUMBERS), dtype=np.float64)
+    if not np.isfinite(scores).all():
+        raise ValueError("a score that is no finite number")
+    return scores
+
+
+def _scores(value: Any, about: Sequence[Any]) -> Any:
+    return None if value is None else _finite_array(value, about[1].index.shape)
+
+
+def _normalised(value: Any, about: Sequence[Any]) -> Any:
+    return _finite_array(value, about[0].shape)
+
+
+def _verdicts(reasons: int | None) -> Reader:
+    def read(value: Any, about: Sequence[Any]) -> Any:
+        if value is None:
+            return None
+        verdicts = _array(value, about[1].index.shape, _INTEGERS)
+        most = np.iinfo(np.uint8).max if reasons is None else reasons
+        if verdicts.size and not 0 <= verdicts.min() <= verdicts.max() <= most:
+            raise ValueError(f"expected verdicts from 0 to {most}, got {verdicts.min()} to {verdicts.max()}")
+        return verdicts.astype(np.uint8)
+
+    return read
+
+
+class _Groups:
+    """Scores by group of nodes, read each time that they are asked."""
+
+    def __init__(self, grouped: Any) -> None:
+        self._grouped = grouped
+        self.group_count = _count(grouped.group_count, ())
+        groups = _array(grouped.groups, np.shape(grouped.groups), _INTEGERS)
+        if groups.ndim != 1 or (groups.size and not 0 <= groups.min() <= groups.max() < self.group_count):
+            raise ValueError(f"expected a group from 0 to {self.group_count - 1} for each node")
+        self.groups = groups.astype(np.int64)
+
+    def scores(self, candidates: Any) -> Any:
+        """Return the score of each group."""
+        return _finite_array(self._grouped.scores(candidates.copy()), (self.group_count,))
+
+    def place(self, group: int, column: int) -> None:
+        """Suppose one more task of the template on a node of a group."""
+        self._grouped.place(group, column)
+
+
+def _grouped(value: Any, _about: Sequence[Any]) -> _Groups | None:
+    return None if value is None else _Groups(value)
+
+
+# Keys -----------------------------------------------------------------------------------------------------------------
+
+
+def _keys() -> Reader:
+    """Return a reader of the keys of one order: each must compare with those before it."""
+    known: Any = None
+
+    def read(key: Any, _about: Sequence[Any]) -> Any:
+        nonlocal known
+        kind = _kind_of(key)
+        known = kind if known is None else _merged(known, kind)
+        return key
+
+    return read
+
+
+def _kind_of(key: Any) -> Any:
+    """Return what a key compares with; raises ValueError where it is not even ordered beside its like."""
+    if isinstance(key, (tuple, list)):
+        return (type(key), [_kind_of(each) for each in key])
+    if isinstance(key, (int, float, Fraction, np.number, np.bool_)):
+        if key != key:  # noqa: PLR0124  # what alone differs from itself is no number
+            raise ValueError("a key that is no number")
+        return "a number"
+    if key is None or key is LAST or isinstance(key, (str, bytes)):
+        return type(key)
+    if isinstance(key, AbstractSet):
+        raise _expected("a key", key)  # sets compare, but not each with each
+    bool(key < key)  # noqa: PLR0124  # raises where it cannot be compared
+    return type(key)
+
+
+def _merged(known: Any, kind: Any) -> Any:
+    """Return what compares with keys of both kinds; raises TypeError where some would not."""
+    if isinstance(known, tuple) and isinstance(kind, tuple) and known[0] is kind[0]:
+        longer, shorter = sorted((known[1], kind[1]), key=len, reverse=True)
+        both = [_merged(left, right) for left, right in zip(known[1], kind[1], strict=False)]
+        return known[0], [*both, *longer[len(shorter) :]]
+    if type(LAST) in (known, kind):
+        return kind if known is type(LAST) else known
+    if known != kind:
+        raise TypeError(f"a key that does not compare with earlier ones: {_named(kind)} beside {_named(known)}")
+    return known
+
+
+def _named(kind: Any) -> str:
+    if isinstance(kind, tuple):
+        return _named(kind[0])
+    return kind if isinstance(kind, str) else "None" if kind is type(None) else str(kind.__name__)
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+_Make = Callable[[Locality | None, int | None], Reader]
+
+
+def _always(reader: Reader) -> _Make:
+    return lambda _locality, _reasons: reader
+
+
+def _ordering(_locality: Locality | None, _reasons: int | None) -> Reader:
+    return _keys()
+
+
+READ_POINTS: Final[Mapping[str, _Make]] = {
+    "job_order": _ordering,
+    "queue_order": _ordering,
+    "victim_queue_order": _always(_sign),
+    "task_order": _ordering,
+    "sub_job_order": _ordering,
+    "cluster_order": _ordering,
+    "pre_predicate": _always(_answer),
+    "predicate": lambda locality, reasons: _answer_of_node if locality is None else _verdicts(reasons),
+    "node_order": lambda locality, _: _score if locality is None else _scores,
+    "batch_node_order": _always(_scores_or_refusal),
+    "node_map": _always(_score),
+    "node_reduce": _always(_nothing),
+    "best_node": _always(_node_name),
+    "hyper_node_order": _always(_scores_by_name),
+    "hyper_node_gradient_for_job": _always(_levels),
+    "hyper_node_gradient_for_sub_job": _always(_levels),
+    "job_valid": _always(_answer),
+    "job_ready": _always(_boolean),
+    "sub_job_ready": _always(_boolean),
+    "job_pipelined": _always(_vote_or_none),
+    "sub_job_pipelined": _always(_vote_or_none),
+    "job_starving": _always(_boolean),
+    "job_enqueueable": _always(_vote_or_none),
+    "job_enqueued": _always(anything),
+    "overused": _always(_answer),
+    "allocatable": _always(_answer),
+    "preemptive": _always(_answer),
+    "target_job": _always(anything),
+    "reserved_nodes": _always(anything),
+    "preemptable": _always(_victims),
+    "reclaimable": _always(_victims),
+    "unified_evictable": _always(_victims),
+    "queue_surplus": _always(_tasks),
+    "victim_tasks": _always(_moves),
+    "movable": _always(_tasks),
+}
+"""By the name of the point; a test holds it to `framework.extension.points.ALL_POINTS`."""
+
+READ_PARTS: Final[Mapping[str, Reader]] = {
+    "normalise": _normalised,
+    "cares": _boolean,
+    "headroom": _count,
+    "lent_headroom": _count,
+    "grouped": _grouped,
+    "kind": _hashable,
+    "missing": _count,
+    "many": _answers_of_nodes,
+    "together": _victims,
+    "together_limit": _tasks,
+    "queues": _names,
+    "reasons_of": _reasons,
+    "annotations": _texts,
+    "plan_annotations": _texts_by_task,
+    "preparations": _preparations,
+    "delegate": _boolean,
+    "apply": _applied,
+    "chooses_for": _boolean,
+    "hook": anything,
+}

@@ -1,0 +1,169 @@
+"""Guards: the functions of one plugin from outside, asked so that no answer of theirs ends a cycle.
+
+An exception is about what was asked: the plugin is asked about the next. A wrong answer, or what ends a program
+(`SystemExit`), is a fault of the plugin: from then on, until the cycle ends, this function is asked no more, nor is
+any other that only gives advice (orders, scores, choices). What may refuse is never left out in silence: a function
+that is not asked any more fails, and a failure refuses.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+from framework.extension.answers import Reader, anything, part_reader, reader_of
+from framework.extension.caller import Caller
+from framework.extension.ledgers import Change
+from framework.extension.outside import CycleCut
+from framework.extension.points import NODE_REDUCE, Locality, Point
+from framework.extension.uses import Uses, WrongUseError
+from model.refusals import Refusal
+from model.sealed import sealed
+from model.tasks import Task
+
+__all__ = ["Guard", "LeftOutError"]
+
+_ADVICE: Final = frozenset({"keys", "sum", "first"})
+"""Rules of combination of points that order and prefer; at the others a plugin permits or refuses."""
+
+
+class LeftOutError(Exception):
+    """A plugin is not asked any more in this cycle, for what it did before."""
+
+
+class Guard:
+    """Asks the functions of one plugin, and reads what it tells the session."""
+
+    def __init__(self, failed: Callable[[BaseException], object], caller: Caller, *, acts: bool = False) -> None:
+        """Take what notes a failure of the plugin; `acts` for actions."""
+        self._failed = failed
+        self._gives_no_advice = False
+        self._caller = caller
+        self._uses = Uses(is_bounded=not acts)
+        self._may_act = acts
+        """Whether the code that runs may change the session: actions, and what plugins do as it opens and closes."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let code run that may change the session: an action, or a plugin that is opened."""
+        before, self._caller.guard, self._may_act = (self._caller.guard, self._may_act), self, True
+        try:
+            yield
+        finally:
+            self._caller.guard, self._may_act = before
+
+    def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the plugin tells the session, as it is read; raises `WrongUseError`, which is noted."""
+        try:
+            return self._uses.read(use, reader, *arguments)
+        except WrongUseError as error:
+            self._failed(error)
+            raise
+
+    def refuse_unless_action(self, method: str) -> None:
+        """Raise `WrongUseError`, which is noted, unless an action is running."""
+        if not self._may_act:
+            error = WrongUseError(f"{method} changes the session, which a plugin does not while it is asked")
+            self._failed(error)
+            raise error
+
+    def of_point(
+        self, point: Point[Any], function: Callable[..., Any], locality: Locality | None, reasons: int | None
+    ) -> Callable[..., Any]:
+        """Return a function of a point, with its answers read."""
+        reader = reader_of(point.name, locality=locality, reasons=reasons)
+        return self._of(function, reader, is_advice=point.combine in _ADVICE, edits=point is NODE_REDUCE)
+
+    def of_part(self, part: str, function: Callable[..., Any] | None) -> Any:
+        """Return a function that is registered beside one of a point; None where there is none."""
+        reader = part_reader(part)
+        return None if function is None else self._of(function, reader, is_advice=False, may_act=part == "hook")
+
+    def ledger(self, ledger: Any) -> "_GuardedLedger":
+        """Return a ledger with its answers read."""
+        return _GuardedLedger(self, ledger)
+
+    def undoing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that must not fail at all: what it counts is wrong from then on."""
+        return self._of(function, anything, is_advice=False, must_hold=True)
+
+    def _of(
+        self,
+        function: Callable[..., Any],
+        reader: Reader,
+        *,
+        is_advice: bool,
+        must_hold: bool = False,
+        edits: bool = False,
+        may_act: bool = False,
+    ) -> Callable[..., Any]:
+        is_out, caller = False, self._caller
+
+        def leave_out(error: BaseException) -> LeftOutError:
+            nonlocal is_out
+            is_out = self._gives_no_advice = True
+            self._failed(error)
+            return LeftOutError(f"{type(error).__name__}")
+
+        def ask(*about: Any) -> Any:
+            if is_out or (is_advice and self._gives_no_advice):
+                raise LeftOutError
+            before, caller.guard, self._may_act = (caller.guard, self._may_act), self, may_act
+            try:
+                answer = function(*about) if edits else function(*map(_shown, about))
+            except CycleCut:
+                raise
+            except WrongUseError as error:
+                raise leave_out(error) from error
+            except Exception as error:
+                if must_hold:
+                    raise leave_out(error) from error
+                raise
+            except BaseException as error:  # a plugin must not end the process
+                raise leave_out(error) from error
+            finally:
+                caller.guard, self._may_act = before
+            try:
+                return reader(answer, about)
+            except CycleCut:
+                raise
+            except BaseException as error:
+                raise leave_out(error) from error
+
+        return ask
+
+
+def _shown(value: Any) -> Any:
+    """Return what is asked about as a plugin may see it: nothing that it could change for others."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+        return value
+    return sealed(value)
+
+
+class _GuardedLedger:
+    """A ledger of a plugin from outside. One that once failed to undo refuses whatever comes."""
+
+    def __init__(self, guard: Guard, ledger: Any) -> None:
+        self._apply: Callable[[Change], Refusal | None] = guard.of_part("apply", ledger.apply)
+        self._revert = guard.undoing(ledger.revert)
+        self._is_off = False
+        self.chooses_for: Callable[[Task], bool] | None = guard.of_part(
+            "chooses_for", getattr(ledger, "chooses_for", None)
+        )
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Count a change, or refuse it."""
+        if self._is_off:
+            raise LeftOutError
+        return self._apply(change)
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        try:
+            self._revert(change)
+        except LeftOutError:
+            self._is_off = True
+            raise

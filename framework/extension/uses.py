@@ -1,0 +1,258 @@
+"""Uses: what plugins from outside may tell the session, read and checked where it comes in.
+
+A reader takes the arguments of one method of the session and returns them as the session keeps them: texts shortened,
+numbers finite, mappings copied. It raises `TypeError` or `ValueError` where they are wrong. How often a plugin may call
+in one cycle is bounded by kind of use; plugins of ours are typed and not counted.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from framework.extension.answers import number
+from framework.extension.points import Locality, Point
+from framework.session.jobs import SessionJob
+from model.errors import PyroclastError
+from model.refusals import Reason
+from model.report import Condition, EventNote, JobShare, QuotaFigures
+from model.texts import said_by, shortened
+
+__all__ = ["MOST_USES", "Uses", "WrongUseError"]
+
+MOST_USES: Final[Mapping[str, int]] = {
+    "registrations": 1_000,
+    "events": 1_000,
+    "samples": 10_000,
+    "conditions": 100_000,
+    "jobs": 100_000,
+    "notes": 10_000,
+    "wakes": 1_000,
+}
+"""How often a plugin may do what, in one cycle."""
+
+_MOST_WORD: Final = 253
+"""Characters of a name or a word for machines."""
+_MOST_LABELS: Final = 32
+_METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+
+
+class WrongUseError(PyroclastError):
+    """A plugin called a method of the session with what it does not take, too often, or at a time when it may not."""
+
+
+class Uses:
+    """What one plugin has told the session in this cycle."""
+
+    def __init__(self, *, is_bounded: bool = True) -> None:
+        """Begin to count; what actions tell is not bounded in number, for they speak for all jobs."""
+        self._is_bounded = is_bounded
+        self._counts: Counter[str] = Counter()
+
+    def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
+        """Count a use, and return its arguments as they are read; raises `WrongUseError`."""
+        self._counts[use] += 1
+        if self._counts[use] > MOST_USES[use] and self._is_bounded:
+            raise WrongUseError(f"more than {MOST_USES[use]} {use} in a cycle")
+        try:
+            return reader(*arguments)
+        except BaseException as error:
+            raise WrongUseError(
+                f"{reader.__name__.removeprefix('read_').replace('_', ' ')}: {said_by(error)}"
+            ) from error
+
+
+# Words and numbers ----------------------------------------------------------------------------------------------------
+
+
+def read_text(value: Any) -> str:
+    """Return a text for people, shortened."""
+    return _writable(shortened(_text(value)))
+
+
+def read_word(value: Any) -> str:
+    """Return a name, or a word for machines."""
+    if len(_text(value)) > _MOST_WORD:
+        raise ValueError(f"expected at most {_MOST_WORD} characters, got {len(value)}")
+    return _writable(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _expected("a text", value)
+    return value
+
+
+def _writable(text: str) -> str:
+    text.encode()  # raises where there is half a pair of surrogates
+    return text
+
+
+def _expected(what: str, got: Any) -> TypeError:
+    return TypeError(f"expected {what}, got {type(got).__name__}")
+
+
+def _of(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise _expected(kind.__name__, value)
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise _expected("a whole number of 64 bits", value)
+    return value
+
+
+def _amounts(value: Any) -> dict[str, int]:
+    if not isinstance(value, Mapping) or len(value) > MOST_USES["notes"]:
+        raise _expected("a mapping of amounts", value)
+    return {read_word(name): _count(amount) for name, amount in value.items()}
+
+
+# What is told ---------------------------------------------------------------------------------------------------------
+
+
+def read_event(note: Any) -> EventNote:
+    """Return an event."""
+    if not isinstance(note, EventNote):
+        raise _expected("an event", note)
+    if note.type not in ("Normal", "Warning"):
+        raise ValueError("the type of an event is Normal or Warning")
+    return msgspec.structs.replace(
+        note,
+        kind=read_word(note.kind),
+        namespace=read_word(note.namespace),
+        name=read_word(note.name),
+        uid=read_word(note.uid),
+        reason=read_word(note.reason),
+        message=read_text(note.message),
+    )
+
+
+def read_job(job: Any) -> SessionJob:
+    """Return a job that something is said about."""
+    if not isinstance(job, SessionJob):
+        raise _expected("a job", job)
+    return job
+
+
+def read_condition(condition: Any) -> Condition:
+    """Return a condition of a PodGroup."""
+    if not isinstance(condition, Condition):
+        raise _expected("a condition", condition)
+    if condition.status not in ("True", "False", "Unknown"):
+        raise ValueError("the status of a condition is True, False or Unknown")
+    return msgspec.structs.replace(
+        condition,
+        type=read_word(condition.type),
+        reason=read_word(condition.reason),
+        message=read_text(condition.message),
+        transition_id=read_word(condition.transition_id),
+    )
+
+
+def read_sample(
+    metric: Any, value: Any, kind: Any, labels: Mapping[str, Any]
+) -> tuple[str, float, str, dict[str, str]]:
+    """Return a value of a metric."""
+    if not _METRIC.fullmatch(read_word(metric)):
+        raise ValueError(f"{metric!r} is no name of a metric")
+    if kind not in ("gauge", "counter", "histogram"):
+        raise ValueError("the kind of a metric is gauge, counter or histogram")
+    if len(labels) > _MOST_LABELS:
+        raise ValueError(f"more than {_MOST_LABELS} labels")
+    found = number(value)
+    if kind == "counter" and found < 0:
+        raise ValueError("a counter does not go back")
+    return metric, found, kind, {read_word(name): read_word(label) for name, label in labels.items()}
+
+
+def read_sample_amounts(amounts: Any, resources: int) -> list[int]:
+    """Return amounts by resource."""
+    if not isinstance(amounts, Sequence) and not hasattr(amounts, "tolist"):
+        raise _expected("amounts", amounts)
+    if len(amounts) != resources:
+        raise ValueError(f"expected {resources} amounts, got {len(amounts)}")
+    return [_count(int(number(each))) for each in amounts]
+
+
+def read_difference(queue: Any, more: Any, queues: Mapping[Any, Any]) -> tuple[str, dict[str, int]]:
+    """Return what a queue holds more than its tasks say."""
+    if read_word(queue) not in queues:
+        raise ValueError(f"there is no queue {queue!r}")
+    return queue, _amounts(more)
+
+
+def read_moment(moment: Any) -> float:
+    """Return a moment, seconds since 1970."""
+    return number(moment)
+
+
+def read_run(key: Any, moment: Any) -> tuple[str, float | None]:
+    """Return when a plugin acted."""
+    return read_word(key), None if moment is None else number(moment)
+
+
+def read_share(share: Any) -> JobShare:
+    """Return the share of a job."""
+    _of(JobShare, share)
+    return JobShare(resource=read_word(share.resource), share=number(share.share), allocated=_amounts(share.allocated))
+
+
+def read_quota_figures(figures: Any) -> QuotaFigures:
+    """Return how an elastic quota stands."""
+    _of(QuotaFigures, figures)
+    names = ("namespace", "name", "uid")
+    words: dict[str, Any] = {name: read_word(getattr(figures, name)) for name in names}
+    amounts: dict[str, Any] = {
+        name: _amounts(getattr(figures, name)) for name in figures.__struct_fields__ if name not in names
+    }
+    return QuotaFigures(**words, **amounts)
+
+
+def read_news(about: Any, text: Any) -> tuple[str, str]:
+    """Return what is said about an object."""
+    return read_word(about), read_text(text)
+
+
+def read_registration(
+    point: Any, plugin: Any, function: Any, others: Mapping[str, Any], *, locality: Any, reasons: Any, part: Any
+) -> None:
+    """Check what is registered; functions are asked later, and their answers are read then."""
+    _of(Point, point)
+    read_word(plugin)
+    read_word(part)
+    if not callable(function):
+        raise _expected("a function", function)
+    if locality is not None:
+        _of(Locality, locality)
+    if not callable(reasons):
+        for reason in _of(Sequence, reasons):
+            _of(Reason, reason)
+    for name, each in others.items():
+        if not (each is None or callable(each)):
+            raise TypeError(f"expected a function as {name}, got {type(each).__name__}")
+
+
+def read_function(plugin: Any, function: Any) -> None:
+    """Check a function that is registered beside those of points."""
+    read_word(plugin)
+    if not callable(function):
+        raise _expected("a function", function)
+
+
+def read_ledger(plugin: Any, ledger: Any) -> None:
+    """Check a ledger."""
+    read_word(plugin)
+    for name in ("apply", "revert"):
+        if not callable(getattr(ledger, name, None)):
+            raise TypeError(f"a ledger has a method {name}; {type(ledger).__name__} has none")
+
+
+def read_rule(plugin: Any, rule: Any) -> None:
+    """Check a required rule."""
+    read_word(plugin)
+    read_word(rule)

@@ -1,0 +1,84 @@
+"""Assignment: find a node for every task of a problem, or find that there is no way, within a number of steps.
+
+Searches are tried one after the other, those first that follow the scores. Each begins anew. The one that completes
+nodes is for tasks that ask for nearly all the room there is.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from framework.placement.gangs.node_completion import NodeCompletion
+from framework.placement.gangs.problem import Assignment, AssignmentProblem, Trial
+from framework.placement.gangs.tree_search import NodeOrder, TreeSearch, best_score_first, tightest_first
+
+__all__ = ["BUDGET", "assign"]
+
+BUDGET: Final = 2_000
+"""Placements that a search may take back before it gives up."""
+
+_BY_SCORE: Final = 100
+"""How many of them a search may spend on following the scores."""
+_BEFORE_COMPLETION: Final = 300
+"""After how many of them nodes are completed, where tasks ask for nearly all room."""
+_SETS_PER_STEP: Final = 4
+"""Sets of tasks for a node that are looked at in the stead of one placement: they cost less."""
+_MOST_PAIRS: Final = 4_000
+"""Kinds times nodes up to which nodes are completed; a set takes longer to find among more."""
+_NEARLY_ALL: Final = 0.85
+"""Which fraction of the room of some resource is nearly all of it."""
+
+
+def assign(problem: AssignmentProblem, *, trial: Trial | None = None, budget: int = BUDGET) -> Assignment:
+    """Find a node for every task.
+
+    Args:
+        problem: The tasks and the nodes.
+        trial: What depends on tasks that are placed, where something does; holds the placements on return.
+        budget: How many placements may be taken back, in all.
+
+    Returns:
+        The places, or none: `is_exhaustive` tells whether there is no assignment, or the budget ended.
+    """
+    is_by_room = problem.is_by_room and trial is None
+    completes = is_by_room and not problem.spare_in_all and _is_tight(problem)
+    found = _search(problem, trial, best_score_first, min(_BY_SCORE, budget))
+    if found.places is None and not found.is_exhaustive and completes:
+        found = _after(found, _search(problem, trial, tightest_first, min(_BEFORE_COMPLETION, budget)))
+        if found.places is None and not found.is_exhaustive:
+            found = _after(found, _complete(problem, budget))
+    if found.places is None and not found.is_exhaustive and found.steps < budget:
+        found = _after(found, _search(problem, trial, tightest_first, budget - found.steps))
+    return found
+
+
+def _after(before: Assignment, found: Assignment) -> Assignment:
+    """Add the steps of the searches before."""
+    return Assignment(places=found.places, steps=before.steps + found.steps, is_exhaustive=found.is_exhaustive)
+
+
+def _search(problem: AssignmentProblem, trial: Trial | None, order: NodeOrder, budget: int) -> Assignment:
+    size = sum(problem.counts)
+    search = TreeSearch(problem, trial)
+    is_found = search.run(order, size + budget)
+    return Assignment(
+        places=list(search.places) if is_found else None,
+        steps=max(search.steps - size, 0),
+        is_exhaustive=is_found is False,
+    )
+
+
+def _complete(problem: AssignmentProblem, budget: int) -> Assignment:
+    search = NodeCompletion(problem, TreeSearch(problem).sizes)
+    places = search.run(budget * _SETS_PER_STEP)
+    is_exhaustive = places is None and search.steps < budget * _SETS_PER_STEP
+    return Assignment(places=places, steps=search.steps // _SETS_PER_STEP, is_exhaustive=is_exhaustive)
+
+
+def _is_tight(problem: AssignmentProblem) -> bool:
+    """Return whether tasks ask for nearly all the room of some resource, on few enough nodes to complete them."""
+    if problem.allowed.size > _MOST_PAIRS:
+        return False
+    room = np.maximum(problem.room, 0).sum(axis=1)
+    demand = np.array(problem.counts) @ problem.requests
+    return bool((demand > room * _NEARLY_ALL)[room > 0].any())

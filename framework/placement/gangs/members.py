@@ -1,0 +1,171 @@
+"""Members: the tasks of a gang that are searched for places together, and the problem that this is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from framework.placement.companions import companions_of
+from framework.placement.gangs.choices import Surplus
+from framework.placement.gangs.exclusions import exclusions
+from framework.placement.gangs.problem import AssignmentProblem
+from framework.placement.shunning import shunnings_of
+from framework.placement.spreading import spreads_of
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from model.arrays import BoolArray, IntArray
+from model.ids import SubJobId
+from model.tasks import Task
+
+__all__ = ["Masks", "Members", "is_plain", "members_of", "opens_later", "problem_of", "room_of"]
+
+Masks = Mapping[SubJobId, BoolArray]
+"""Which nodes the tasks of a sub-job may use, shape (N,); those of sub-jobs that are not named may use all."""
+
+_NUMBERS: Final = frozenset(
+    {
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+        "statefulset.kubernetes.io/pod-name",
+        "volcano.sh/task-index",
+    }
+)
+"""Labels and annotations that number pods which are else equal."""
+_HOST: Final = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Tasks by kind: those of one kind are equal in everything that their places depend on; K kinds."""
+
+    kinds: Sequence[Sequence[Task]]
+    parts: Sequence[SubJobId | None]
+    """The sub-job of each kind; None where nothing divides the job."""
+    is_plain: bool
+    """Whether room and the nodes alone decide where they go, whatever is placed of them already."""
+
+    @property
+    def size(self) -> int:
+        """Number of tasks."""
+        return sum(map(len, self.kinds))
+
+
+def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Members:
+    """Sort tasks by kind."""
+    plain = all(is_plain(session, task) for task in tasks)
+    by_kind: dict[Any, list[Task]] = {}
+    for task in tasks:
+        part = job.part_of(task) if job.has_sub_group_policy or job.has_topology else None
+        own = () if plain else _identity(task)
+        key = (task.template.number, task.role, None if part is None else part.id, session.kind(task), own)
+        by_kind.setdefault(key, []).append(task)
+    return Members(kinds=list(by_kind.values()), parts=[key[2] for key in by_kind], is_plain=plain)
+
+
+def is_plain(session: Session, task: Task) -> bool:
+    """Return whether nothing that is placed beside a task, but the room it takes, bears on where it may go."""
+    beyond = session.beyond(task)
+    if beyond is not None and beyond.verdicts:
+        return False
+    return not (session.candidates(task).refusing_by_pods or session.chooses_for(task))
+
+
+def _identity(task: Task) -> tuple[Any, ...]:
+    """Return what of a pod beside its template plugins may look at."""
+    if task.pod.spec.volumes or task.pod.spec.resource_claims:
+        return (task.id,)
+    metadata = task.pod.metadata
+    return tuple(
+        tuple(sorted((key, value) for key, value in each.items() if key not in _NUMBERS))
+        for each in (metadata.labels, metadata.annotations)
+    )
+
+
+def room_of(session: Session, *, on_idle: bool) -> IntArray:
+    """Return the room on each node, base units, shape (R, N): what is free now, or also what is being released."""
+    columns = session.nodes.columns()
+    future = columns.future_idle
+    # room that is free but held for waiting tasks is not free
+    return np.minimum(columns.idle, future) if on_idle else future
+
+
+def problem_of(
+    session: Session, members: Members, room: IntArray, masks: Masks, surplus: Surplus | None = None
+) -> AssignmentProblem:
+    """Return the problem of placing members on some room, shape (R, N), as far as nodes alone tell.
+
+    Where members are not plain, plugins may refuse what it permits.
+    """
+    needs = [session.nodes.needs(kind[0].template) for kind in members.kinds]
+    rows = sorted({row for each in needs for row in each.checked.tolist()})
+    allowed = np.array([_allowed(session, kind[0]) for kind in members.kinds])
+    for number, part in enumerate(members.parts):
+        if part is not None and part in masks:
+            allowed[number] &= masks[part]
+    tasks = [] if members.is_plain else [kind[0] for kind in members.kinds]
+    spreads = spreads_of(session, tasks)
+    for spread in spreads:
+        allowed[spread.kinds] &= spread.domains >= 0
+    companions = companions_of(session, tasks)
+    for each in companions:
+        allowed[each.wanting] &= each.domains >= 0
+    once = exclusions(tasks) if tasks else np.zeros((len(members.kinds), 0), dtype=np.int64)
+    requests = np.array([each.request[rows] for each in needs])
+    thresholds = np.array([each.thresholds[rows, 0] for each in needs])
+    return AssignmentProblem(
+        requests=np.hstack([requests, once]),
+        thresholds=np.hstack([thresholds, once]),
+        counts=[len(kind) for kind in members.kinds],
+        room=np.vstack([room[rows], np.ones((once.shape[1], room.shape[1]), dtype=np.int64)]),
+        allowed=allowed,
+        scores=np.array([session.candidates(kind[0]).scores for kind in members.kinds]),
+        alike=_alike(session, members),
+        roles=() if surplus is None else [surplus.role_of(kind[0]) for kind in members.kinds],
+        spare=(0,) if surplus is None else surplus.spare,
+        spare_in_all=0 if surplus is None else surplus.in_all,
+        opens=[opens_later(kind[0]) for kind in members.kinds],
+        spreads=spreads,
+        companions=companions,
+        shunnings=shunnings_of(session, tasks),
+    )
+
+
+def opens_later(task: Task) -> bool:
+    """Return whether nodes that refuse a task may permit it once others are placed: by affinity, or by spread."""
+    spec = task.template.spec
+    affinity = None if spec.affinity is None else spec.affinity.pod_affinity
+    spreads = any(each.when_unsatisfiable != "ScheduleAnyway" for each in spec.topology_spread_constraints)
+    return spreads or (affinity is not None and bool(affinity.required))
+
+
+def _allowed(session: Session, task: Task) -> BoolArray:
+    """Return which nodes permit a task, room and other pods apart, shape (N,)."""
+    candidates = session.candidates(task)
+    if is_plain(session, task):
+        permitted = (
+            candidates.permitted_by_facts
+        )  # all that room does not tell; what else may refuse is asked at placing
+    else:
+        candidates.refresh(task)
+        permitted = candidates.allowed
+    allowed = candidates.permit_pairs(task, permitted.copy())
+    in_shard: BoolArray = np.logical_or.reduce(session.shard_groups(allowed))
+    return in_shard
+
+
+def _alike(session: Session, members: Members) -> IntArray:
+    """Number nodes so that those of one number differ in nothing but room and what they permit, shape (N,)."""
+    count = len(session.nodes)
+    if members.is_plain:
+        return np.zeros(count, dtype=np.int64)
+    tasks = [kind[0] for kind in members.kinds]
+    if any(session.chooses_for(task) or session.candidates(task).refusing_by_pods for task in tasks):
+        return np.arange(count, dtype=np.int64)  # what is on a node may differ in ways that only plugins know
+    codes: dict[Any, int] = {}
+    numbers = np.zeros(count, dtype=np.int64)
+    for column, node in enumerate(session.nodes.facts.nodes):
+        labels = tuple(sorted((key, value) for key, value in node.labels.items() if key != _HOST))
+        own = column if session.nodes.tasks_on(column) else None  # pods there may bear on others
+        numbers[column] = codes.setdefault((labels, own), len(codes))
+    return numbers

@@ -1,0 +1,195 @@
+"""Placing jobs: the tasks of a whole job find places by its topology and its sub-groups, or by neither."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from framework.placement.gangs.search import GangSearch, Place, may_be_missed
+from framework.placement.minimums import in_front, needed_tasks
+from framework.placement.placing import Worksheet, place_tasks
+from framework.placement.placing_sub_jobs import place_part, place_parts
+from framework.placement.topology.placing import DomainSearch, goes_by_domains
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from framework.session.statement import Statement
+from model.ids import SubJobId, TaskId
+from model.refusals import Refusal
+from model.sealed import SealedDict, SealedList
+from model.tasks import Task
+
+__all__ = ["place_job", "required_sub_jobs", "tell_again", "told_so_far", "worksheets_by_need", "worksheets_of"]
+
+Told = tuple[SealedDict[TaskId, Refusal], SealedDict[TaskId, Task], SealedList[Refusal], int | None, bool]
+"""What a job was told: of its tasks, of places they had, of itself, and of a misfit."""
+
+
+def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
+    """Return the tasks to be placed, by sub-job; `place_parts` says in which order sub-jobs are taken."""
+    waiting = _waiting(session, job)
+    if not job.has_sub_group_policy:
+        return [Worksheet(part, waiting) for part in job.sub_jobs.values()]
+    required = required_sub_jobs(session, job)
+    return [
+        Worksheet(part, tasks, is_required=part.id in required)
+        for part in job.sub_jobs.values()
+        if (tasks := [task for task in waiting if part.holds(task.id)])
+    ]
+
+
+def worksheets_by_need(session: Session, job: SessionJob) -> list[Worksheet]:
+    """Return the same where the tasks that make the job ready go before all others; none where they do anyway."""
+    waiting = _waiting(session, job)
+    needed = needed_tasks(session, job, waiting)
+    in_order = in_front(needed, waiting)
+    if not job.has_sub_group_policy and [task.id for task in in_order] == [task.id for task in waiting]:
+        return []
+    return [
+        Worksheet(part, tasks, needed=sum(part.holds(task.id) for task in needed))
+        for part in job.sub_jobs.values()
+        if (tasks := [task for task in in_order if part.holds(task.id)])
+    ]
+
+
+def _waiting(session: Session, job: SessionJob) -> list[Task]:
+    return [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+
+
+def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
+    """Return the sub-jobs that must become ready for the minimum of their group."""
+    needed = dict(job.min_sub_jobs)
+    unready = []
+    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
+        if session.sub_job_ready(part):
+            needed[part.group] = needed.get(part.group, 0) - 1
+        else:
+            unready.append(part)
+    required: set[SubJobId] = set()
+    for part in unready:
+        if needed.get(part.group, 0) > 0:
+            needed[part.group] -= 1
+            required.add(part.id)
+    return required
+
+
+def place_job(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], *, root: int | None = None
+) -> bool:
+    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is.
+
+    A job with minimums of roles or sub-groups gets a second trial where the first one, in task order, leads nowhere:
+    those that make it ready go first then, so that members it could do without do not take their room. Where that leads
+    nowhere either, or members differ, places are searched for all that make the job ready together.
+
+    Args:
+        session: The session.
+        statement: Takes the placements.
+        job: Whose tasks.
+        sheets: The tasks, by sub-job; after a second trial that led somewhere, what that left.
+        root: Number of the domain in which to look, where it goes by domains; all of them where None.
+    """
+    attempt = _Attempt(len(statement.operations), told_so_far(job), root)
+    if _place_in_order(session, statement, job, sheets, root):
+        return True
+    return bool(sheets) and _place_by_search(session, statement, job, sheets, attempt)
+
+
+def _place_in_order(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
+) -> bool:
+    before, refusals = len(statement.operations), SealedList(job.refusals)
+    _place(session, statement, job, sheets, root)
+    if session.job_ready(job) or session.job_pipelined(job) or not (job.checks_roles or job.has_sub_group_policy):
+        return session.job_ready(job)
+    statement.undo_to(before)
+    told = told_so_far(job)
+    tell_again(job, (SealedDict(), SealedDict(), refusals, job.misfit, job.misfits_queue))
+    by_need = worksheets_by_need(session, job)
+    if by_need:
+        _place(session, statement, job, by_need, root)
+    if session.job_ready(job) or session.job_pipelined(job):
+        sheets[:] = by_need
+    else:
+        statement.undo_to(before)
+        tell_again(job, told)
+    return session.job_ready(job)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What was before a job was placed in order."""
+
+    operations: int
+    """Length of the statement."""
+    told: Told
+    root: int | None
+
+
+def _place_by_search(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], attempt: _Attempt
+) -> bool:
+    """Search for places for all that make a job ready, where placing in order did not make it ready.
+
+    Places that wait for room that is being released are taken again where none is free. Where nothing is found the
+    tasks are refused with what is true of the cluster as it stands.
+    """
+    if not session.searches_gangs or not may_be_missed(
+        session, job, [task for sheet in sheets for task in sheet.tasks], is_uniform=_is_uniform(sheets)
+    ):
+        return False
+    waits, told = session.job_pipelined(job), told_so_far(job)
+    done = statement.operations[attempt.operations :]
+    statement.undo_to(attempt.operations)
+    tell_again(job, attempt.told)
+    waiting = _waiting(session, job)
+    root = session.domains.topology.root if attempt.root is None else attempt.root
+    search = GangSearch(session, job, waiting, root=root)
+    found = search.run(on_idle=True)
+    if not (found or waits) and session.nodes.releases_room:
+        found = search.run(on_idle=False)
+    tell_again(job, attempt.told if found else told)
+    if found and _take(statement, job, found):
+        sheets[:] = worksheets_of(session, job)
+        return session.job_ready(job)
+    if not waits:
+        search.refuse(waiting)
+    statement.redo(done)
+    return False
+
+
+def _take(statement: Statement, job: SessionJob, places: Sequence[Place]) -> bool:
+    """Place tasks where a search found places for them, in its order; undo it where one is refused by now."""
+    before = len(statement.operations)
+    for place in places:
+        put = statement.allocate if place.is_idle else statement.pipeline
+        if put(job, [place.task], [place.column]) is not None:
+            statement.undo_to(before)
+            return False
+    return True
+
+
+def _is_uniform(sheets: list[Worksheet]) -> bool:
+    return all(sheet.is_uniform for sheet in sheets) and len({sheet.tasks[0].template.number for sheet in sheets}) <= 1
+
+
+def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:
+    if session.serves_topology and goes_by_domains(session, job):
+        DomainSearch(session, statement, job, sheets, root=root).place()
+    elif job.has_sub_group_policy:
+        place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
+    else:
+        place_tasks(session, statement, job, sheets[0])
+
+
+def told_so_far(job: SessionJob) -> Told:
+    """Note what this cycle told a job, before a trial of which it must not hear."""
+    return (
+        SealedDict(job.task_refusals),
+        SealedDict(job.last_places),
+        SealedList(job.refusals),
+        job.misfit,
+        job.misfits_queue,
+    )
+
+
+def tell_again(job: SessionJob, told: Told) -> None:
+    """Tell a job that, and nothing else."""
+    job.task_refusals, job.last_places, job.refusals, job.misfit, job.misfits_queue = told

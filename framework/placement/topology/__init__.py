@@ -1,0 +1,1 @@
+"""Topology: domains of HyperNodes, their capacity, and placing jobs inside them."""

@@ -1,0 +1,73 @@
+"""Room in domains: how many tasks the nodes of each domain could take, counted for all domains at once.
+
+A bound, not a promise: it counts what the nodes' room and standing rules allow, which is exact for equal tasks that
+nothing but their nodes concerns. Where it is too low no trial is worth making.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.arrays import IntArray
+from model.tasks import Task
+
+if TYPE_CHECKING:
+    from framework.session.session import Session
+
+__all__ = ["RoomInDomains", "fits_per_node"]
+
+
+class RoomInDomains:
+    """Bounds for some tasks; D domains."""
+
+    def __init__(self, session: "Session", tasks: Sequence[Task]) -> None:
+        self._session = session
+        self._counts: IntArray | None = None
+        self._version = -1
+        self._tasks = tasks
+
+    @property
+    def size(self) -> int:
+        """Number of the tasks."""
+        return len(self._tasks)
+
+    def hold(self, numbers: Sequence[int], needed: int) -> list[int]:
+        """Return those of some domains that may take so many of the tasks."""
+        counts = self.counts(numbers)
+        return [number for number, count in zip(numbers, counts.tolist(), strict=True) if count >= needed]
+
+    def counts(self, numbers: Sequence[int]) -> IntArray:
+        """Return how many of the tasks each of some domains may take at most, shape of `numbers`."""
+        version = len(self._session.nodes.log)
+        if self._counts is None or self._version != version:
+            self._counts, self._version = self._count(), version
+        counts: IntArray = self._counts[np.asarray(numbers, dtype=np.int64)]
+        return counts
+
+    def _count(self) -> IntArray:
+        session = self._session
+        total = np.zeros(len(session.domains.topology.domains), dtype=np.int64)
+        times = Counter(task.template.number for task in self._tasks)
+        first = {task.template.number: task for task in reversed(self._tasks)}
+        for number, many in times.items():
+            per_node = fits_per_node(session, first[number])
+            total += np.minimum(session.domains.topology.sums(per_node), many)
+        return total
+
+
+def fits_per_node(session: "Session", task: Task) -> IntArray:
+    """Count how many tasks of a template each node could take now or later in this session, shape (N,)."""
+    if not session.has_room(task):
+        return np.zeros(len(session.nodes), dtype=np.int64)
+    candidates = session.candidates(task)
+    candidates.refresh(task)
+    request = session.nodes.needs(task.template).request
+    asked = np.flatnonzero(request > 0)
+    open_nodes = candidates.allowed & candidates.fits_future
+    if not asked.size:
+        return open_nodes * len(session.nodes)
+    room = session.nodes.columns().future_idle[asked]
+    fits: IntArray = np.where(open_nodes, (room // request[asked, None]).min(axis=0), 0)
+    return fits

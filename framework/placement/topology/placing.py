@@ -1,0 +1,231 @@
+"""Placing in domains: a domain is chosen for a whole job, or each of its sub-jobs, before the nodes in it.
+
+Plugins give the domains level by level. Of a level those whose nodes could not take what is missing, even if nothing
+else counted, are left out by one bound over all of them; the rest are scored, all of them, and tried best first. A
+trial is an attempt inside the statement that is undone exactly. A job that is divided is tried whole in each domain
+of a level, and the domain whose sub-jobs' scores add up highest is taken.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from framework.extension import points
+from framework.placement.placing import Worksheet
+from framework.placement.placing_sub_jobs import place_part, place_parts
+from framework.placement.topology.capacity import RoomInDomains
+from framework.placement.topology.domains import ALLOCATE, Domains
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from framework.session.statement import Statement
+from model.refusals import Refusal
+from model.sealed import SealedDict
+
+__all__ = ["DomainSearch", "goes_by_domains"]
+
+NO_DOMAIN_FITS: Final = "NoDomainFits"
+
+
+def goes_by_domains(session: Session, job: SessionJob) -> bool:
+    """Tell whether domains limit a job or one of its sub-jobs."""
+    domains = session.domains
+    if domains.limit_of_job(job) is not None:
+        return True
+    return job.has_sub_group_policy and any(domains.limit_of_part(part) is not None for part in job.sub_jobs.values())
+
+
+class DomainSearch:
+    """One attempt to place tasks of a job within domains."""
+
+    def __init__(
+        self,
+        session: Session,
+        statement: Statement,
+        job: SessionJob,
+        sheets: list[Worksheet],
+        *,
+        root: int | None = None,
+    ) -> None:
+        self._session = session
+        self._root = session.domains.topology.root if root is None else root
+        self._statement = statement
+        self._job = job
+        self._sheets = sheets
+        self._marks = [sheet.mark() for sheet in sheets]
+        self._told = dict(job.task_refusals)
+        self._is_tried = False
+        self._for_part: frozenset[int] | None = None
+
+    def place(self) -> bool:
+        """Place tasks in the best domain; tell whether the job is ready."""
+        session, job = self._session, self._job
+        tasks = [task for sheet in self._sheets for task in sheet.left()]
+        room = RoomInDomains(session, tasks)
+        place = self._best_of if job.has_sub_group_policy else self._first_of
+        # who has waited long enough holds what there is, were it less than the minimum
+        missing = 1 if session.job_pipelined(job) else session.missing_of_job(job)
+        for level in session.gradients_for_job(job, self._root, ALLOCATE):
+            enough = room.hold(level, missing)
+            if enough and place(enough):
+                return session.job_ready(job)
+        self._refuse(room)
+        return session.job_ready(job)
+
+    # A job that nothing divides
+
+    def _first_of(self, level: list[int]) -> bool:
+        """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
+        sheet, root = self._sheets[0], self._root
+        if self._for_part is None:
+            levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
+            self._for_part = frozenset(number for inner in levels for number in inner)
+        # where nobody is asked about sub-jobs the job's own domains are theirs
+        is_anywhere = not self._session.functions(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
+        fit = [number for number in level if is_anywhere or number in self._for_part]
+        return self._place_sheet(sheet, fit) is not None
+
+    def _place_sheet(self, sheet: Worksheet, level: Sequence[int]) -> float | None:
+        """Place tasks of a sub-job in the best of some domains that takes them; its score, or None where none does."""
+        session = self._session
+        left = list(level)
+        mark = sheet.mark()
+        while left:
+            scores = session.domain_scores(sheet.sub_job, left)
+            best = int(np.argmax(scores))
+            sheet.return_to(mark)
+            self._begin_trial(sheet)
+            if place_part(session, self._statement, self._job, sheet, session.domains.mask(left[best])):
+                return float(scores[best])
+            del left[best]
+        sheet.return_to(mark)  # a wider domain begins with all of it
+        return None
+
+    def _begin_trial(self, sheet: Worksheet) -> None:
+        """Forget what earlier trials, in other domains, were told."""
+        self._is_tried = True
+        sheet.failed_roles.clear()
+        for task in sheet.left():
+            self._job.forget_refusal(task.id)
+            self._job.forget_place(task.id)
+
+    # A job of several sub-jobs
+
+    def _best_of(self, level: list[int]) -> bool:
+        """Try the whole job in each domain of a level, and place it in the best."""
+        best: tuple[float, int] | None = None
+        for number in level:
+            before = len(self._statement.operations)
+            score = self._place_all(number)
+            if score is not None and len(level) == 1:
+                return True
+            self._statement.undo_to(before)
+            if score is not None and (best is None or score > best[0]):
+                best = score, number
+        return best is not None and self._place_all(best[1]) is not None
+
+    def _place_all(self, number: int) -> float | None:
+        """Place the sub-jobs inside a domain; the sum of their scores, or None where that does not serve the job."""
+        session, job = self._session, self._job
+        before = len(self._statement.operations)
+        for sheet, mark in zip(self._sheets, self._marks, strict=True):
+            sheet.return_to(mark)
+        total = 0.0
+
+        def place(sheet: Worksheet) -> bool:
+            nonlocal total
+            score = self._place_inside(sheet, number)
+            total += score or 0.0
+            return score is not None
+
+        is_ready = place_parts(session, job, self._sheets, place)
+        if len(self._statement.operations) > before and (is_ready or session.job_pipelined(job)):
+            return total
+        self._statement.undo_to(before)
+        return None
+
+    def _place_inside(self, sheet: Worksheet, number: int) -> float | None:
+        """Place tasks of a sub-job in the best domain inside another; its score, or None where none takes them."""
+        session = self._session
+        room: RoomInDomains | None = None
+        for level in session.gradients_for_part(sheet.sub_job, number, ALLOCATE):
+            room = room or RoomInDomains(session, sheet.left())
+            enough = room.hold(level, session.missing(sheet.sub_job))
+            score = self._place_sheet(sheet, enough) if enough else None
+            if score is not None:
+                return score
+        return None
+
+    # Saying why not
+
+    def _refuse(self, room: RoomInDomains) -> None:
+        """Say how far the domains of each tier are from taking what is missing."""
+        job = self._job
+        if not self._is_tried:
+            job.task_refusals = SealedDict({**job.task_refusals, **self._told})
+        for sheet, mark in zip(self._sheets, self._marks, strict=True):
+            sheet.return_to(mark)
+        refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
+        if not self._session.job_ready(job):
+            job.refuse(refusal)
+        for sheet in self._sheets:
+            for task in sheet.left():
+                if task.id not in job.task_refusals:
+                    job.refuse_task(task, refusal)
+            sheet.drop_rest()
+
+    def _message(self, room: RoomInDomains) -> str:
+        """Say it of the whole job, or where room alone would do, of the first sub-job whose own domains lack it."""
+        session, job = self._session, self._job
+        domains = session.domains
+        held = domains.held_by_job(job)
+        # what has begun may go on one by one; else all that is pending must find room together
+        needed = room.size if held < 0 else session.missing_of_job(job)
+        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed)
+        if found.most < needed:
+            return found.words
+        for sheet in self._sheets if job.has_sub_group_policy else ():
+            part, inside = sheet.sub_job, domains.limit_of_part(sheet.sub_job)
+            left, held = RoomInDomains(session, sheet.left()), domains.held_by_part(part)
+            needed = left.size if held < 0 else max(part.missing, 1)
+            nearest = _Nearest(domains, inside, held, left, needed)
+            if inside is not None and nearest.most < needed:
+                return f"sub-group {part.id.rpartition('/')[2]}: {nearest.words}"
+        reason = next((each.message for each in job.task_refusals.values() if each.message), "")
+        return f"{found.words_by_room}: {reason}" if reason else found.words_by_room
+
+
+class _Nearest:
+    """How near domains come to taking some tasks, tier by tier."""
+
+    def __init__(self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int) -> None:
+        """Look at the domains that are allowed.
+
+        Args:
+            domains: All domains.
+            limit: The highest tier; all where None.
+            held: The innermost domain around what is placed; negative where nothing is.
+            room: Counts how many of the tasks each takes.
+            needed: How many must find places.
+        """
+        tree = domains.topology
+        highest = tree.tiers[-1] if limit is None else limit
+        allowed = domains.allowed(limit=highest, held=held, root=tree.root)
+        tasks = f"{needed} task{'s' if needed > 1 else ''}"
+        what = f"no domain of tier {highest} or below fits {tasks}"
+        if highest >= tree.tiers[-1]:
+            what = f"no domain, nor all nodes together, fits {tasks}"
+        counts = room.counts(allowed).tolist()
+        best: dict[int, tuple[int, str]] = {}
+        for number, count in zip(allowed, counts, strict=True):
+            domain = tree.domains[number]
+            if domain.tier not in best or count > best[domain.tier][0]:
+                best[domain.tier] = count, "all nodes" if number == tree.root else f"{domain.name} (tier {domain.tier})"
+        fits = ", ".join(
+            f"{name} fit{'' if name == 'all nodes' else 's'} {count}" for _, (count, name) in sorted(best.items())
+        )
+        around = f" around {tree.domains[held].name}, where it runs" if held >= 0 else ""
+        self.most = max(counts, default=-1)
+        """How many tasks the roomiest takes; negative where there is none."""
+        self.words = f"{what}: best {fits}" if allowed else f"{what}: there is none{around}"
+        self.words_by_room = f"{what}, though by room alone {fits}"

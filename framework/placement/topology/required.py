@@ -1,0 +1,28 @@
+"""Topologies: a required rule is kept or refused, by everybody who places tasks."""
+
+from framework.placement.topology.domains import asks_for_hard_topology
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from model.arrays import BoolArray, IntArray
+from model.refusals import Refusal
+from model.tasks import Task
+
+__all__ = ["nodes_by_topology", "unserved_topology"]
+
+
+def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
+    """Refuse a job with a hard topology that nobody would keep to, or that names a tier which there is not."""
+    if session.serves_topology:
+        return session.domains.unknown_tier(job)
+    if not asks_for_hard_topology(job):
+        return None
+    message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
+    return Refusal(plugin="allocate", reason="TopologyNotServed", message=message, resolvable=False)
+
+
+def nodes_by_topology(
+    session: Session, job: SessionJob, task: Task, places: IntArray | None = None
+) -> BoolArray | None:
+    """Tell where its topology lets one more task of a job lie, shape (N,); `framework.placement.topology.domains.Domains.beside`."""
+    part = job.part_of(task) if job.has_topology and session.serves_topology else None
+    return None if part is None else session.domains.beside(part, places)

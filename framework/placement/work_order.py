@@ -1,0 +1,62 @@
+"""Orders of work: queues by need, jobs of a queue by rank.
+
+A job's key is taken when it is pushed; queues are compared with the keys they have after each turn, so a queue that was
+just served falls behind as its share grows. Who evicts has all queues ranked anew.
+"""
+
+import heapq
+from collections.abc import Iterable
+from typing import Any
+
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from model.ids import QueueName
+from model.queues import Queue
+
+__all__ = ["WorkOrder"]
+
+
+class WorkOrder:
+    """Jobs that wait for a turn, by queue."""
+
+    __slots__ = ("_jobs", "_keys", "_session")
+
+    def __init__(self, session: Session, jobs: Iterable[SessionJob]) -> None:
+        self._session = session
+        self._jobs: dict[QueueName, list[tuple[tuple[Any, ...], SessionJob]]] = {}
+        self._keys: dict[QueueName, tuple[Any, ...]] = {}
+        for job in jobs:
+            self._jobs.setdefault(job.queue, []).append((session.job_order_key(job), job))
+        for name, heap in self._jobs.items():
+            heapq.heapify(heap)
+            self._keys[name] = session.queue_order_key(session.queue(name))
+
+    def next_queue(self) -> Queue | None:
+        """Take the queue whose turn it is; None when no queue is left. Give it back with `return_queue`."""
+        if not self._keys:
+            return None
+        name = min(self._keys, key=self._keys.__getitem__)
+        del self._keys[name]
+        return self._session.queue(name)
+
+    def next_job(self, queue: Queue) -> SessionJob | None:
+        """Take the first job of a queue; None when it has none left."""
+        heap = self._jobs[queue.name]
+        return heapq.heappop(heap)[1] if heap else None
+
+    def return_job(self, job: SessionJob) -> None:
+        """Put a job back that has work left, ranked anew."""
+        heapq.heappush(self._jobs[job.queue], (self._session.job_order_key(job), job))
+
+    def return_queue(self, queue: Queue) -> None:
+        """Put a queue back, ranked anew."""
+        self._keys[queue.name] = self._session.queue_order_key(queue)
+
+    def rank_anew(self) -> None:
+        """Rank all queues anew that wait for their turn: by evictions others than the queue just served lose, too."""
+        for name in self._keys:
+            self._keys[name] = self._session.queue_order_key(self._session.queue(name))
+
+    def rest_of(self, queue: Queue) -> list[SessionJob]:
+        """Return the jobs that a queue still holds, in no order; for saying why they wait."""
+        return [job for _, job in self._jobs[queue.name]]

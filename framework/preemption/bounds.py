@@ -1,0 +1,143 @@
+"""Bounds: how much room evictions could free on each node at most.
+
+Looked at before any victim is: where even all candidates together would not make room the plugins need not be asked.
+Kept true by the session's log of touched columns; R resources, N nodes.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from model.arrays import IntArray
+from model.ids import JobId, QueueName
+from model.tasks import TaskStatus, TaskTemplate
+
+__all__ = ["EvictableRoom"]
+
+_MOST_QUEUES = 32
+"""Queues whose sums are kept; without effect on decisions."""
+
+_Stock = dict[tuple[QueueName, TaskTemplate], list[int]]
+"""Columns of tasks that might go, one for each task."""
+
+
+class EvictableRoom:
+    """Requests of tasks that might be evicted, by node, for one rule."""
+
+    __slots__ = (
+        "_begin",
+        "_by_queue",
+        "_cursor",
+        "_largest",
+        "_might_lose",
+        "_session",
+        "_statuses",
+        "_stock",
+        "_total",
+    )
+
+    def __init__(
+        self, session: Session, statuses: frozenset[TaskStatus], might_lose: Callable[[SessionJob], bool]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            session: The session.
+            statuses: Where in their lives tasks may be that might go.
+            might_lose: Whether a job might lose some; a wrong yes costs time, a wrong no plans.
+        """
+        self._session = session
+        self._statuses = statuses
+        self._might_lose = might_lose
+        self._stock: _Stock | None = None
+        """As the first question found it; None before."""
+        self._total: IntArray | None = None
+        self._by_queue: dict[QueueName, IntArray] = {}
+        self._largest: IntArray | None = None
+        self._begin = self._cursor = 0
+
+    def of_queue(self, queue: QueueName) -> IntArray:
+        """Return what tasks of one queue hold on each node, shape (R, N); do not write, do not keep."""
+        self._refresh()
+        known = self._by_queue.get(queue)
+        if known is None:
+            if len(self._by_queue) >= _MOST_QUEUES:
+                self._by_queue.clear()
+            known = self._by_queue[queue] = self._sum(queue)
+        return known
+
+    def of_others(self, queue: QueueName) -> IntArray:
+        """Return what tasks of all other queues hold on each node, shape (R, N)."""
+        self._refresh()
+        if self._total is None:
+            self._total = self._sum(None)
+        return self._total - self.of_queue(queue)
+
+    def largest(self) -> IntArray:
+        """Return the most that one task holds that might be evicted, shape (R,); do not write."""
+        self._refresh()
+        if self._largest is None:
+            templates = {template for _, template in self._first_stock()}
+            nothing: IntArray = np.zeros(len(self._session.resources), dtype=np.int64)
+            requests = [self._session.nodes.needs(template).request for template in templates]
+            self._largest = np.max([nothing, *requests], axis=0)
+        return self._largest
+
+    def _first_stock(self) -> _Stock:
+        if self._stock is None:
+            self._begin = len(self._session.nodes.log)
+            self._stock = self._found_on(range(len(self._session.nodes)))
+        return self._stock
+
+    def _sum(self, queue: QueueName | None) -> IntArray:
+        """Add up over all nodes, of one queue or all."""
+        session = self._session
+        stock = self._first_stock()
+        amounts: IntArray = np.zeros((len(session.nodes), len(session.resources)), dtype=np.int64)
+        self._add(stock, amounts, queue)
+        by_resource: IntArray = np.ascontiguousarray(amounts.T)
+        self._recount(set(session.nodes.log[self._begin :]), by_resource, queue)
+        return by_resource
+
+    def _refresh(self) -> None:
+        log = self._session.nodes.log
+        if self._cursor == len(log):
+            return
+        touched = set(log[self._cursor :])
+        self._cursor = len(log)
+        if self._total is not None:
+            self._recount(touched, self._total, None)
+        for queue, amounts in self._by_queue.items():
+            self._recount(touched, amounts, queue)
+
+    def _recount(self, touched: set[int], amounts: IntArray, queue: QueueName | None) -> None:
+        if touched:
+            columns = sorted(touched)
+            amounts[:, columns] = 0
+            self._add(self._found_on(columns), amounts.T, queue)
+
+    def _found_on(self, columns: Iterable[int]) -> _Stock:
+        session, statuses = self._session, self._statuses
+        verdicts: dict[JobId | None, QueueName | None] = {None: None}
+        stock: _Stock = {}
+        for column in columns:
+            for task in session.nodes.tasks_on(column).values():
+                if task.status not in statuses or not task.preemptable:
+                    continue
+                if task.job not in verdicts:
+                    job = session.job_of(task)
+                    verdicts[task.job] = job.queue if job is not None and self._might_lose(job) else None
+                queue = verdicts[task.job]
+                if queue is not None:
+                    stock.setdefault((queue, task.template), []).append(column)
+        return stock
+
+    def _add(self, stock: _Stock, amounts: IntArray, queue: QueueName | None) -> None:
+        """Add requests, of one queue or all, to amounts of shape (N, R)."""
+        chosen = [(template, columns) for (name, template), columns in stock.items() if queue is None or name == queue]
+        if chosen:
+            requests = np.array([self._session.nodes.needs(template).request for template, _ in chosen])
+            times = [len(columns) for _, columns in chosen]
+            np.add.at(amounts, [column for _, columns in chosen for column in columns], np.repeat(requests, times, 0))

@@ -1,0 +1,59 @@
+"""Where: the topology domains in which room may be made, best first."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from framework.placement.topology.domains import EVICT
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.session import Session
+from model.arrays import BoolArray
+
+__all__ = ["Domain", "domains_of", "masks_for", "numbers_for"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Where a gang may go."""
+
+    number: int
+    """Number in the tree of domains; the root's where the gang may go anywhere."""
+    mask: BoolArray | None
+    """Its nodes, shape (N,); all where None."""
+
+
+def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
+    """Return the domains in which a gang may go; all nodes where it does not mind.
+
+    Args:
+        session: The session.
+        job: The gang.
+        most: How many domains are enough.
+    """
+    tree = session.domains.topology
+    numbers = _flat(session.gradients_for_job(job, tree.root, EVICT))[:most]
+    if not numbers and session.domains.limit_of_job(job) is None:
+        return [Domain(number=tree.root, mask=None)]
+    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]
+
+
+def masks_for(session: Session, part: SubJob, domain: Domain) -> list[BoolArray | None]:
+    """Return the nodes on which a part may go inside its job's domain."""
+    if not _has_own_domains(session, part):
+        return [domain.mask]
+    return [session.domains.mask(number) for number in numbers_for(session, part, domain)]
+
+
+def numbers_for(session: Session, part: SubJob, domain: Domain) -> list[int]:
+    """Return the domains in which a part may go inside its job's domain, best first."""
+    if not _has_own_domains(session, part):
+        return [domain.number]
+    return _flat(session.gradients_for_part(part, domain.number, EVICT))
+
+
+def _has_own_domains(session: Session, part: SubJob) -> bool:
+    return part.job.has_sub_group_policy and session.domains.limit_of_part(part) is not None
+
+
+def _flat(levels: Iterable[Iterable[int]]) -> list[int]:
+    """Return domains by level as one list, each once."""
+    return list(dict.fromkeys(number for level in levels for number in level))

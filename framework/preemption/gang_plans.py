@@ -1,0 +1,309 @@
+"""Plans for whole gangs: victims are chosen over a whole domain of nodes, least important first.
+
+Where `plans` looks at nodes one after the other, here all that may go in a domain stands in one order, and as much of
+it is evicted as it takes to place the gang's minimum inside the domain. What turns out not to be needed is given back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from framework.preemption.domains import Domain, masks_for, numbers_for
+from framework.preemption.harm import Limits
+from framework.preemption.plans import Attempt, Planner
+from framework.preemption.refusals import (
+    ALL_SPARED,
+    NO_ROOM,
+    NOBODY,
+    OUT_OF_TURN,
+    TOO_FEW_GO,
+    no_domain,
+    no_plan,
+    too_few_tasks,
+    whoever_goes,
+)
+from framework.preemption.rules import Rule
+from framework.session.jobs import SessionJob, SubJob
+from framework.session.session import Session
+from model.arrays import IntArray
+from model.refusals import Refusal
+from model.tasks import Task
+
+__all__ = ["GangEviction", "GangPlanner"]
+
+_PATIENCE: Final = 4
+"""After a failed trial a quarter more victims are taken before the next one, so that trials stay few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangEviction:
+    """What plugins are told when they are asked who may give way to a whole gang."""
+
+    job: SessionJob
+    """The beneficiary."""
+    task: Task
+    """Of the beneficiary: the one for which a place is sought, or that comes first where one is sought for all."""
+    is_reclaim: bool
+    """Whether room is taken from other queues, else from the job's own."""
+
+
+class _Trials:
+    """When a gang is placed on trial, as victims are taken one unit after the other.
+
+    When few victims turn out not to be enough one begins anew with more: the trials that failed are left out then.
+    """
+
+    def __init__(self, lacking: IntArray) -> None:
+        self._lacking_at_first = self._lacking = lacking
+        """What the smallest choice of tasks lacks, base units, shape (R,)."""
+        self._units = self._untried = self._failed = 0
+
+    def begin(self) -> None:
+        """Begin anew, with no unit taken."""
+        self._lacking = self._lacking_at_first
+        self._units = self._untried = 0
+
+    def is_due(self, freed: IntArray) -> bool:
+        """Count a unit and what it frees, shape (R,); tell whether a trial is due that has not failed before."""
+        self._units += 1
+        self._untried += 1
+        self._lacking = self._lacking - freed
+        if not (self._is_enough and self._untried * _PATIENCE >= self._units):
+            return False
+        self._untried = 0
+        is_new = self._units > self._failed
+        self._failed = max(self._failed, self._units)
+        return is_new
+
+    @property
+    def is_one_left(self) -> bool:
+        """Whether all that could be taken has not been tried yet."""
+        return self._untried > 0 and self._is_enough
+
+    @property
+    def _is_enough(self) -> bool:
+        return bool((self._lacking <= 0).all())
+
+
+class GangPlanner:
+    """Finds plans for whole gangs by one rule."""
+
+    def __init__(self, session: Session, rule: Rule) -> None:
+        self._session = session
+        self._rule = rule
+        self._planner = Planner(session, rule)
+        self.action = rule.action
+        self._failed: dict[tuple[Any, ...], tuple[int, str]] = {}
+        """What found no plan in which domain: the length of the log of nodes at that moment, and why."""
+
+    def place(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
+    ) -> Refusal | None:
+        """Place a job's minimum in one of some domains, as one plan, and commit it.
+
+        Args:
+            job: The beneficiary.
+            tasks: Its pending tasks, first to be placed first.
+            domains: Where it may go, best first.
+            goes_on: Whether the minimum still lacks tasks.
+
+        Returns:
+            None where it has places; else why not, and nothing has changed.
+        """
+        refusal = self._in_vain(job, tasks)
+        if refusal is not None:
+            return refusal
+        if len(domains) > 1 and self._place_unharmed(job, tasks, domains, goes_on):
+            return None
+        if not domains:
+            return no_domain(self._rule.action)
+        find = self._place_least_harmful if self._rule.least_harm else self._place_first
+        found = find(job, tasks, domains, goes_on)
+        if found is None:
+            return None
+        return self._planner.refusal_of(job, no_plan(self._session, self._rule.action, tasks[0], found, {}))
+
+    def _place_first(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> list[str] | None:
+        """Commit the first plan; or return why there is none in the domains."""
+        found: list[str] = []
+        for takes_gangs in self._rule.modes:
+            found.clear()
+            for domain in domains:
+                with self._session.statement() as statement:
+                    attempt = Attempt(job, statement, Limits(takes_gangs), domain.mask)
+                    self._planner.note_vetoes(attempt, tasks[0])
+                    why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
+                    if why is None and self._planner.finish(attempt):
+                        return None
+                    found.append(why or OUT_OF_TURN)
+        return found
+
+    def _place_least_harmful(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> list[str] | None:
+        """Commit the least harmful plan; or return why there is none in the domains."""
+        found: list[str] = []
+
+        where = {id(domain.mask): domain for domain in domains}
+
+        def in_turn(attempt: Attempt, order: Sequence[Task]) -> bool:
+            self._planner.note_vetoes(attempt, order[0])
+            why = self._make_room_unless_in_vain(attempt, where[id(attempt.domain)], order, goes_on)
+            is_settled = why is None and self._planner.settles(attempt)
+            if not is_settled:
+                found.append(why or OUT_OF_TURN)
+            return is_settled
+
+        def by_node(attempt: Attempt, order: Sequence[Task]) -> bool:
+            is_made = self._evict_by_node(attempt, where[id(attempt.domain)], order, goes_on)
+            return is_made and self._planner.settles(attempt)
+
+        def domains_in(attempt: Attempt, part: SubJob) -> list[int]:
+            return numbers_for(self._session, part, where[id(attempt.domain)])
+
+        masks = [domain.mask for domain in domains]
+        ways = [
+            *self._planner.ways_to_fill(job, by_node, tasks, domains=domains_in),
+            lambda attempt: in_turn(attempt, tasks),
+        ]
+        return None if self._planner.place_least_harmful(job, masks, *ways) else found
+
+    def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
+        """Say why too few of a job's tasks for its minimum could run whoever goes; None where enough could."""
+        placed = job.ready_count + job.waiting_count + job.pending_best_effort
+        if len(tasks) < job.min_available - placed:
+            return too_few_tasks(self.action, len(tasks))
+        able, needed, why = 0, self._needed(job, tasks), None
+        for task in tasks:
+            refusal = whoever_goes(self._session, self.action, task)
+            able += refusal is None
+            why = why or refusal
+            if able >= needed:
+                return None
+        return why
+
+    def _place_unharmed(
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+    ) -> bool:
+        """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
+        for domain in domains:
+            with self._session.statement() as statement:
+                attempt = Attempt(job, statement, Limits(takes_gangs=False), domain.mask)
+                if self._place_all(attempt, domain, tasks, goes_on):
+                    return self._planner.finish(attempt)
+        return False
+
+    def _make_room_unless_in_vain(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> str | None:
+        """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
+        session, job = self._session, attempt.job
+        if job.has_sub_group_policy or job.pending_best_effort or any(map(session.beyond, tasks)):
+            return self._make_room(attempt, domain, tasks, goes_on)
+        like = tuple((task.template.number, task.priority, task.role, session.kind(task)) for task in tasks)
+        roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
+        minimum = (job.min_available - job.ready_count, roles)
+        key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
+        known = self._failed.get(key)
+        if known is not None and known[0] == moment:
+            return known[1]
+        why = self._make_room(attempt, domain, tasks, goes_on)
+        if why is not None:
+            attempt.statement.undo_to(0)
+            self._failed[key] = (len(session.nodes.log), why)
+        return why
+
+    def _make_room(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> str | None:
+        """Evict until the minimum has its places, over the whole domain or node by node; None, or why it gets none."""
+        if self._place_all(attempt, domain, tasks, goes_on):
+            return None
+        freed_at_most = self._planner.freed(attempt)
+        inside = freed_at_most if domain.mask is None else freed_at_most[:, domain.mask]
+        if not self._could_hold(attempt, tasks, freed_at_most):
+            return NO_ROOM if inside.any() else NOBODY
+        why = self._evict_in_turn(attempt, domain, tasks, goes_on)
+        if why is not None:
+            attempt.undo_to((0, 0, 0))
+            if self._evict_by_node(attempt, domain, tasks, goes_on):
+                return None
+        return why if why != ALL_SPARED or inside.any() else NOBODY
+
+    def _evict_in_turn(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> str | None:
+        """Evict one unit after the other, whichever its node."""
+        trials = _Trials(self._lacking(attempt, tasks))
+        for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
+            trials.begin()
+            ask = self._rule.ask if is_last or self._rule.ask_first is None else self._rule.ask_first
+            for unit in self._planner.evict_in_turn(attempt, tasks[0], victims, ask):
+                freed = np.sum([self._session.nodes.needs(task.template).request for task in unit], axis=0)
+                if trials.is_due(freed) and self._place_all(attempt, domain, tasks, goes_on):
+                    return None
+            if is_last:
+                if trials.is_one_left and self._place_all(attempt, domain, tasks, goes_on):
+                    return None
+                return TOO_FEW_GO if victims else ALL_SPARED
+            attempt.statement.undo_to(0)
+            attempt.units.clear()
+        return ALL_SPARED
+
+    def _evict_by_node(
+        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> bool:
+        """Evict for one task after the other, where its place is to be.
+
+        In the order of all victims those may come first that free nothing where it is lacking, and use up what their
+        gangs can spare.
+        """
+
+        def place(task: Task) -> bool:
+            return self._planner.place_by_evicting(attempt, task) is None
+
+        self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
+        return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
+
+    def _could_hold(self, attempt: Attempt, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
+        """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
+        session = self._session
+        future = session.nodes.columns().future_idle + freed
+        room = np.maximum(future if attempt.domain is None else future[:, attempt.domain], 0)
+        least = np.min([session.nodes.needs(task.template).request for task in tasks], axis=0)
+        asked = least > 0
+        places = (room[asked] // least[asked, None]).min(axis=0).sum()
+        return bool(places >= self._needed(attempt.job, tasks))
+
+    def _needed(self, job: SessionJob, tasks: Sequence[Task]) -> int:
+        """Return how many tasks at least must be placed for the minimum."""
+        return min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
+
+    def _lacking(self, attempt: Attempt, tasks: Sequence[Task]) -> IntArray:
+        """Return what the smallest choice of tasks lacks at least in the whole domain, shape (R,)."""
+        session = self._session
+        inside = attempt.domain
+        future = session.nodes.columns().future_idle
+        room = np.maximum(future if inside is None else future[:, inside], 0).sum(axis=1)
+        requests = np.sort([session.nodes.needs(task.template).request for task in tasks], axis=0)
+        lacking: IntArray = requests[: self._needed(attempt.job, tasks)].sum(axis=0) - room
+        return lacking
+
+    def _place_all(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+        """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
+        if not self._could_hold(attempt, tasks):
+            return False
+        mark = attempt.mark()
+
+        def place(task: Task) -> bool:
+            return self._session.pre_predicate(task) is None and self._planner.place_without(attempt, task)
+
+        self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
+        if attempt.places and not goes_on() and self._planner.completes(attempt):
+            return True
+        attempt.undo_to(mark)
+        return False

@@ -1,0 +1,215 @@
+"""Harm: of the plans that place the most tasks of a job, the one is taken whose victims matter least.
+
+The highest priority among the victims counts first, then the number of gangs that go whole, then the number of victims.
+A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from framework.session.scratch import Scratch
+from model.arrays import BoolArray
+from model.ids import TaskId
+from model.tasks import Task
+
+__all__ = [
+    "ANY_PRIORITY",
+    "EFFORT",
+    "NO_VICTIM",
+    "Effort",
+    "Found",
+    "Harm",
+    "Limits",
+    "Unit",
+    "effort_of",
+    "least_harmful",
+]
+
+EFFORT: Final = object()
+"""Key of the session's scratch: by namespace an `Effort`, since no tenant may use up the budget of another."""
+
+ANY_PRIORITY: Final = 1 << 62
+"""As a limit: victims of every priority may go."""
+NO_VICTIM: Final = -(1 << 62)
+"""The highest priority where nothing is evicted."""
+_MOST_SEARCHES: Final = 64
+"""Searches with a protected victim for one job."""
+_MOST_STEPS: Final = 20_000
+"""Steps of searches with a protected victim in one session, for one namespace."""
+_MOST_ON_TRIAL: Final = 20_000
+"""Tasks that are evicted on trial in one session to find an assignment for unlike tasks of one namespace."""
+_UNLIMITED: Final = 1 << 62
+
+Unit = tuple[Task, ...]
+"""Tasks that are evicted together: one, or a whole gang."""
+
+
+class Harm(NamedTuple):
+    """How much the victims of a plan matter; the least harmful plan is the smallest."""
+
+    highest: int
+    """The highest priority of a victim."""
+    gangs: int
+    """Gangs that go whole."""
+    victims: int
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int]) -> "Harm":
+        """Return the harm of evicting some units."""
+        victims = [task for unit in units for task in unit]
+        highest = max(map(priority, victims), default=NO_VICTIM)
+        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the searches for one namespace take in a session.
+
+    A step is a node that is tried, or a task that is evicted on trial.
+    """
+
+    steps: int = 0
+    """Steps of all searches so far."""
+    left: int = _MOST_STEPS
+    """Steps that are left for searches with a protected victim; those that find the first plans need none of them."""
+    on_trial: int = _MOST_ON_TRIAL
+    """Evictions on trial that are left for searches for an assignment."""
+    cut_short: int = 0
+    """Plans that were taken before each of their victims had been protected: less harmful ones may exist."""
+    in_vain: int = 0
+    """Nodes that were tried in vain."""
+    ends: int = _UNLIMITED
+    """How many of these there are when the search for the job at hand gives up."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the search for the job at hand gives up."""
+        return self.in_vain >= self.ends
+
+
+def effort_of(scratch: Scratch, namespace: str) -> Effort:
+    """Return what the searches for a namespace take in the session with a scratch."""
+    efforts: dict[str, Effort] = scratch.setdefault(EFFORT, {})
+    return efforts.setdefault(namespace, Effort())
+
+
+class Limits(NamedTuple):
+    """What a search may evict."""
+
+    takes_gangs: bool
+    """Whether gangs may go whole."""
+    highest: int = ANY_PRIORITY
+    """The highest priority that a victim may have."""
+    protected: frozenset[TaskId] = frozenset()
+    """Tasks that must stay."""
+    floor: int = NO_VICTIM
+    """A priority that the plan is going to reach anyway: victims up to it are equals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan that was found on trial, to be repeated."""
+
+    harm: Harm
+    is_least: bool
+    """Whether no plan can be less harmful; it is committed already."""
+    is_partial: bool
+    """Whether a task was refused, which other victims may give a place."""
+    domain: BoolArray | None
+    units: tuple[Unit, ...]
+    places: tuple[tuple[Task, int], ...]
+
+    @property
+    def rank(self) -> tuple[int, Harm]:
+        """Rank of the plan: the smaller, the better; more places come before less harm."""
+        return -len(self.places), self.harm
+
+
+Search = Callable[[Limits], Found | None]
+"""Looks for a plan within limits."""
+
+
+def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Found | None:
+    """Return the least harmful plan that can be found; None where there is no plan.
+
+    A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
+    protected in turn, as long as a better plan comes of that and steps are left; those of plans that leave a task out
+    are protected with it.
+
+    Args:
+        modes: Whether gangs may go whole, in the order in which plans are sought.
+        search: Looks for a plan within limits, and counts its steps.
+        effort: What all searches of the session take.
+    """
+    best = _below(modes, search, frozenset())
+    searches = _Searches(modes, search, effort)
+    while best is not None and best.harm.victims > 0 and not best.is_least:
+        better = searches.better(best, best, frozenset())
+        if better is None:
+            return best
+        best = better
+    return best
+
+
+class _Searches:
+    """Searches for one job with protected victims, as many as its bounds permit."""
+
+    def __init__(self, modes: Sequence[bool], search: Search, effort: Effort) -> None:
+        self._modes, self._search, self._effort = modes, search, effort
+        self._count = 0
+        self._is_over = False
+
+    def better(self, best: Found, plan: Found, protected: frozenset[TaskId]) -> Found | None:
+        """Return a better plan than the best one, found by protecting victims of a plan; None where none is found.
+
+        A plan that is no better, and leaves a task out, may have victims that stand in the way of others.
+        """
+        for task in _victims(plan):
+            if self._ends():
+                return None
+            spared = protected | {task.id}
+            found = self._below(spared)
+            if found is not None and found.rank >= best.rank and found.is_partial:
+                found = self.better(best, found, spared)
+            if found is not None and found.rank < best.rank:
+                return found
+        return None
+
+    def _ends(self) -> bool:
+        """Return whether no other search may begin; a job whose searches end that way is counted once."""
+        if not self._is_over and (self._count >= _MOST_SEARCHES or self._effort.left <= 0):
+            self._is_over = True
+            self._effort.cut_short += 1
+        return self._is_over
+
+    def _below(self, protected: frozenset[TaskId]) -> Found | None:
+        self._count += 1
+        begun = self._effort.steps
+        found = _below(self._modes, self._search, protected)
+        self._effort.left -= self._effort.steps - begun
+        return found
+
+
+def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:
+    """Return the plan with the most places and the lowest highest priority, then with the fewest gangs and victims."""
+    best: Found | None = None
+    limits, mode = Limits(takes_gangs=False), False
+    for takes_gangs in modes:
+        limits = limits._replace(takes_gangs=takes_gangs, protected=protected)
+        while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
+            if best is not None and found.rank > best.rank:
+                break  # it places fewer tasks
+            best, mode = found, takes_gangs
+            if best.is_least:
+                return best
+            limits = limits._replace(highest=best.harm.highest - 1)
+    if best is None or best.harm.victims <= 1:
+        return best
+    highest = best.harm.highest
+    again = search(Limits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
+    return again if again is not None and again.rank < best.rank else best
+
+
+def _victims(found: Found) -> Iterator[Task]:
+    return (task for unit in found.units for task in unit)

@@ -1,0 +1,127 @@
+"""Reasons: why no evictions make room, as counts of nodes by what stands in the way there.
+
+Each node counts once. Only what seldom changes is put into words; counts stand in the refusal beside them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from framework.placement.gangs.refusals import SEARCH_ENDED
+from framework.session.session import Session
+from model.arrays import BoolArray
+from model.refusals import NO_PLAN, Refusal
+from model.tasks import Task
+
+__all__ = [
+    "ALL_SPARED",
+    "NOBODY",
+    "NO_HELP",
+    "NO_ROOM",
+    "OUT_OF_TURN",
+    "QUEUE_FULL",
+    "TOO_FEW_GO",
+    "TOO_FEW_TASKS",
+    "count_by_reason",
+    "no_domain",
+    "no_plan",
+    "search_ended",
+    "too_few_tasks",
+    "whoever_goes",
+]
+
+NO_HELP: Final = "node(s) that no eviction makes fit"
+NOBODY: Final = "node(s) without pods to evict"
+NO_ROOM: Final = "node(s) on which all pods that could be evicted free too little"
+ALL_SPARED: Final = "node(s) on which all pods are protected"
+TOO_FEW_GO: Final = "node(s) on which the pods that are not protected free too little"
+TOO_FEW_TASKS: Final = "TooFewTasks"
+QUEUE_FULL: Final = "node(s) on which evictions leave the queue at its limit"
+OUT_OF_TURN: Final = "node(s) on which its tasks would take each other's places"
+
+
+def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried: Mapping[int, str]) -> Counter[str]:
+    """Count nodes by what stands in the way of evictions.
+
+    Args:
+        nodes: Those that count, shape (N,).
+        helped: Those where evictions could ever help, shape (N,).
+        lose: Those with tasks that might go, shape (N,).
+        tried: What was found, by column, where evictions were tried.
+    """
+    untried = nodes.copy()
+    untried[list(tried)] = False
+    counts = Counter(reason for column, reason in tried.items() if nodes[column])
+    for mask, reason in ((~helped, NO_HELP), (helped & ~lose, NOBODY), (helped & lose, NO_ROOM)):
+        counts[reason] += int(np.count_nonzero(untried & mask))
+    return +counts
+
+
+def no_plan(session: Session, action: str, task: Task, found: Iterable[str], counts: Mapping[str, int]) -> Refusal:
+    """Say that no evictions help a job.
+
+    Args:
+        session: Knows which pods were considered.
+        action: The action that searched.
+        task: The first of its tasks for which no room could be made.
+        found: What stands in the way, anywhere.
+        counts: Nodes by what stands in the way there; empty where they were not counted.
+    """
+    texts = sorted(set(found))
+    counted = [f"{counts[text]} {text}" if text in counts else text for text in texts]
+    message = f"no evictions make room: {', '.join(counted) or 'there are no nodes'}"
+    search = session.search_for(task)
+    considered = search.in_words() if not _AFTER_QUESTIONS.isdisjoint(texts) else ""
+    return Refusal(plugin=action, reason=NO_PLAN, message="; ".join(filter(None, (message, considered))), counts=counts)
+
+
+_AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
+"""What is found only after plugins and rules were asked about pods."""
+
+
+def search_ended(action: str, tried: Refusal | None) -> Refusal:
+    """Say that evictions that help a job may exist, but the search for them gave up.
+
+    Args:
+        action: The action that searched.
+        tried: Why there is no plan with the tasks placed in order.
+    """
+    words = "the search for evictions that make room for all that the gang needs gave up"
+    message = words if tried is None else f"{words}; with members placed in order: {tried.message}"
+    counts = {} if tried is None else tried.counts
+    return Refusal(plugin=action, reason=SEARCH_ENDED, message=message, counts=counts)
+
+
+def no_domain(action: str) -> Refusal:
+    """Say that a job may lie nowhere."""
+    message = "there is no domain in which its topology lets it lie"
+    return Refusal(plugin=action, reason="NoDomain", message=message)
+
+
+def too_few_tasks(action: str, able: int) -> Refusal:
+    """Say that too few tasks of a job may have others evicted: the others wait for something else, or evict nobody."""
+    message = f"{able} of its tasks may cause evictions, too few for its minimum"
+    return Refusal(plugin=action, reason=TOO_FEW_TASKS, message=message)
+
+
+def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
+    """Say what keeps a task from running whoever goes, the first rule first; None where evictions may help.
+
+    Its queue takes no work at all; what it names is not there; no node permits it, or none that does is large enough.
+    """
+    job = session.job_of(task)
+    refusal = None if job is None else session.allocatable(session.queue(job.queue), task)
+    if refusal is not None and not refusal.resolvable:
+        return refusal
+    refusal = session.pre_predicate(task)
+    if refusal is not None or session.fits_empty_nodes(task):
+        return refusal
+    if session.candidates(task).permitted_by_facts.any():
+        message = "no node that permits it is large enough, even when empty"
+        return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
+    nodes = len(session.nodes)
+    counts = {NO_HELP: nodes} if nodes else {}
+    return replace(no_plan(session, action, task, counts, counts), resolvable=False)

@@ -1,0 +1,1 @@
+"""Queues: admission of jobs, limits and guarantees, and lending of idle capacity."""

@@ -1,0 +1,547 @@
+"""Queue admission: what running and admitted jobs keep other jobs out of (Volcano's inqueue accounting, and beyond).
+
+Shared by the plugins that vote on admission. Each holds a job to accounts: its queue, the queues above it, the cluster.
+A job passes when its minimum fits each account beside what runs and what is promised to admitted jobs. Where it does
+not, these do not count against it:
+
+- what is promised to jobs that cannot use it: they can never run, they lack pods for longer than the grace period, or
+  they were tried and ask for more than is left beside what runs;
+- what is promised to jobs of lower priority in its own queue;
+- what the configured actions may evict for it: jobs of lower priority in its queue (preempt, gangpreempt), or jobs of
+  queues that hold more than they deserve while its own does not (reclaim, gangreclaim).
+
+All of this is arithmetic on sums by queue and priority, made once a cycle.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from framework.extension import points
+from framework.queues.never_running import COUNTED, can_never_run, why_never_run
+from framework.session.jobs import SessionJob
+from framework.session.queue_limits import usage_text
+from framework.session.session import Session
+from model.arrays import BoolArray, IntArray
+from model.ids import JobId, QueueName
+from model.jobs import Job, JobTable
+from model.refusals import Refusal
+from model.tasks import READY_STATUSES, Task, TaskStatus
+
+__all__ = [
+    "Account",
+    "AdmissionRules",
+    "QueueAdmission",
+    "Shortage",
+    "ends_that_admit",
+    "holds_reservation",
+    "lacks_pods",
+    "reserved",
+    "rules_of",
+    "ungated",
+]
+
+_SOME_ARE_GATED: Final = "some tasks are gated"
+"""Key of the session's scratch: in most clusters no task is, and then nothing need be subtracted."""
+_RULES: Final = "rules of queue admission"
+_ALL: Final = "queue admission of all plugins"
+_MOST_WAITING: Final = 2
+"""How many times its limit may be promised, in one account, to jobs that were tried and found no room, before no more
+jobs are admitted because of what could be evicted for them."""
+_MOST_SINGLE: Final = 3
+_MOST_TOGETHER: Final = 100
+"""Jobs that are named as those whose end would admit another, alone and together."""
+_PREEMPT: Final = frozenset({"preempt", "gangpreempt"})
+_RECLAIM: Final = frozenset({"reclaim", "gangreclaim"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRules:
+    """How the action enqueue is configured."""
+
+    counts_evictions: bool = True
+    """Whether what could be evicted for a job, or is promised to less important jobs, does not count against it."""
+    frees_unusable: bool = True
+    """Whether promises to jobs that cannot use them do not count."""
+    grace_seconds: float = 300.0
+    """How long an admitted job may lack pods before what is promised to it does not count."""
+
+
+def rules_of(session: Session) -> AdmissionRules:
+    """Return the rules of the running enqueue action."""
+    known: AdmissionRules = session.scratch.setdefault(_RULES, AdmissionRules())
+    return known
+
+
+def set_rules(session: Session, rules: AdmissionRules) -> None:
+    """Set the rules; for the action enqueue alone."""
+    session.scratch[_RULES] = rules
+
+
+# What jobs hold -------------------------------------------------------------------------------------------------------
+
+
+def reserved(table: JobTable) -> IntArray:
+    """Return what each job keeps reserved beyond what it uses, base units, shape (R, J).
+
+    Jobs in phase `Inqueue`, and running ones that reach their minimum, reserve the part of their minimum resources that
+    their placed tasks do not ask for, less the requests of tasks that are held back by scheduling gates.
+    """
+    missing = np.maximum(table.min_resources - table.allocated - table.uncounted, 0)
+    return np.where(holds_reservation(table), np.maximum(missing - table.gated, 0), 0)
+
+
+def holds_reservation(table: JobTable) -> BoolArray:
+    """Return which jobs keep their minimum resources reserved, shape (J,)."""
+    rows = [TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED]
+    reaches_minimum = table.counts[rows].sum(axis=0) >= table.min_available
+    held: BoolArray = table.has_min_resources & (table.phase_inqueue | (table.phase_running & reaches_minimum))
+    return held
+
+
+def ungated(session: Session, job: SessionJob, amounts: IntArray) -> IntArray:
+    """Return amounts less the requests of a job's gated tasks, not below 0, shape (R,)."""
+    some_are_gated = session.scratch.get(_SOME_ARE_GATED)
+    if some_are_gated is None:
+        some_are_gated = session.scratch[_SOME_ARE_GATED] = bool(session.snapshot.job_table.gated.any())
+    if not some_are_gated:
+        return amounts
+    lessened: IntArray = np.maximum(amounts - session.snapshot.job_table.gated[:, job.job.column], 0)
+    return lessened
+
+
+def lacks_pods(table: JobTable) -> BoolArray:
+    """Return which jobs in phase `Inqueue` have fewer pods than their minimum, shape (J,)."""
+    rows = [*READY_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING]
+    lacking: BoolArray = table.phase_inqueue & (table.counts[rows].sum(axis=0) < table.min_available)
+    return lacking
+
+
+# Accounts -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Account:
+    """What a job is held to: a queue, a queue above it, or the cluster. Amounts are base units by resource row."""
+
+    name: str
+    """As messages name it."""
+    jobs: BoolArray
+    """Which jobs count in it, shape (J,)."""
+    running: IntArray
+    """What each job takes there by what runs of it, shape (R, J)."""
+    promised: IntArray
+    """What is promised there to each job that earlier cycles admitted, shape (R, J)."""
+    limit: Sequence[int]
+    used: Sequence[int]
+    """What runs, at this moment."""
+    admitted: list[int]
+    """What is promised to admitted jobs, those of this cycle included; admission adds to it."""
+
+
+class Shortage(NamedTuple):
+    """Where a job's minimum does not fit."""
+
+    account: Account
+    rows: list[int]
+    """In which resources."""
+    promised: list[int]
+    """What is promised there to jobs that count against it, by row."""
+    holders: BoolArray
+    """These jobs, as far as earlier cycles admitted them, shape (J,)."""
+
+
+class _Relief(NamedTuple):
+    """What does not count against jobs of one queue and priority in one account."""
+
+    promises: IntArray
+    """Promises that do not count, shape (R,)."""
+    evictable: IntArray
+    """What could be evicted, and what is promised to jobs that would lose it, shape (R,)."""
+    waiting: IntArray
+    """What is promised to jobs that were tried and found no room, shape (R,)."""
+    holders: BoolArray
+    """Jobs whose promises count, shape (J,)."""
+
+
+_Kind = frozenset[QueueName] | None
+"""Queues that lose jobs; None where nothing is evicted."""
+
+
+class QueueAdmission:
+    """What one plugin's accounts leave for jobs at admission, in one cycle."""
+
+    def __init__(
+        self,
+        session: Session,
+        rows: Sequence[int],
+        accounts_of: Callable[[QueueName], list[Account]],
+        refuse: Callable[["Shortage", SessionJob, Sequence[int]], Refusal],
+    ) -> None:
+        """Prepare.
+
+        Args:
+            session: The session.
+            rows: Resources that jobs are held to.
+            accounts_of: Gives the accounts of a queue's jobs, the queue's own first; asked again when tasks have moved.
+            refuse: Words a refusal; `in_words` has its details.
+        """
+        self._session = session
+        self._rows = rows
+        self._make_accounts = accounts_of
+        self._refuse = refuse
+        self._table = session.snapshot.job_table
+        session.scratch.setdefault(_ALL, []).append(self)
+        self._accounts: dict[QueueName, tuple[int, list[Account]]] = {}
+        """By queue, with the length of the log of nodes at that moment."""
+        self._refusals: dict[tuple[Any, ...], Refusal | None] = {}
+        """Answers to jobs that are alike, since the last admission and the last change of a node."""
+        self._answered_at = (0, 0)
+        self._relief: dict[tuple[QueueName, int, int, _Kind], _Relief] = {}
+        self._holders: dict[int, list[JobId]] = {}
+        self._admissions = 0
+        self._unchecked: list[tuple[Job, list[int], list[Account]]] = []
+        """Jobs that this cycle has admitted, with what they reserve and where, not known yet to be able to run."""
+        self._admitted_now: list[Job] = []
+        """Jobs that this cycle has admitted and that reserve their minimum."""
+        self._admitted_names: dict[str, tuple[int, list[JobId]]] = {}
+        """By name of an account: how many of these were looked at, and the names of those that count there."""
+
+    def refusal(self, job: SessionJob) -> Refusal | None:
+        """Refuse a job whose minimum does not fit; None where it may be admitted."""
+        minimum = self._table.min_resources[:, job.job.column].tolist()
+        if not self._is_beyond(job, minimum):
+            return None
+        self._give_back_unusable()
+        moment = self._admissions, len(self._session.nodes.log)
+        if moment != self._answered_at:
+            self._refusals.clear()
+            self._answered_at = moment
+        kind = job.queue, job.priority, tuple(minimum), why_never_run(self._session, job.job)
+        if kind not in self._refusals:
+            shortage = self._shortage_of(job, minimum)
+            self._refusals[kind] = None if shortage is None else self._refuse(shortage, job, minimum)
+        return self._refusals[kind]
+
+    def _is_beyond(self, job: SessionJob, minimum: Sequence[int]) -> bool:
+        """Return whether a minimum does not fit some account beside all that is promised there; asked for every job."""
+        for account in self._accounts_of(job.queue):
+            admitted, used, limit = account.admitted, account.used, account.limit
+            for row in self._rows:
+                if minimum[row] + used[row] + admitted[row] > limit[row] and minimum[row] > 0:
+                    return True
+        return False
+
+    def _shortage_of(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
+        """Return where a job's minimum does not fit; None where it may be admitted."""
+        if not self._is_beyond(job, minimum):
+            return None
+        accounts = self._accounts_of(job.queue)
+        first: Shortage | None = None
+        for losing in self._kinds(job, minimum):
+            found = next(
+                (
+                    short
+                    for number, account in enumerate(accounts)
+                    if (short := self._shortage(job, minimum, number, account, losing)) is not None
+                ),
+                None,
+            )
+            if found is None:
+                return None
+            first = first or found
+        return first
+
+    def admit(self, job: SessionJob) -> None:
+        """Reserve the minimum of a job that is admitted just now, in all its accounts.
+
+        Jobs that can never run reserve nothing. Whether one can is found when the next job does not fit beside it, for
+        most clusters have room for all.
+        """
+        reserved_now = ungated(self._session, job, self._table.min_resources[:, job.job.column]).tolist()
+        accounts = self._accounts_of(job.queue)
+        for account in accounts:
+            _add(account.admitted, reserved_now, 1)
+        self._unchecked.append((job.job, reserved_now, accounts))
+        self._admissions += 1
+
+    def is_unusable(self, job: SessionJob) -> bool:
+        """Return whether a job that is admitted just now reserves nothing."""
+        return rules_of(self._session).frees_unusable and can_never_run(self._session, job.job)
+
+    def _give_back_unusable(self) -> None:
+        """Give back what jobs reserve that this cycle admitted and that can never run."""
+        if not self._unchecked:
+            return
+        for job, reserved_now, accounts in self._unchecked:
+            if rules_of(self._session).frees_unusable and can_never_run(self._session, job):
+                for account in accounts:
+                    _add(account.admitted, reserved_now, -1)
+            else:
+                self._admitted_now.append(job)
+        self._unchecked.clear()
+
+    def _accounts_of(self, queue: QueueName) -> list[Account]:
+        moved = len(self._session.nodes.log)
+        known = self._accounts.get(queue)
+        if known is None or known[0] != moved:
+            known = self._accounts[queue] = moved, self._make_accounts(queue)
+        return known[1]
+
+    def in_words(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> str:
+        """Write what an account has, to whom it is promised, and what a job asks for; and whether it can ever run."""
+        account, space = shortage.account, self._session.resources
+        words = usage_text(
+            space,
+            account.name,
+            shortage.rows,
+            used=account.used,
+            limit=account.limit,
+            asked=minimum,
+            promised=shortage.promised,
+            holders=self._names(shortage),
+        )
+        if any(minimum[row] > account.limit[row] for row in shortage.rows):
+            return f"{words}; the job can never run: its minimum is beyond the limit"
+        never = why_never_run(self._session, job.job)
+        return f"{words}; {never}" if never else words
+
+    def lacking(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield for each account that a job does not fit what it lacks there, and what each job's end would give it.
+
+        Yields:
+            Amounts of shape (rows,), and of shape (rows, J): of the resources that are short, base units.
+        """
+        self._give_back_unusable()
+        for number, account in enumerate(self._accounts_of(job.queue)):
+            short = self._shortage(job, minimum, number, account, None)
+            if short is not None:
+                there = np.array(account.limit) - np.array(account.used) - np.array(short.promised)
+                promised = np.where(short.holders, account.promised, 0)
+                gain = np.where(account.jobs, account.running + promised, 0)
+                yield (np.array(minimum) - there)[short.rows], gain[short.rows]
+
+    def _names(self, shortage: Shortage) -> list[str]:
+        key = id(shortage.holders)  # arrays of sums that are kept: equal for all jobs of a queue and a priority
+        if key not in self._holders:
+            self._holders[key] = [job.id for job in self._table.select(shortage.holders)]
+        return [*self._holders[key], *self._admitted_to(shortage.account)]
+
+    def _admitted_to(self, account: Account) -> list[JobId]:
+        """Return the names of the jobs that this cycle has admitted and that count in an account."""
+        seen, names = self._admitted_names.get(account.name, (0, []))
+        names += [job.id for job in self._admitted_now[seen:] if account.jobs[job.column]]
+        self._admitted_names[account.name] = len(self._admitted_now), names
+        return names
+
+    def _kinds(self, job: SessionJob, minimum: Sequence[int]) -> Iterator[_Kind]:
+        """Yield in which ways room may be made for a job: without evictions, then by those of each kind of action."""
+        yield None
+        if not rules_of(self._session).counts_evictions:
+            return
+        actions = set(self._session.profile.actions)
+        if actions & _PREEMPT:
+            yield frozenset({job.queue})
+        if actions & _RECLAIM and (others := reclaimed_queues(self._session, job, minimum)):
+            yield others
+
+    def _shortage(
+        self, job: SessionJob, minimum: Sequence[int], number: int, account: Account, losing: _Kind
+    ) -> Shortage | None:
+        relief = self._relief_of(job, number, account, losing)
+        promised = [amount - less for amount, less in zip(account.admitted, relief.promises.tolist(), strict=True)]
+        freed = relief.evictable.tolist()
+        used = [amount - less for amount, less in zip(account.used, freed, strict=True)]
+        short = self._short(account, minimum, promised, used)
+        if not short and losing is not None:
+            waiting = relief.waiting.tolist()
+            short = [
+                row
+                for row in self._rows
+                if minimum[row] > 0 and waiting[row] + minimum[row] > _MOST_WAITING * account.limit[row]
+            ]
+        return Shortage(account, short, promised, relief.holders) if short else None
+
+    def _short(
+        self, account: Account, minimum: Sequence[int], promised: Sequence[int], used: Sequence[int]
+    ) -> list[int]:
+        return [
+            row
+            for row in self._rows
+            if minimum[row] > 0 and minimum[row] + used[row] + promised[row] > account.limit[row]
+        ]
+
+    def _relief_of(self, job: SessionJob, number: int, account: Account, losing: _Kind) -> _Relief:
+        key = job.queue, job.priority, number, losing
+        known = self._relief.get(key)
+        if known is None:
+            known = self._relief[key] = self._made(job, account, losing)
+        return known
+
+    def _made(self, job: SessionJob, account: Account, losing: _Kind) -> _Relief:
+        table, rules = self._table, rules_of(self._session)
+        lower = (table.queue == self._number(job.queue)) & (self._priorities < job.priority)
+        holding = account.jobs & account.promised.any(axis=0)
+        unusable = self._unusable if rules.frees_unusable else np.zeros_like(holding)
+        free = holding & unusable
+        if rules.counts_evictions:
+            free |= holding & lower
+        evicted = np.zeros_like(holding)
+        evictable = np.zeros(len(self._session.resources), dtype=np.int64)
+        for name in sorted(losing or ()):
+            own = name == job.queue
+            ends = account.jobs & (lower & self._preemptable if own else table.queue == self._number(name))
+            taken = account.running[:, ends].sum(axis=1) + account.promised[:, ends & ~free].sum(axis=1)
+            evictable += taken if own else np.maximum(taken - self._guarantee(name), 0)
+            evicted |= ends
+        return _Relief(
+            promises=account.promised[:, free].sum(axis=1),
+            evictable=evictable,
+            waiting=account.promised[:, holding & self._tried_in_vain & ~lower & ~evicted].sum(axis=1),
+            holders=holding & ~free & ~evicted,
+        )
+
+    def _guarantee(self, name: QueueName) -> IntArray:
+        """Return what a queue that loses jobs to others keeps."""
+        return self._session.resources.vector(self._session.queue(name).guarantee)
+
+    def _number(self, name: QueueName) -> int:
+        return self._session.snapshot.queue_names.index(name)
+
+    # Facts about jobs -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _priorities(self) -> IntArray:
+        return np.array([0 if job is None else job.priority for job in self._table.jobs], dtype=np.int64)
+
+    @cached_property
+    def _preemptable(self) -> BoolArray:
+        """Which jobs have a task that may be evicted, shape (J,)."""
+        return np.array(
+            [job is not None and any(task.preemptable for task in job.tasks.values()) for job in self._table.jobs],
+            dtype=np.bool_,
+        )
+
+    @cached_property
+    def _admitted(self) -> BoolArray:
+        return holds_reservation(self._table)
+
+    @cached_property
+    def _unusable(self) -> BoolArray:
+        """Which admitted jobs cannot use what is promised to them, shape (J,)."""
+        mask = self._admitted & (self._beyond_limits | self._tried_in_vain | self._late)
+        for job in self._table.select(self._admitted & ~mask):
+            mask[job.column] = can_never_run(self._session, job)
+        return mask
+
+    @cached_property
+    def _late(self) -> BoolArray:
+        """Which jobs lack pods for longer than the grace period, shape (J,)."""
+        mask = np.zeros(self._table.queue.size, dtype=np.bool_)
+        end = self._session.now - rules_of(self._session).grace_seconds
+        for job in self._table.select(lacks_pods(self._table)):
+            mask[job.column] = self._session.lacking_pods_since.get(job.uid or job.id, self._session.now) <= end
+        return mask
+
+    @cached_property
+    def _beyond_limits(self) -> BoolArray:
+        """Which admitted jobs have a minimum beyond the whole limit of an account, shape (J,)."""
+        return self._beside(lambda account, columns: (self._table.min_resources[:, columns], np.array(account.limit)))
+
+    @cached_property
+    def _tried_in_vain(self) -> BoolArray:
+        """Which admitted jobs were tried and ask for more than an account has left beside what runs, shape (J,)."""
+        mask = self._beside(
+            lambda account, columns: (
+                account.promised[:, columns],
+                np.array(account.limit) - np.array(account.used),
+            )
+        )
+        for job in self._table.select(mask):
+            mask[job.column] = was_tried(job)
+        return mask
+
+    def _beside(self, compared: Callable[[Account, IntArray], tuple[IntArray, IntArray]]) -> BoolArray:
+        """Return which admitted jobs ask for more than there is in some account, shape (J,)."""
+        table = self._table
+        mask = np.zeros(table.queue.size, dtype=np.bool_)
+        names = self._session.snapshot.queue_names
+        for number in np.unique(table.queue[self._admitted & (table.queue >= 0)]).tolist():
+            columns = np.flatnonzero(self._admitted & (table.queue == number))
+            for account in self._accounts_of(names[number]):
+                asked, there = compared(account, columns)
+                rows = list(self._rows)
+                beyond = (asked[rows] > 0) & (asked[rows] > there[rows, None])
+                mask[columns] |= beyond.any(axis=0)
+        return mask
+
+
+def _add(amounts: list[int], more: Sequence[int], sign: int) -> None:
+    for row, amount in enumerate(more):
+        amounts[row] += sign * amount
+
+
+def ends_that_admit(session: Session, job: SessionJob) -> Iterator[list[Job]]:
+    """Yield jobs whose end would let a job pass all accounts: a few single ones, oldest first, then several together.
+
+    What could be evicted for the job is left out of account; an account that it never fits yields nothing.
+    """
+    table = session.snapshot.job_table
+    minimum = table.min_resources[:, job.job.column].tolist()
+    everyone: list[QueueAdmission] = session.scratch.get(_ALL, [])
+    lacking = [each for admission in everyone for each in admission.lacking(job, minimum)]
+    if not lacking:
+        return
+    need, gain = (np.concatenate(parts) for parts in zip(*lacking, strict=True))
+    others = table.select(gain.any(axis=0) & (np.arange(table.queue.size) != job.job.column))
+    others.sort(key=lambda each: (each.created, each.id))
+    enough = [each for each in others if (gain[:, each.column] >= need).all()]
+    yield from ([each] for each in enough[:_MOST_SINGLE])
+    if not enough:
+        yield from _together(need, gain, others)
+
+
+def _together(need: IntArray, gain: IntArray, others: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield few jobs that are enough together: the largest first, and none whose end is not needed."""
+    covered = np.minimum(gain, need[:, None]).sum(axis=0)
+    ranked = sorted(others, key=lambda each: (-int(covered[each.column]), each.created, each.id))
+    chosen: list[Job] = []
+    for each in ranked[:_MOST_TOGETHER]:
+        if _are_enough(need, gain, chosen):
+            break
+        chosen.append(each)
+    if _are_enough(need, gain, chosen):
+        for each in list(reversed(chosen)):
+            rest = [other for other in chosen if other is not each]
+            chosen = rest if _are_enough(need, gain, rest) else chosen
+        yield chosen
+
+
+def _are_enough(need: IntArray, gain: IntArray, chosen: Sequence[Job]) -> bool:
+    return bool((gain[:, [each.column for each in chosen]].sum(axis=1) >= need).all())
+
+
+def was_tried(job: Job) -> bool:
+    """Return whether enough of a job's pods for its minimum wait and were told so, or have places."""
+    told = sum(task.status is TaskStatus.PENDING and _was_told(task) for task in job.tasks.values())
+    placed = sum(task.status in COUNTED for task in job.tasks.values())
+    return told > 0 and told + placed >= job.min_available
+
+
+def _was_told(task: Task) -> bool:
+    conditions = task.pod.status.conditions
+    return not task.gated and any(each.type == "PodScheduled" and each.status == "False" for each in conditions)
+
+
+def reclaimed_queues(session: Session, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
+    """Return the queues from which reclaim may take a job's minimum, as all plugins that divide the cluster say."""
+    found: frozenset[QueueName] | None = None
+    for each in session.functions(points.RECLAIMABLE):
+        if each.queues is not None:
+            named = frozenset(session.ask_or(each, (), job, minimum, asking=each.queues))
+            found = named if found is None else found & named
+    known = (name for name in found or () if name != job.queue and name in session.queues)
+    return frozenset(name for name in known if session.queue(name).reclaimable)

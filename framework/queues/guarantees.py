@@ -1,0 +1,68 @@
+"""Guarantees of queues: what each keeps from other queues, and events about those that the cluster cannot keep."""
+
+from typing import Final
+
+import numpy as np
+
+from framework.queues.notes import queue_note
+from framework.session.session import Session
+from model.arrays import BoolArray, IntArray
+from model.ids import QueueName
+from model.report import EventNote
+
+__all__ = ["guarantee_notes", "kept_guarantees"]
+
+_BEYOND: Final = "GuaranteeBeyondCluster"
+_KEEPS: Final = "it keeps from other queues only what the jobs of this queue ask for"
+
+
+def kept_guarantees(session: Session) -> dict[QueueName, IntArray]:
+    """Return by queue what its guarantee keeps from other queues, base units, shape (R,).
+
+    Where a guarantee, or all guarantees together, are more than all nodes have, each keeps only what the jobs of its
+    queue ask for. Otherwise one mistyped amount would stop all other queues while nothing uses what is kept.
+    """
+    declared, (alone, together) = _declared(session), _beyond(session)
+    if not together.any() and not any(rows.any() for rows in alone.values()):
+        return declared
+    table, names = session.snapshot.job_table, session.snapshot.queue_names
+    asked = table.by_queue(table.allocated + table.pending, len(names))
+    return {
+        name: np.where(alone[name] | together, np.minimum(declared[name], asked[:, number]), declared[name])
+        for number, name in enumerate(names)
+    }
+
+
+def guarantee_notes(session: Session) -> list[EventNote]:
+    """Return events about guarantees that are more than all nodes have."""
+    alone, together = _beyond(session)
+    notes = []
+    for queue in session.queues.values():
+        own, shared = alone[queue.name], together & (session.resources.vector(queue.guarantee) > 0) & ~alone[queue.name]
+        parts = [f"the guarantee of {_names(session, own)} is more than all nodes have together"] if own.any() else []
+        if shared.any():
+            parts.append(f"the guarantees of {_names(session, shared)} of all queues are more than all nodes have")
+        if parts:
+            notes.append(queue_note(session, queue, _BEYOND, f"{', and '.join(parts)}: {_KEEPS}"))
+    return [note for note in notes if note is not None]
+
+
+def _declared(session: Session) -> dict[QueueName, IntArray]:
+    return {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.items()}
+
+
+def _beyond(session: Session) -> tuple[dict[QueueName, BoolArray], BoolArray]:
+    """Return the resources of which a guarantee is more than there is: by queue, and of all other guarantees together.
+
+    A guarantee that is too much by itself does not count among the others, so that it takes nothing from them. Of what
+    no node has there is nothing to keep.
+    """
+    declared, total = _declared(session), session.total
+    alone: dict[QueueName, BoolArray] = {name: (each > total) & (total > 0) for name, each in declared.items()}
+    sums = sum((np.where(alone[name], 0, each) for name, each in declared.items()), start=np.zeros_like(total))
+    together: BoolArray = (sums > total) & (total > 0)
+    return alone, together
+
+
+def _names(session: Session, rows: BoolArray) -> str:
+    return " and ".join(session.resources.names[row] for row in np.flatnonzero(rows).tolist())

@@ -1,0 +1,100 @@
+"""Jobs that can never run: those whose pods would not fit even if all nodes and their queue were empty.
+
+The answer is a bound in favour of the job: other pods count for nothing, and pods that are not made yet may fit.
+"""
+
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+
+from framework.queues.capabilities import beyond_capability
+from framework.session.namespace_windows import MOST_TEMPLATES
+from framework.session.session import Session
+from model.arrays import IntArray
+from model.ids import JobId
+from model.jobs import NO_QUEUE, Job
+from model.tasks import READY_STATUSES, Task, TaskStatus
+
+__all__ = ["COUNTED", "can_never_run", "unusable_requests", "why_never_run"]
+
+COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
+"""Statuses of tasks that have a place."""
+_ANSWERS: Final = "jobs that can never run"
+
+
+def can_never_run(session: Session, job: Job) -> bool:
+    """Return whether so many of a job's pods fit no empty node, or not its queue's capability, that it never runs.
+
+    Nodes count that permit the pods by facts that no eviction changes: labels, taints, names. Pods that are not made
+    yet may fit. It may run all the same when nodes or queues change, and then this is false again.
+    """
+    return bool(why_never_run(session, job))
+
+
+def why_never_run(session: Session, job: Job) -> str:
+    """Return why a job can never run, as a clause; empty where it may."""
+    answers: _Answers = session.scratch.get(_ANSWERS) or session.scratch.setdefault(_ANSWERS, _Answers(session))
+    return answers.why(job)
+
+
+def unusable_requests(session: Session) -> IntArray:
+    """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
+    table = session.snapshot.job_table
+    mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
+    for job in sorted(table.select(mask), key=lambda job: job.id):
+        mask[job.column] = can_never_run(session, job)
+    return np.where(mask, table.pending, 0)
+
+
+class _Answers:
+    """What was answered in one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._by_job: dict[JobId, str] = {}
+        self._by_kind: dict[tuple[Any, ...], str] = {}
+        """Jobs that are alike in all that the answer depends on."""
+        self._asked: Counter[str] = Counter()
+        """Templates of unlike jobs by namespace: where they are too many for one cycle the others may run."""
+
+    def why(self, job: Job) -> str:
+        known = self._by_job.get(job.id)
+        if known is None:
+            known = self._by_job[job.id] = self._why(job)
+        return known
+
+    def _why(self, job: Job) -> str:
+        pending = [task for task in job.tasks.values() if task.status is TaskStatus.PENDING]
+        if not pending:
+            return ""
+        placed = sum([task.status in COUNTED for task in job.tasks.values()])
+        needed = max(job.min_available - placed, 1)
+        running = self._session.snapshot.job_table.allocated[:, job.column]
+        count = Counter([task.template.number for task in pending])
+        kind = job.queue, needed, running.tobytes(), frozenset(count.items())
+        known = self._by_kind.get(kind)
+        if known is None:
+            if self._asked[job.namespace] >= MOST_TEMPLATES:
+                return ""
+            self._asked[job.namespace] += len(count)
+            known = self._by_kind[kind] = self._why_alike(job, pending, count, needed)
+        return known
+
+    def _why_alike(self, job: Job, pending: list[Task], count: Counter[int], needed: int) -> str:
+        still_to_come = max(needed - len(pending), 0)
+        places = self._places(pending, count)
+        if places + still_to_come < needed:
+            return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
+        running = self._session.snapshot.job_table.allocated[:, job.column]
+        excess = None if still_to_come else beyond_capability(self._session, job.queue, running, pending, needed)
+        if excess is not None:
+            return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
+        return ""
+
+    def _places(self, tasks: list[Task], count: Counter[int]) -> int:
+        """Count how many tasks would have room if all nodes were empty, each template by itself."""
+        first = {task.template.number: task for task in reversed(tasks)}
+        return sum(
+            min(most, self._session.places_on_empty_nodes(first[number]).total) for number, most in count.items()
+        )

@@ -1,0 +1,318 @@
+"""Holding: places that were promised are taken before anybody else is served.
+
+Between the opening of a session and its first action each beneficiary gets the nodes that were promised to it: it is
+bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,
+so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for those
+that pods on their way out still break. What cannot be kept is given up, and the job is told why; then it is a job like
+any other. When promises are given up: docs/decisions/0019-evictions-last.md.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from framework.placement.topology.required import nodes_by_topology, unserved_topology
+from framework.reservations.giving_way import Claimant, claimants, columns_to_give
+from framework.reservations.nominations import Promise, Promises, read_from_pods
+from framework.reservations.waiting_gangs import why_never_together
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from framework.session.statement import Statement
+from model.ids import JobId, NodeName
+from model.jobs import JobPhase
+from model.refusals import Refusal
+from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from model.wire import unix_seconds
+
+__all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
+
+PATIENCE_SECONDS: Final = 300.0
+"""How long places are held beyond the moment at which the last pod on its way out should be gone."""
+
+_HAVE_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
+
+_INSIDE_QUEUES: Final = frozenset({"preempt", "gangpreempt"})
+"""Actions whose victims are of the beneficiary's queue."""
+
+_PLAN_ACTION: Final = "allocate"
+"""What plans are called that bind beneficiaries: they evict nobody."""
+
+
+def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> float | None:
+    """Give beneficiaries their places, or hold these for them; for who opens a session.
+
+    Args:
+        session: Its plugins registered, no action run.
+        promises: Those of the last cycle; where None they are read from the pods.
+
+    Returns:
+        The earliest moment at which patience with a place that is held ends, seconds since 1970; None where none is.
+    """
+    if promises is None:
+        promises = tuple(read_from_pods(session))
+    session.promises = Promises(tuple(_alive(session, promises)))
+    waiting = claimants(session) if any(each.until is not None for each in session.promises.standing) else []
+    ends = []
+    for job, wanted in _in_order(session, session.promises):
+        if end := _Holding(session, job, waiting).hold(wanted):
+            ends.append(end)
+    return min(ends, default=None)
+
+
+def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
+    """Drop losers who lost nothing, and places of tasks that are gone, or run where nobody could want the room back."""
+    for each in promises:
+        promise = msgspec.structs.replace(each, losers={}) if each.losers and _cost_nobody(session, each) else each
+        job = session.snapshot.jobs.get(promise.job)
+        tasks = {} if job is None else job.tasks
+        places = {
+            task_id: node
+            for task_id, node in promise.places.items()
+            if (task := tasks.get(task_id)) is not None and _is_of_use(task, node, promise)
+        }
+        if places:
+            loose = tuple(task for task in promise.loose if task in places)
+            yield msgspec.structs.replace(promise, places=places, loose=loose)
+
+
+def _cost_nobody(session: Session, promise: Promise) -> bool:
+    """Tell whether all who were to leave for it stayed: the server refused, and the plan was dropped."""
+    jobs = session.snapshot.jobs
+    victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in promise.victims.items()]
+    return bool(victims) and all(victim is not None and victim.status in ALLOCATED_STATUSES for victim in victims)
+
+
+def _is_of_use(task: Task, node: NodeName, promise: Promise) -> bool:
+    """Tell whether a task waits for its place, or has it while somebody could want it back."""
+    if task.status is TaskStatus.PENDING:
+        return bool(promise.losers) or task.id not in promise.loose
+    # on its way out it has it still: the server may yet keep whom a plan evicts
+    return bool(promise.losers) and task.node == node and task.status in _HAVE_ROOM
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A place that a pending task waits for."""
+
+    task: Task
+    node: NodeName
+    promise: Promise
+
+
+def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, list[_Wanted]]]:
+    """Return the jobs that wait for their places, in job order, each with its tasks in task order.
+
+    The order does not depend on the memory: that read anew from the pods gives the same.
+    """
+    waiting: dict[JobId, list[_Wanted]] = {}
+    for promise in promises.standing:
+        tasks = session.snapshot.jobs[promise.job].tasks
+        for task_id, node in promise.places.items():
+            if task_id not in promise.loose and tasks[task_id].status is TaskStatus.PENDING:
+                waiting.setdefault(promise.job, []).append(_Wanted(tasks[task_id], node, promise))
+    jobs = [job for job_id in waiting if (job := session.job(job_id)) is not None]
+    jobs.sort(key=session.job_order_key)
+    return [(job, sorted(waiting[job.id], key=lambda wanted: session.task_order_key(wanted.task))) for job in jobs]
+
+
+class _Holding:
+    """Holds the places of one job."""
+
+    def __init__(self, session: Session, job: SessionJob, waiting: list[Claimant]) -> None:
+        self._session = session
+        self._job = job
+        self._waiting = waiting
+        """Jobs to which it gives way, where they are of higher priority."""
+        self._is_lent = False
+        """Whether a place is beyond the share of the queue."""
+        self._leaving: dict[NodeName, float] = {}
+        """By node with pods on their way out: when the last of them should be gone, seconds since 1970."""
+
+    def hold(self, wanted: Sequence[_Wanted]) -> float | None:
+        """Bind or hold; returns when patience ends, None where nothing is held."""
+        refusal = self._unfit(wanted) or self._out_of_patience(wanted)
+        if refusal is not None:
+            self._give_up(wanted, refusal)
+            return None
+        wanted = self._without_given(wanted)
+        with self._session.statement() as statement:
+            taken = [each for each in wanted if self._took(statement, each, waits=False)]
+            if self._session.job_ready(self._job) and statement.operations:
+                self._bind(statement)
+                return self._patience_ends(taken) if self._job.waiting_count else None
+            # all wait together: a part that counted as placed would let others of the job be bound without it
+            statement.undo_to(0)
+            taken = [each for each in self._in_time(taken) if self._took(statement, each, waits=True)]
+            if not self._session.job_pipelined(self._job):
+                taken = self._only_kept(statement, taken)
+            if taken:
+                statement.hold()
+                self._session.nominate(each.task.id for each in taken if each.promise.until is None)
+                return self._patience_ends(taken)
+        return None
+
+    def _without_given(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+        """Give up the places that members keep in vain, or that jobs of higher priority need."""
+        own = [each for each in wanted if each.promise.until is not None]
+        if not own:
+            return wanted
+        if why := why_never_together(self._session, self._job):
+            self._give_up(own, _given_up(why))
+            return _made(wanted)
+        column = self._session.nodes.table.column
+        kept = {column[each.node] for each in own if each.node in column}
+        given = columns_to_give(self._session, self._job, kept, self._waiting)
+        gone = [each for each in own if column.get(each.node) in given]
+        for each in gone:
+            higher = given[column[each.node]]
+            self._give_up([each], _given_up(f"job {higher} has a higher priority and no other room"))
+        return [each for each in wanted if each not in gone]
+
+    def _in_time(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+        """Give up places that members keep whose own time is over, or whose gang keeps none by now."""
+        group = self._session.snapshot.gangs.get(self._job.id)
+        is_patient = group is not None and (group.is_patient or not group.waits)
+        now = self._session.now
+        late = [
+            each for each in wanted if each.promise.until is not None and not (is_patient and now < each.promise.until)
+        ]
+        if not late:
+            return wanted
+        why = "has not come together in time" if is_patient else "keeps no places any more"
+        self._give_up(late, _given_up(f"its gang {why}"))
+        return [each for each in wanted if each not in late]
+
+    def _only_kept(self, statement: Statement, taken: list[_Wanted]) -> list[_Wanted]:
+        """Give up what evictions made where it is too little; what members found by themselves they keep."""
+        made = _made(taken)
+        if not made:
+            return taken
+        self._give_up(made, self._too_few(made))
+        statement.undo_to(0)
+        left = [each for each in taken if each.promise.until is not None]
+        return [each for each in left if self._took(statement, each, waits=True)]
+
+    def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
+        job, session = self._job, self._session
+        if job.is_pending:
+            if "enqueue" in session.profile.actions and not all(each.promise.action for each in wanted):
+                return _given_up("the job waits at the gate of its queue")
+            # it had passed the gate when it was promised room, only its object does not say so yet
+            job.phase = JobPhase.INQUEUE
+        return session.job_valid(job) or unserved_topology(session, job)
+
+    def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:
+        """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
+        task = wanted.task
+        column = self._session.nodes.table.column.get(wanted.node)
+        if column is None:
+            self._give_up([wanted], _given_up(f"node {wanted.node} is gone"))
+            return False
+        domain = nodes_by_topology(self._session, self._job, task)
+        if domain is not None and not domain[column]:
+            self._give_up([wanted], _given_up(f"its topology does not let it lie on node {wanted.node} any more"))
+            return False
+        refusal = self._refused_by_queue(wanted)
+        refusal = refusal or self._session.pre_predicate(task) or self._refused_by_node(wanted, column)
+        if refusal is None:
+            is_free = not waits and self._is_free(task, column)
+            place = statement.allocate if is_free else statement.pipeline
+            refusal = place(self._job, [task], [column])
+        if refusal is not None:
+            self._give_up([wanted], refusal)
+        return refusal is None
+
+    def _refused_by_queue(self, wanted: _Wanted) -> Refusal | None:
+        """Ask the queue, and overlook its share where the room comes from its own jobs: it was lent that before."""
+        session, queue = self._session, self._session.queue(self._job.queue)
+        refusal = session.allocatable(queue, wanted.task)
+        if refusal is None or not refusal.lendable or wanted.promise.action not in _INSIDE_QUEUES:
+            return refusal
+        self._is_lent = True
+        with session.lending():
+            return session.allocatable(queue, wanted.task)
+
+    def _is_free(self, task: Task, column: int) -> bool:
+        candidates = self._session.candidates(task)
+        return bool(candidates.takes(task, column) and candidates.fits_idle[column])
+
+    def _refused_by_node(self, wanted: _Wanted, column: int) -> Refusal | None:
+        """Ask the node, and overlook what pods on their way out may be the reason of, room apart."""
+        candidates = self._session.candidates(wanted.task)
+        if candidates.takes(wanted.task, column):
+            return None
+        domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
+        domain[column] = True
+        refusal = self._session.explain(wanted.task, domain)
+        is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(wanted.node) is not None
+        return None if is_passing else refusal
+
+    def _bind(self, statement: Statement) -> None:
+        session, job = self._session, self._job
+        waiting = {task.id for task in job.in_status(TaskStatus.PIPELINED)}
+        session.nominate(waiting)
+        if job.relies_on_best_effort:
+            session.defer(job, statement)
+            return
+        session.action = _PLAN_ACTION
+        with session.lending() if self._is_lent else nullcontext():
+            statement.commit()
+        session.action = ""
+
+    # Patience ---------------------------------------------------------------------------------------------------------
+
+    def _gone_by(self, node: NodeName) -> float | None:
+        """Return when the last pod on its way out of a node should be gone; None where there is none."""
+        known = self._leaving.get(node)
+        if known is None:
+            column = self._session.nodes.table.column.get(node)
+            tasks = () if column is None else self._session.nodes.table.tasks[column].values()
+            leaving = [_gone_at(task) for task in tasks if task.status is TaskStatus.RELEASING]
+            known = self._leaving[node] = max(leaving, default=-1.0)
+        return None if known < 0 else known
+
+    def _patience_ends(self, wanted: Sequence[_Wanted]) -> float:
+        ends = [each.promise.until for each in wanted if each.promise.until is not None]
+        moments = [max(each.promise.made, self._gone_by(each.node) or 0.0) for each in _made(wanted)]
+        return min([*ends, max(moments) + PATIENCE_SECONDS] if moments else ends)
+
+    def _out_of_patience(self, wanted: Sequence[_Wanted]) -> Refusal | None:
+        made = _made(wanted)
+        is_over = bool(made) and self._session.now >= self._patience_ends(made)
+        return _given_up("its room has not become free in time") if is_over else None
+
+    # Giving up --------------------------------------------------------------------------------------------------------
+
+    def _too_few(self, kept: Sequence[_Wanted]) -> Refusal:
+        return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
+
+    def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
+        """Let places go and say why; what was read from pods may be older than memory reaches, and goes in silence."""
+        for each in wanted:
+            self._session.promises.give_up(each.task.id)
+            self._job.forget_place(each.task.id)
+            if each.promise.action:
+                self._job.refuse_task(each.task, refusal)
+        if any(each.promise.action for each in wanted):
+            self._job.refuse(_given_up(refusal.message))
+
+
+def _made(wanted: Sequence[_Wanted]) -> list[_Wanted]:
+    """Return the places that evictions made, apart from those that members of gangs keep."""
+    return [each for each in wanted if each.promise.until is None]
+
+
+def _given_up(why: str) -> Refusal:
+    message = why if why.startswith("room that was held") else f"room that was held for it is given up: {why}"
+    return Refusal(plugin="scheduler", reason="HeldRoomGivenUp", message=message)
+
+
+def _gone_at(task: Task) -> float:
+    try:
+        return unix_seconds(task.pod.metadata.deletion_timestamp)
+    except ValueError:
+        return 0.0  # a broken time is the business of the object it stands in

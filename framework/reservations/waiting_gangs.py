@@ -1,0 +1,76 @@
+"""Keeping: members of patient gangs keep the nodes that they found, though their gang lacks its minimum.
+
+A gang is patient by its mode, for a waiting time. Places of its members are held like room that is being released, so
+that nothing else is placed there and nothing is bound; in the next cycles they are promised (`framework.reservations.nominations`), as
+long as the time is not over. Nothing is kept for a gang that can never come together as nodes and queues are. A gang of
+which a member has to let a place go takes none in the same cycle: others go first.
+"""
+
+from collections import Counter
+from typing import Final
+
+from framework.queues.never_running import why_never_run
+from framework.session.jobs import SessionJob
+from framework.session.session import Session
+from framework.session.statement import Statement
+from model.ids import JobId
+from model.tasks import READY_STATUSES, Task, TaskStatus
+
+__all__ = ["keep_places", "why_never_together"]
+
+_NEVER_TOGETHER: Final = "gangs that never come together"
+
+
+def keep_places(session: Session, statement: Statement, job: SessionJob) -> None:
+    """Hold for pending members of patient gangs what they find, and note for how long; for others nothing is done.
+
+    Args:
+        session: The session.
+        statement: Takes the placements; what it has of the job is kept as well.
+        job: A job whose places are not committed.
+    """
+    group = session.snapshot.gangs.get(job.id)
+    if group is None or not group.is_patient or why_never_together(session, job):
+        return
+    if session.promises.given_up.isdisjoint(job.tasks):
+        for task in session.pending_tasks(job):
+            if not (task.gated or task.template.best_effort):
+                _place(session, statement, job, task)
+    for task in statement.placed().values():
+        session.keep_place(task, job=job.id, until=session.now + group.patience(task.role))
+    if statement.operations:
+        statement.hold()
+
+
+def why_never_together(session: Session, job: SessionJob) -> str:
+    """Return why a gang can never come together, as a clause; empty where it may.
+
+    Bounds in its favour: rules that depend on other pods are not asked, and pods that are not made yet may fit.
+    """
+    known: dict[JobId, str] = session.scratch.setdefault(_NEVER_TOGETHER, {})
+    if job.id not in known:
+        known[job.id] = why_never_run(session, job.job) or _short_role(session, job)
+    return known[job.id]
+
+
+def _short_role(session: Session, job: SessionJob) -> str:
+    """Return which role needs more of its pending members than fit empty nodes."""
+    for role, least in job.job.min_by_role.items():
+        members = [task for task in job.job.tasks.values() if task.role == role]
+        pending = [task for task in members if task.status is TaskStatus.PENDING]
+        others = sum(task.status in READY_STATUSES for task in members)
+        counts = Counter(task.template.number for task in pending)
+        first = {task.template.number: task for task in reversed(pending)}
+        places = sum(min(counts[number], session.places_on_empty_nodes(task).total) for number, task in first.items())
+        if pending and places < min(least - others, len(pending)):
+            return f"empty nodes have places for {places} of the {len(pending)} pods of {role} that wait"
+    return ""
+
+
+def _place(session: Session, statement: Statement, job: SessionJob, task: Task) -> None:
+    """Hold the best node for a task; why there is none it was told when it was tried."""
+    if session.allocatable(session.queue(job.queue), task) or session.pre_predicate(task) or not session.has_room(task):
+        return
+    choice = session.candidates(task).choose(task, None)
+    if choice is not None:
+        statement.pipeline(job, [task], [choice.column])

@@ -1,0 +1,259 @@
+"""Memory: what one cycle tells the next, as one serialisable value.
+
+Dropping it changes no decision as far as the cluster shows the same: it saves work that would come to the same end, and
+it keeps promises (room held for a beneficiary), which are read from nominated nodes where there is no memory of them;
+those of members of gangs, who made nobody leave, begin anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from framework.placement.gangs.problem import Assignment
+from framework.reservations.nominations import Promise
+from model.arrays import BoolArray, IntArray
+from model.ids import JobId, NodeName, TaskId
+from model.jobs import Job, JobTable
+from model.refusals import Refusal
+from model.sealed import SealedDict
+
+__all__ = ["Memory", "Remedy", "Round", "Settled", "Standing", "Turn", "said_once"]
+
+_NEVER: Final = -1
+"""A revision that no job has."""
+_MOST_TOLD: Final = 100_000
+"""Texts about one job, or about all else, that are remembered; who is forgotten is told once more."""
+_MOST_SEARCHES: Final = 32
+"""Searches of one job that are remembered; without effect on the outcome."""
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The last turn that a job had with an action; kept while the jobs of its namespace go by rounds."""
+
+    is_over: bool
+    """Whether it was in this round."""
+    snapshot: int
+    """Generation of the snapshot that it saw; -1 where it had none yet."""
+    told: Refusal | None
+    """Why nothing was evicted for it."""
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How far the waiting jobs of a namespace came that take turns; see `framework.session.namespace_windows`."""
+
+    after: str
+    """The last job, by name, that had its turn; empty where a round begins."""
+    since: int
+    """Generation of the snapshot on which the round began."""
+    is_over: bool
+    """Whether the last job of the round had its turn."""
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """What the next cycle should know."""
+
+    cycle: int = 0
+    """Number of the last cycle."""
+    quiet_snapshot: int = -1
+    """Generation of a snapshot on which a cycle decided nothing and would decide nothing again; -1 for none."""
+    quiet_configuration: int = -1
+    """Generation of the configuration of that cycle."""
+    quiet_until: float | None = None
+    """When patience with held places ends, or a pod without a job is to be told, seconds since 1970: until then
+    it stays quiet; None for no end."""
+    promises: tuple[Promise, ...] | None = None
+    """What plans with evictions promised, in the order of their making; None where nothing is remembered of it."""
+
+    runs: Mapping[str, float] = {}
+    """When plugins that act from time to time last did, by instance, seconds since 1970."""
+
+    lacking_pods_since: Mapping[str, float] = {}
+    """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
+
+    rounds: Mapping[str, Round] = {}
+    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `framework.session.namespace_windows`."""
+    turns: Mapping[str, Mapping[JobId, Turn]] = {}
+    """By action the jobs of namespaces that used up their share; see `framework.preemption.namespace_turns`."""
+
+    def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
+        """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
+        in_time = self.quiet_until is None or now < self.quiet_until
+        return in_time and (self.quiet_snapshot, self.quiet_configuration) == (snapshot, configuration)
+
+
+class Remedy(msgspec.Struct, frozen=True, gc=False):
+    """Whose end would let a job run, and what that was found on."""
+
+    jobs: tuple[JobId, ...]
+    nodes: tuple[NodeName, ...]
+    """Where these run."""
+    room: bytes
+    """Room free now or later on these nodes: as long as it is the same, so is the answer."""
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """What a job was told, as long as nothing of it changes."""
+
+    revision: int
+    refusals: tuple[Refusal, ...]
+    """What kept it, apart from its tasks."""
+    cause: Refusal | None
+    """Why it can never run as nodes and queues are."""
+    verdict: Refusal | None
+    """What its gang was found to lack."""
+    eviction_refusals: Mapping[str, Refusal]
+    """By action why nobody is evicted for it."""
+    task_refusals: Mapping[TaskId, Refusal]
+    remedy: Remedy | None
+    """Whose end would let it run, where that is known."""
+    misfit: int | None
+    """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
+    misfits_queue: bool
+    """Whether it was the queue."""
+
+    told: tuple[Refusal, ...]
+    """All of it that concerns the whole job."""
+
+    def told_with(self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()) -> tuple[Refusal, ...]:
+        """Return the same with what is said of evictions by now, by action, and with refusals that say the same."""
+        verdict = self.verdict or self.cause
+        causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
+        told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
+        return (*(refusals or self.refusals), *(() if verdict is None else (verdict,)), *told.values())
+
+
+def said_once(
+    evictions: Mapping[str, Refusal], refusals: Sequence[Refusal], task_refusals: Mapping[TaskId, Refusal]
+) -> SealedDict[str, Refusal]:
+    """Return why actions evict nothing for a job, by action, without what its refusals and those of its tasks say.
+
+    Where one of these is permanent, actions only have it in other words that no eviction helps.
+    """
+    if not evictions:
+        return SealedDict()
+    of_tasks = task_refusals.values()
+    if any(not each.resolvable for each in refusals):
+        return SealedDict()
+    is_permanent = any(not each.resolvable for each in of_tasks)
+    known = {(each.plugin, each.reason, each.message) for each in (*refusals, *of_tasks)}
+    return SealedDict(
+        (action, each)
+        for action, each in evictions.items()
+        if (each.plugin, each.reason, each.message) not in known and (each.resolvable or not is_permanent)
+    )
+
+
+class Settled:
+    """What need not be done again; a cache beside the memory, never serialised, without which decisions are the same.
+
+    Of each job: whether its status was found to be written as it should be, and what it was told when it was refused. A
+    revision is never used twice, so a column with the revision it had is the same job in the same state.
+    """
+
+    __slots__ = (
+        "_by_queue",
+        "_failed_searches",
+        "_misfits",
+        "_refused",
+        "_revisions",
+        "_standing",
+        "_told",
+        "_told_jobs",
+        "remedies",
+    )
+
+    def __init__(self) -> None:
+        self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._refused: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._standing: dict[JobId, Standing] = {}
+        self.remedies: dict[JobId, Remedy] = {}
+        """What jobs were told would let them run."""
+        self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
+        self._told: dict[str, str] = {}
+        self._told_jobs: dict[JobId, dict[str, str]] = {}
+
+    def unsettled(self, table: JobTable) -> BoolArray:
+        """Tell which columns need a look at the end of a cycle, shape (J,)."""
+        self._fit(table.revision.size)
+        mask: BoolArray = table.revision != self._revisions[: table.revision.size]
+        return mask
+
+    def note(self, table: JobTable, column: int, *, is_settled: bool) -> None:
+        """Note whether a job's status is as it should be."""
+        self._fit(table.revision.size)
+        self._revisions[column] = table.revision[column] if is_settled else _NEVER
+
+    def standing(self, job: Job, table: JobTable) -> Standing | None:
+        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        known = self._standing.get(job.id)
+        return known if known is not None and known.revision == table.revision[job.column] else None
+
+    def remember(self, job: Job, standing: Standing) -> None:
+        """Keep what a job was told."""
+        self._fit(job.column + 1)
+        self._standing[job.id] = standing
+        if standing.remedy is not None:
+            self.remedies[job.id] = standing.remedy
+        else:
+            self.remedies.pop(job.id, None)
+        misfit = standing.misfit
+        self._refused[job.column] = standing.revision if misfit is not None else _NEVER
+        self._misfits[job.column] = _NEVER if misfit is None else misfit
+        self._by_queue[job.column] = standing.misfits_queue
+
+    def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
+        """Tell which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.
+
+        Returns:
+            Three arrays of shape (J,).
+        """
+        self._fit(table.revision.size)
+        columns = slice(0, table.revision.size)
+        return self._refused[columns] == table.revision, self._misfits[columns], self._by_queue[columns]
+
+    def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
+        """Tell whether a text differs from the last one about the same thing, and keep it.
+
+        Args:
+            about: What it is about.
+            text: What is told.
+            job: Whose owner is told; what jobs were told is forgotten when they are gone.
+        """
+        told = self._told if job is None else self._told_jobs.setdefault(job, {})
+        is_news = told.get(about) != text
+        told[about] = text
+        if len(told) > _MOST_TOLD:
+            del told[next(iter(told))]
+        return is_news
+
+    def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
+        """Forget what jobs were told that are no more."""
+        if len(self._standing) > len(jobs):
+            self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
+            self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
+        self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
+        self._failed_searches = {job_id: known for job_id, known in self._failed_searches.items() if job_id in jobs}
+
+    def failed_search(self, job: JobId, key: bytes) -> Assignment | None:
+        """Return what a search of a job came to that found nothing, by a key of all that it depends on."""
+        return self._failed_searches.get(job, {}).get(key)
+
+    def remember_search(self, job: JobId, key: bytes, found: Assignment) -> None:
+        """Keep what a search came to that found nothing; of each job the last ones."""
+        known = self._failed_searches.setdefault(job, {})
+        known[key] = found
+        while len(known) > _MOST_SEARCHES:
+            del known[next(iter(known))]
+
+    def _fit(self, columns: int) -> None:
+        missing = columns - self._revisions.size
+        if missing > 0:
+            more = np.full(missing, _NEVER, dtype=np.int64)
+            self._revisions = np.append(self._revisions, more)
+            self._refused = np.append(self._refused, more)
+            self._misfits = np.append(self._misfits, more)
+            self._by_queue = np.append(self._by_queue, np.zeros(missing, dtype=np.bool_))

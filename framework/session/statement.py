@@ -1,0 +1,182 @@
+"""Statement: a transaction on a session.
+
+A statement's life::
+
+    OPEN ──commit──→ COMMITTED: its plan has been handed on
+      │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
+      └ ──undo────→ UNDONE: the session is as it was before, bit for bit
+
+A trial asks what would be possible and decides nothing: it can only be undone, and its changes say that they are of a
+trial. Used as a context manager a statement is undone on exit unless it was committed or held. Statements nest: a
+statement opened while another is open can be merged into it, or undone alone.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from framework.extension.ledgers import Change, Verb
+from model.ids import TaskId
+from model.refusals import Refusal
+from model.sealed import SealedList
+from model.tasks import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from framework.session.jobs import SessionJob
+    from framework.session.session import Session
+
+__all__ = ["Operation", "Statement"]
+
+
+class Operation:
+    """One change and the tasks as they were before it."""
+
+    __slots__ = ("before", "change", "evicts_for", "message", "reason")
+
+    def __init__(
+        self, change: Change, before: Sequence[Task], reason: str, *, evicts_for: bool, message: str = ""
+    ) -> None:
+        self.change = change
+        self.before = before
+        self.reason = reason
+        """Of an eviction: the action."""
+        self.message = message
+        """Of an eviction for nobody's sake: for people, by which rule."""
+        self.evicts_for = evicts_for
+        """Of a pipelined place: whether its room comes from evictions, so that the node is nominated."""
+
+
+class Statement:
+    """Operations on a session that are kept together or undone together."""
+
+    __slots__ = ("_session", "is_settled", "is_trial", "notes_places", "operations")
+
+    def __init__(self, session: "Session", *, is_trial: bool = False) -> None:
+        self._session = session
+        self.is_trial = is_trial
+        """Whether it decides nothing: it is never committed, held or merged."""
+        self.notes_places = not is_trial
+        """Whether messages may name the places that it took and gave back. Room that only evictions would have made is
+        not released when they are undone."""
+        self.operations: SealedList[Operation] = SealedList()
+        self.is_settled = False
+        """Whether it was committed, held or merged, so that leaving its block does not undo it."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Undo, unless it was settled."""
+        if not self.is_settled:
+            self.undo()
+
+    def allocate(self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int]) -> Refusal | None:
+        """Place pending tasks of one template on free room, one node each; None, or why nothing was placed."""
+        return self._place(Verb.ALLOCATE, job, tasks, columns, evicts_for=False)
+
+    def pipeline(
+        self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool = False
+    ) -> Refusal | None:
+        """Place pending tasks of one template on room that is being released; None, or why nothing was placed."""
+        return self._place(Verb.PIPELINE, job, tasks, columns, evicts_for=evicts_for)
+
+    def _place(
+        self, verb: Verb, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
+    ) -> Refusal | None:
+        names = self._session.nodes.table.names
+        placed = [task.moved(verb.status, names[column]) for task, column in zip(tasks, columns, strict=True)]
+        needs = self._session.nodes.needs(tasks[0].template)
+        change = Change(verb, job, placed, columns, needs=needs, is_trial=self.is_trial)
+        return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
+
+    def evict(self, job: "SessionJob", task: Task, reason: str, message: str = "") -> Refusal | None:
+        """Ask a running or bound task to leave; `reason` names the action, `message` the rule where nobody gains."""
+        assert task.node is not None, "only a task on a node can be evicted"
+        column = self._session.nodes.table.column[task.node]
+        leaving = task.moved(TaskStatus.RELEASING, task.node)
+        needs = self._session.nodes.needs(task.template)
+        uncounted = self._session.snapshot.uncounted.get(task.id)
+        change = Change(Verb.EVICT, job, [leaving], [column], needs=needs, uncounted=uncounted, is_trial=self.is_trial)
+        return self._do(Operation(change, [task], reason, evicts_for=False, message=message))
+
+    def _do(self, operation: Operation) -> Refusal | None:
+        session = self._session
+        session.transact(operation)
+        for done, (plugin, ledger) in enumerate(session.ledgers):
+            try:
+                refusal = ledger.apply(operation.change)
+            except Exception as error:  # noqa: BLE001  # a plugin that fails refuses; a ledger must not count then
+                refusal = session.note_failure(plugin, error)
+            if refusal is not None:
+                self._revert(operation.change, done)
+                session.retract(operation)
+                return refusal
+        list.append(self.operations, operation)
+        return None
+
+    def _revert(self, change: Change, applied: int) -> None:
+        """Let the first ledgers, as many as applied a change, undo it in reverse order."""
+        for plugin, ledger in reversed(self._session.ledgers[:applied]):
+            try:
+                ledger.revert(change)
+            except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
+                self._session.note_failure(plugin, error)
+
+    def undo(self) -> None:
+        """Undo all operations in reverse, remembering for messages where tasks had been placed."""
+        self.undo_to(0)
+        self.is_settled = True
+
+    def undo_to(self, length: int) -> None:
+        """Undo the operations after the first `length` ones, in reverse."""
+        while len(self.operations) > length:
+            operation = list.pop(self.operations)
+            change = operation.change
+            self._revert(change, len(self._session.ledgers))
+            self._session.retract(operation)
+            if self.notes_places and change.verb is not Verb.EVICT:
+                change.job.note_places(change.tasks)
+
+    def redo(self, operations: Sequence[Operation]) -> None:
+        """Do operations once more that were undone, in their order and with nothing changed since."""
+        for operation in operations:
+            refusal = self._do(operation)
+            assert refusal is None, "what was done once can be done again"
+
+    def merge(self, other: "Statement") -> None:
+        """Take over the operations of a statement that was opened after this one."""
+        assert self.is_trial or not other.is_trial, "a trial decides nothing"
+        list.extend(self.operations, other.operations)
+        other.operations = SealedList()
+        other.is_settled = True
+
+    def hold(self) -> None:
+        """Keep the places until the session closes, without binding."""
+        assert not self.is_trial, "a trial decides nothing"
+        self.is_settled = True
+
+    def commit(self) -> None:
+        """Hand the operations on as one plan; allocated tasks are binding from now on.
+
+        Where a plugin fails that prepares the bindings, everything is undone and the jobs are told.
+        """
+        assert not self.is_trial, "a trial decides nothing"
+        self.is_settled = True
+        refusal = self._session.commit(self.operations) if self.operations else None
+        if refusal is not None:
+            for job in {operation.change.job.id: operation.change.job for operation in self.operations}.values():
+                job.refuse(refusal)
+            self.undo()
+        self.operations = SealedList()
+
+    def placed(self) -> dict[TaskId, Task]:
+        """Return the tasks placed by it, in their new state."""
+        return {
+            task.id: task
+            for operation in self.operations
+            if operation.change.verb is not Verb.EVICT
+            for task in operation.change.tasks
+        }

@@ -1,0 +1,348 @@
+"""Books: what is taken of the cards of each node in one session, and what follows from it for tasks.
+
+A ledger: placements take cards, pipelined ones too, evictions give theirs back, undoing does the reverse exactly. Cards
+are chosen when a task is placed and stay what they are until it is undone; the binding tells of them. The books begin
+with what the annotations of the pods on each node say, read at the first question; who is leaving holds no cards.
+N nodes.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from framework.extension.ledgers import Change, Verb
+from framework.session.nodes import NodeColumns
+from framework.session.pending_changes import EarlyChanges
+from framework.session.session import Session
+from model.arrays import FloatArray, ReasonArray
+from model.devices.cards import Holder, Shelf, Use
+from model.ids import TaskId
+from model.refusals import Reason, Refusal
+from model.tasks import Task, TaskStatus, TaskTemplate, by_name
+from plugins.deviceshare.family import Chosen, Family, Question, Unreadable
+
+__all__ = ["NO_CARDS", "UNREADABLE", "Books"]
+
+NO_CARDS: Final = "NoCards"
+"""Reason of a refusal: the node has no cards for the task any more."""
+UNREADABLE: Final = Reason("the node tells of its cards what nobody can read", resolvable=False)
+
+
+class Books:
+    """What is taken of the cards of one family."""
+
+    def __init__(self, session: Session, family: Family[Any, Any]) -> None:
+        self.family = family
+        self._session = session
+        self._demands: dict[int, Any] = {}
+        self._faults: dict[int, str] = {}
+        self._early = EarlyChanges()
+        self._cards: list[Any] | None = None
+        self._shelves: dict[int, Shelf] = {}
+        """By column of the nodes with cards."""
+        self._evicted: dict[TaskId, Holder] = {}
+        self._answers: dict[Question[Any], _Answers] = {}
+        self._known: dict[Question[Any], dict[Hashable, Chosen | int]] = {}
+        """By question and by what of a node matters: nodes of equal cards, equally taken, are asked about once."""
+        self.unread: list[tuple[Task, str]] = []
+        """Tasks on nodes whose annotations do not tell which cards they hold, and what is made of that."""
+
+    # What is asked ----------------------------------------------------------------------------------------------------
+
+    def demand_of(self, task: Task) -> Any:
+        """Return what the tasks of a template ask for; None for nothing, and where it cannot be read."""
+        number = task.template.number
+        if number not in self._demands:
+            self._demands[number] = self._read(task.template, task)
+        return self._demands[number]
+
+    def _read(self, template: TaskTemplate, task: Task) -> Any:
+        try:
+            return self.family.demand(template, task)
+        except ValueError as error:
+            self._faults[template.number] = str(error)
+            return None
+
+    def question_of(self, task: Task) -> Question[Any] | None:
+        """Return what a task asks; None where it asks for no cards."""
+        demand = self.demand_of(task)
+        return None if demand is None else self.family.question(demand, task)
+
+    def refuse_unreadable(self, task: Task) -> Refusal | None:
+        """Refuse a task whose wishes nobody can read."""
+        self.demand_of(task)
+        fault = self._faults.get(task.template.number)
+        if fault is None:
+            return None
+        return Refusal(plugin=self.family.name, reason="InvalidDeviceRequest", message=fault, resolvable=False)
+
+    # What nodes have --------------------------------------------------------------------------------------------------
+
+    @property
+    def cards(self) -> list[Any]:
+        """Cards by column, read once for these nodes: None where there are none, or why nobody can read them."""
+        if self._cards is None:
+            facts, family = self._session.nodes.facts, self.family
+            self._cards = facts.derive(
+                ("cards", family.reading), lambda: [_cards(family, node) for node in facts.nodes]
+            )
+        return self._cards
+
+    @property
+    def shelves(self) -> Mapping[int, Shelf]:
+        """What is taken, by column of the nodes with cards; do not write."""
+        if not self._early.is_built:
+            self._build()
+        return self._shelves
+
+    def _build(self) -> None:
+        table = self._session.nodes.table
+        for column, cards in enumerate(self.cards):
+            if cards is None or isinstance(cards, Unreadable):
+                continue
+            shelf = self._shelves[column] = Shelf(self.family.count(cards))
+            self._read_held(cards, shelf, table.tasks[column].values())
+        for change, sign in self._early.build():
+            self._leave(change) if sign < 0 else self._come_back(change)
+
+    def _read_held(self, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
+        """Count the tasks of a node: the cards that they name, the oldest first, then as many as they ask for.
+
+        A pod may write its own annotations. So one that names too few cards, or cards of which older pods have all, is
+        counted with the first that are free.
+        """
+        family, pending = self.family, list[tuple[Task, tuple[Use, ...], bool]]()
+        for task in sorted(filter(self._holds_cards, tasks), key=_by_age):
+            uses = family.named(cards, task, self.demand_of(task))
+            is_taken = bool(uses) and not family.has_room(cards, shelf.state(), uses)
+            if uses and not is_taken:
+                shelf.put(task.id, family.holding(task, uses))
+            pending.append((task, uses, is_taken))
+        for task, uses, is_taken in pending:
+            more = self._unnamed(cards, shelf, task, () if is_taken else uses)
+            if is_taken:
+                self._put_instead(shelf, task, uses, more)
+            elif more:
+                shelf.take(task.id)
+                shelf.put(task.id, family.holding(task, (*uses, *more)))
+            self._note_annotations(cards, task, uses, more)
+
+    def _holds_cards(self, task: Task) -> bool:
+        if task.status is TaskStatus.RELEASING:
+            return False
+        return self.demand_of(task) is not None or self.family.names_cards(task)
+
+    def _unnamed(self, cards: Any, shelf: Shelf, task: Task, uses: tuple[Use, ...]) -> tuple[Use, ...]:
+        demand = self.demand_of(task)
+        return () if demand is None else self.family.unnamed(cards, shelf.state(), task, demand, uses)
+
+    def _put_instead(self, shelf: Shelf, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
+        """Count a task that names what others have by the cards that are free, where there are as many."""
+        shelf.put(task.id, self.family.holding(task, more if len(more) >= len(uses) else uses))
+
+    def _note_annotations(self, cards: Any, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
+        fault = self.family.unread(cards, task)
+        if fault:
+            self.unread.append((task, f"{fault}, and count for nothing"))
+        elif not uses and self.demand_of(task) is None and task.template.number not in self._faults:
+            self.unread.append((task, "the cards that its annotations name count for nothing: it asks for none"))
+        elif more and task.job is not None:  # pods of other schedulers are given their cards by others
+            message = (
+                f"its annotations do not name the cards that it asks for: it is counted with {len(more)} free ones"
+            )
+            self.unread.append((task, message))
+
+    # Verdicts and scores ----------------------------------------------------------------------------------------------
+
+    def never(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes whose cards would not be enough, were they all free, shape (columns,)."""
+        demand = self.demand_of(task)
+        if demand is None:
+            return None
+        question, known = Question(demand), dict[Hashable, int]()
+        verdicts = np.zeros(len(columns), dtype=np.uint8)
+        for place, column in enumerate(columns.index.tolist()):
+            cards = self.cards[column]
+            if isinstance(cards, Unreadable):
+                verdicts[place] = len(self.family.never) + 1
+            elif cards is not None:
+                shape = self.family.shape(cards, question)
+                if shape not in known:
+                    known[shape] = self.family.never_fits(cards, demand)
+                verdicts[place] = known[shape]
+        return verdicts
+
+    def of_template(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes without free cards for a task that asks what all of its template ask, shape (columns,)."""
+        question = self.question_of(task)
+        return None if question is None or self.asks_alone(task) else self._answer(question).verdicts[columns.index]
+
+    def of_task(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes without free cards for one that does not, shape (columns,)."""
+        question = self.question_of(task)
+        return None if question is None else self._answer(question).verdicts[columns.index]
+
+    def scores_of_template(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Score nodes as `of_template` judges them, shape (columns,)."""
+        question = self.question_of(task)
+        return None if question is None or self.asks_alone(task) else self._answer(question).scores[columns.index]
+
+    def scores_of_task(self, task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Score nodes as `of_task` judges them, shape (columns,)."""
+        question = self.question_of(task)
+        return None if question is None else self._answer(question).scores[columns.index]
+
+    def asks_alone(self, task: Task) -> bool:
+        """Tell whether tasks of one template may ask differently; the same for all of a template."""
+        demand = self.demand_of(task)
+        return demand is not None and self.family.asks_alone(task)
+
+    def _answer(self, question: Question[Any]) -> "_Answers":
+        answers = self._answers.get(question)
+        if answers is None:
+            known = self._known.setdefault(question, {})
+            answers = self._answers[question] = _Answers(self, question, known, self._session)
+        answers.refresh()
+        return answers
+
+    def choose(self, column: int, question: Question[Any]) -> Chosen | int:
+        """Return the cards of a node with cards that a task would be given, or why none."""
+        return self.choose_among(self._known.setdefault(question, {}), column, question)
+
+    def choose_among(self, known: dict[Hashable, Chosen | int], column: int, question: Question[Any]) -> Chosen | int:
+        """Do as `choose`; `known` are answers to the question, by what of a node matters to them."""
+        family, shelf, cards = self.family, self.shelves[column], self.cards[column]
+        hidden = family.hidden(cards, shelf, question)
+        key = (family.shape(cards, question), shelf.state(), hidden)
+        chosen = known.get(key)
+        if chosen is None:
+            chosen = known[key] = family.choose(cards, shelf.state(), question, hidden)
+        return chosen
+
+    def chooses_for(self, task: Task) -> bool:
+        """Tell whether a task is given cards: which, depends on who came before it."""
+        return self.demand_of(task) is not None
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Give cards to tasks that are placed, and take them from those that leave; refuses where there are none."""
+        if change.verb is Verb.EVICT:
+            if not self._early.keep(change, -1):
+                self._leave(change)
+            return None
+        if self.demand_of(change.tasks[0]) is None:
+            return None
+        for done, (task, column) in enumerate(zip(change.tasks, change.columns, strict=True)):
+            refusal = self._give(task, column)
+            if refusal is not None:
+                self._take_back(change, done)
+                return refusal
+        return None
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        if change.verb is Verb.EVICT:
+            if not self._early.keep(change, 1):
+                self._come_back(change)
+        elif self.demand_of(change.tasks[0]) is not None:
+            self._take_back(change, len(change.tasks))
+
+    def _give(self, task: Task, column: int) -> Refusal | None:
+        shelf, question = self.shelves.get(column), self.question_of(task)
+        if shelf is None or question is None:
+            return None  # a node that tells of no cards: what it offers of the resource is all that is known
+        chosen = self.choose(column, question)
+        if isinstance(chosen, int):
+            name = self._session.nodes.table.names[column]
+            return Refusal(
+                plugin=self.family.name, reason=NO_CARDS, message=f"{name}: {self.family.now[chosen - 1].text}"
+            )
+        shelf.put(task.id, self.family.holder(question, chosen.uses, task))
+        return None
+
+    def _take_back(self, change: Change, count: int) -> None:
+        for task, column in zip(change.tasks[:count], change.columns[:count], strict=True):
+            shelf = self.shelves.get(column)
+            if shelf is not None:
+                shelf.take(task.id)
+
+    def _leave(self, change: Change) -> None:
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            shelf = self._shelves.get(column)
+            holder = None if shelf is None else shelf.take(task.id)
+            if holder is not None:
+                self._evicted[task.id] = holder
+
+    def _come_back(self, change: Change) -> None:
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            holder = self._evicted.pop(task.id, None)
+            if holder is not None:
+                self._shelves[column].put(task.id, holder)
+
+    # Telling ----------------------------------------------------------------------------------------------------------
+
+    def annotations(self, task: Task, column: int) -> Mapping[str, str]:
+        """Return what the binding of a task tells of the cards that it was given."""
+        holder = self._holder(task, column)
+        if holder is None:
+            return {}
+        names = self._session.nodes.table.names
+        return self.family.annotations(self.cards[column], names[column], holder.uses, self._session.now)
+
+    def gives_cards(self, task: Task, column: int) -> bool:
+        """Tell whether a task was given cards of a node."""
+        return self._holder(task, column) is not None
+
+    def _holder(self, task: Task, column: int) -> Holder | None:
+        if self.demand_of(task) is None:
+            return None
+        shelf = self.shelves.get(column)
+        return None if shelf is None else shelf.holders.get(task.id)
+
+    def unreadable(self) -> Iterator[tuple[int, str]]:
+        """Yield the nodes whose cards cannot be read, as columns, and why."""
+        for column, cards in enumerate(self.cards):
+            if isinstance(cards, Unreadable):
+                yield column, cards.message
+
+
+class _Answers:
+    """Verdicts and scores of all nodes for one question, kept by the session's log of touched columns."""
+
+    def __init__(
+        self, books: Books, question: Question[Any], known: dict[Hashable, Chosen | int], session: Session
+    ) -> None:
+        self._books, self._question, self._known, self._session = books, question, known, session
+        self.verdicts: ReasonArray = np.zeros(len(session.nodes), dtype=np.uint8)
+        self.scores: FloatArray = np.zeros(len(session.nodes))
+        self._cursor = len(session.nodes.log)
+        for column in books.shelves:
+            self._ask(column)
+
+    def refresh(self) -> None:
+        """Ask again about the nodes touched since the last time."""
+        log = self._session.nodes.log
+        if self._cursor == len(log):
+            return
+        touched = set(log[self._cursor :])
+        self._cursor = len(log)
+        for column in touched & self._books.shelves.keys():
+            self._ask(column)
+
+    def _ask(self, column: int) -> None:
+        chosen = self._books.choose_among(self._known, column, self._question)
+        answer = (chosen, 0.0) if isinstance(chosen, int) else (0, chosen.score)
+        self.verdicts[column], self.scores[column] = answer
+
+
+def _cards(family: Family[Any, Any], node: Any) -> Any:
+    try:
+        return family.cards(node)
+    except ValueError as error:
+        return Unreadable(str(error))
+
+
+def _by_age(task: Task) -> tuple[float, tuple[str, str, str]]:
+    return task.created, by_name(task)

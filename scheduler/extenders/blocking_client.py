@@ -1,0 +1,35 @@
+"""Beside: extenders asked by a program that has no loop of its own, as `pyroclast simulate` is."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from framework.configuration import Configuration
+from framework.extension.outside import Outside
+from scheduler.extenders.client import Client
+from scheduler.extenders.waiting import Waiting
+
+__all__ = ["asked", "nobody"]
+
+Answering = Callable[[Configuration], Mapping[str, Outside]]
+
+
+def nobody(_: Configuration) -> Mapping[str, Outside]:
+    """Return that nobody answers."""
+    return {}
+
+
+@contextmanager
+def asked() -> Iterator[Answering]:
+    """Ask extenders for the length of a block, by a loop in a thread."""
+    loop, client = asyncio.new_event_loop(), Client()
+    thread = threading.Thread(target=loop.run_forever, name="extenders")
+    thread.start()
+    try:
+        yield Waiting(client, loop).outside
+    finally:
+        asyncio.run_coroutine_threadsafe(client.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
