@@ -15,11 +15,11 @@ __all__ = [
     "DEFAULT_DOMAINS",
     "RUNNING",
     "RUNNING_OR_BOUND",
-    "Takers",
+    "Preemptors",
     "eligible_tasks",
     "nobody_eligible",
+    "preemptors",
     "queue_refusals",
-    "takers",
 ]
 
 DEFAULT_DOMAINS: Final = 8
@@ -31,13 +31,15 @@ RUNNING_OR_BOUND: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 
 
 @dataclass(frozen=True, slots=True)
-class Takers:
+class Preemptors:
     """Jobs with pending tasks: those for which an action may evict, and the others, each with the reason."""
 
     starving: list[SessionJob] = field(default_factory=list)
     others: list[tuple[SessionJob, Refusal]] = field(default_factory=list)
 
-    def tell_others(self, action: str, refused: Callable[[SessionJob, Task], Refusal | None] = lambda *_: None) -> None:
+    def record_not_eligible(
+        self, action: str, refused: Callable[[SessionJob, Task], Refusal | None] = lambda *_: None
+    ) -> None:
         """Tell the others that still wait why nobody is evicted for them.
 
         Args:
@@ -50,7 +52,9 @@ class Takers:
                 job.refuse_eviction(action, refused(job, task) or refusal)
 
 
-def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob], bool] = lambda _: False) -> Takers:
+def preemptors(
+    session: Session, *, left_to: str = "", leaves: Callable[[SessionJob], bool] = lambda _: False
+) -> Preemptors:
     """Return the jobs past their gates that have pending tasks.
 
     Not those that could not run anyway, nor those whose topology nobody would keep to: they are told by others.
@@ -60,7 +64,7 @@ def takers(session: Session, *, left_to: str = "", leaves: Callable[[SessionJob]
         left_to: To which action it leaves jobs.
         leaves: Which ones.
     """
-    found = Takers()
+    found = Preemptors()
     full = _refusal(session.action, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
     enough = _refusal(
         session.action, "HasMinimum", "as many run as its minimum; nobody is evicted for a role or a sub-group alone"

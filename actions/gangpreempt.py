@@ -7,7 +7,7 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, takers
+from actions.eviction import RUNNING_OR_BOUND, preemptors
 from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
 from framework.preemption.rules import Vetoes
 from framework.session.jobs import SessionJob
@@ -43,12 +43,12 @@ class GangPreempt:
             protects=self.args.protectPriority,
             spares=spares,
         )
-        found = takers(session)
+        found = preemptors(session)
         for job in in_turn(session, found.starving, self.args.namespaceSteps):
             refusal = evict_for(session, planner, job, self.args)
             if refusal is not None:
                 job.refuse_eviction(self.name, refusal)
-        found.tell_others(self.name)
+        found.record_not_eligible(self.name)
 
 
 def spares(vetoes: Vetoes, beneficiary: SessionJob, victims_job: SessionJob) -> Refusal | None:

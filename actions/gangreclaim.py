@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING, queue_refusals, takers
+from actions.eviction import RUNNING, preemptors, queue_refusals
 from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
 from framework.placement.gangs.choices import choices_of_members
 from framework.preemption.rules import Vetoes
@@ -46,7 +46,7 @@ class GangReclaim:
             protects=self.args.protectDeserved,
             spares=lambda vetoes, _, victims_job: spares(session, vetoes, victims_job),
         )
-        found = takers(session)
+        found = preemptors(session)
         for job in in_turn(session, found.starving, self.args.namespaceSteps):
             queue = session.queue(job.queue)  # its use grows with each plan
             tasks = waiting_tasks(session, job)
@@ -54,7 +54,7 @@ class GangReclaim:
             refusal = kept or evict_for(session, planner, job, self.args)
             if refusal is not None:
                 job.refuse_eviction(self.name, refusal)
-        found.tell_others(self.name, refused=queue_refusals(session))
+        found.record_not_eligible(self.name, refused=queue_refusals(session))
 
 
 def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:

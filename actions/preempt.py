@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, takers
+from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, preemptors
 from framework.configuration.arguments import argument
 from framework.extension import points
 from framework.placement.work_order import WorkOrder
-from framework.preemption.namespace_turns import MOST_STEPS, Turns
-from framework.preemption.plans import Planner
+from framework.preemption.namespace_turns import MOST_STEPS, RetryLimiter
+from framework.preemption.plans import PreemptionPlanner
 from framework.preemption.rules import Looks, Rule, Vetoes
 from framework.session.jobs import SessionJob
 from framework.session.session import Session
@@ -56,14 +56,14 @@ class Preempt:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queue by queue."""
-        found = takers(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
+        found = preemptors(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
         if found.starving:
-            turns = Turns(session, self.args.namespaceSteps, found.starving)
+            turns = RetryLimiter(session, self.args.namespaceSteps, found.starving)
             self._serve(session, turns, turns.first())
             turns.close()
-        found.tell_others(self.name)
+        found.record_not_eligible(self.name)
 
-    def _serve(self, session: Session, turns: Turns, starving: list[SessionJob]) -> None:
+    def _serve(self, session: Session, turns: RetryLimiter, starving: list[SessionJob]) -> None:
         between, inside = (planner(session, self.args, within_job=within_job) for within_job in (False, True))
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
@@ -79,9 +79,9 @@ class Preempt:
             each.measure()
 
 
-def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> Planner:
+def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> PreemptionPlanner:
     """Return what finds plans between jobs of a queue, or inside one job."""
-    return Planner(
+    return PreemptionPlanner(
         session,
         Rule(
             vetoes=Vetoes(Preempt.name),
@@ -103,7 +103,7 @@ def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
     return (job for job in jobs if job.queue == queue.name)
 
 
-def preempt_for(session: Session, planner: Planner, job: SessionJob) -> None:
+def preempt_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> None:
     """Place a job's minimum at the cost of other jobs of its queue, or change nothing."""
     tasks = eligible_tasks(session, job)
     refusal = planner.place(job, tasks) if tasks else nobody_eligible(Preempt.name, job)
@@ -111,7 +111,7 @@ def preempt_for(session: Session, planner: Planner, job: SessionJob) -> None:
         job.refuse_eviction(Preempt.name, refusal)
 
 
-def rearrange(session: Session, planner: Planner, job: SessionJob) -> None:
+def rearrange(session: Session, planner: PreemptionPlanner, job: SessionJob) -> None:
     """Place tasks of a job in the places of its less important ones, one by one, until one finds no place."""
     for task in eligible_tasks(session, job):
         if not planner.exchange(job, task):

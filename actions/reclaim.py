@@ -14,15 +14,15 @@ from actions.eviction import (
     RUNNING,
     eligible_tasks,
     nobody_eligible,
+    preemptors,
     queue_refusals,
-    takers,
 )
 from framework.configuration.arguments import argument
 from framework.extension import points
 from framework.placement.work_order import WorkOrder
 from framework.preemption.domains import domains_of
-from framework.preemption.namespace_turns import MOST_STEPS, Turns
-from framework.preemption.plans import Planner
+from framework.preemption.namespace_turns import MOST_STEPS, RetryLimiter
+from framework.preemption.plans import PreemptionPlanner
 from framework.preemption.refusals import no_domain
 from framework.preemption.rules import Looks, Rule, Vetoes
 from framework.session.jobs import SessionJob
@@ -55,14 +55,14 @@ class Reclaim:
 
     def execute(self, session: Session) -> None:
         """Give each starving job a plan, queues taking turns."""
-        found = takers(session, left_to="gangreclaim", leaves=has_topology_of_parts)
+        found = preemptors(session, left_to="gangreclaim", leaves=has_topology_of_parts)
         if found.starving:
-            turns = Turns(session, self.args.namespaceSteps, found.starving)
+            turns = RetryLimiter(session, self.args.namespaceSteps, found.starving)
             self._serve(session, turns, turns.first())
             turns.close()
-        found.tell_others(self.name, refused=queue_refusals(session))
+        found.record_not_eligible(self.name, refused=queue_refusals(session))
 
-    def _serve(self, session: Session, turns: Turns, starving: list[SessionJob]) -> None:
+    def _serve(self, session: Session, turns: RetryLimiter, starving: list[SessionJob]) -> None:
         planner = planner_of(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
@@ -81,13 +81,13 @@ class Reclaim:
                 order.return_queue(queue)
 
 
-def planner_of(session: Session, args: ReclaimArgs) -> Planner:
+def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
     """Return what finds plans across queues."""
 
     def spares(vetoes: Vetoes, _: SessionJob, victims_job: SessionJob) -> Refusal | None:
         return None if session.queue(victims_job.queue).reclaimable else vetoes.queue_kept
 
-    return Planner(
+    return PreemptionPlanner(
         session,
         Rule(
             vetoes=Vetoes(Reclaim.name),
@@ -107,7 +107,7 @@ def has_topology_of_parts(job: SessionJob) -> bool:
     return any(policy.network_topology is not None for policy in job.job.group.spec.sub_group_policy)
 
 
-def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
+def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
     queue = session.queue(job.queue)
     tasks = eligible_tasks(session, job)
@@ -123,7 +123,7 @@ def reclaim_for(session: Session, planner: Planner, job: SessionJob) -> bool:
     return False
 
 
-def plan_for(session: Session, planner: Planner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
+def plan_for(session: Session, planner: PreemptionPlanner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
     """Place a job's minimum in the first of its domains where that can be; None, or why there is no plan.
 
     Any domain that needs no victim comes before one that does.

@@ -33,19 +33,19 @@ def busy_and_waiting(nodes: int = NODES, pods: int = PODS) -> Iterator[Object]:
 
 def table(runs: int, seed: int = 0, *, nodes: int = NODES, pods: int = PODS) -> Iterator[str]:
     """Yield the lines of the table; a plugin's cost is a cycle with it less one without, by turns, the median."""
-    books = books_from_objects(drawn(busy_and_waiting(nodes, pods), seed))
+    state = books_from_objects(drawn(busy_and_waiting(nodes, pods), seed))
     with collector_off():
-        usual = Bench(books)
+        usual = Bench(state)
         cycles = [usual.cycle() for _ in range(runs + 1)][1:]
         yield f"| what | a cycle at {nodes:,} nodes that places {cycles[0].binds:,} pods |"
         yield "|---|---|"
         seconds = statistics.median(each.seconds for each in cycles)
         yield f"| default configuration | {seconds * 1000:.0f} ms |"
-        for name, seconds in _actions(Bench(books, _with_all_actions()), runs).items():
+        for name, seconds in _actions(Bench(state, _with_all_actions()), runs).items():
             yield f"| action {name} | {seconds * 1000:.0f} ms |"
         for name in built_in().names():
             if name not in UNSUITED - {"proportion"}:
-                less, more = (Bench(books, text) for text in _without_and_with(name))
+                less, more = (Bench(state, text) for text in _without_and_with(name))
                 pairs = [(less.cycle().seconds, more.cycle().seconds) for _ in range(runs + 1)][1:]
                 added = statistics.median(with_it - without for without, with_it in pairs)
                 yield f"| plugin {name} | {added * 1000:+.0f} ms |"

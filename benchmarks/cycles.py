@@ -15,7 +15,7 @@ from benchmarks.clusters import Object
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, at_least, below
 from cache.objects import books_from_objects
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import Configuration, parse
 from framework.cycle import run_cycle
 from framework.extension.registry import Registry
@@ -117,10 +117,10 @@ def collector_off() -> Iterator[None]:
 class Bench:
     """A cluster on which cycles are run, each from the same snapshot."""
 
-    def __init__(self, books: Books | SimulatedCluster, text: str = DEFAULT) -> None:
+    def __init__(self, state: ClusterState | SimulatedCluster, text: str = DEFAULT) -> None:
         self._registry = built_in()
         self._configuration = configuration(self._registry, text)
-        self._snapshot = books.snapshot()
+        self._snapshot = state.snapshot()
         self._settled = Settled()
 
     def cycle(self) -> Measured:
@@ -140,9 +140,9 @@ class Bench:
         return Measured(report, seconds, dict(watch.seconds))
 
 
-def measure(books: Books, runs: int, text: str = DEFAULT) -> list[Measured]:
+def measure(state: ClusterState, runs: int, text: str = DEFAULT) -> list[Measured]:
     """Run cycles on the same snapshot, after one that is not counted."""
-    bench = Bench(books, text)
+    bench = Bench(state, text)
     with collector_off():
         return [bench.cycle() for _ in range(runs + 1)][1:]
 
@@ -389,7 +389,7 @@ def b9(runs: int, seed: int) -> Iterator[Result]:
     )
 
 
-def books_of(name: str, seed: int) -> Books:
+def books_of(name: str, seed: int) -> ClusterState:
     """Return the books of an input."""
     return books_from_objects(INPUTS[name].objects(seed))
 

@@ -19,7 +19,7 @@ from benchmarks.cycles import DEFAULT
 from benchmarks.inputs import Input
 from benchmarks.results import Result, below
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.arrays import FloatArray
 
@@ -37,15 +37,15 @@ CREATED = "2026-01-01T00:00:00Z"
 
 def b6(runs: int, seed: int) -> Iterator[Result]:
     """Time of a snapshot, median over rounds."""
-    books, pods = Books(), list[wire.Pod]()
+    state, pods = ClusterState(), list[wire.Pod]()
     for kind, each in decoded(INPUTS["b6"].objects(seed)):
-        books.apply(kind, each)
+        state.apply(kind, each)
         if kind == "Pod":
             pods.append(each)
-    books.snapshot()
+    state.snapshot()
     gc.collect()
     gc.freeze()
-    applied, taken = measured(books, pods, max(ROUNDS, runs))
+    applied, taken = measured(state, pods, max(ROUNDS, runs))
     yield Result(
         name="B6",
         work="snapshot of 4,000 nodes and 140,000 pods, 1 % of them changed",
@@ -66,7 +66,7 @@ def told(spans: list[FloatArray]) -> str:
     return f"{wall:.1f} ms median ({processor:.1f}), {np.max(spans, axis=0)[0]:.1f} ms worst of {len(spans)}"
 
 
-def measured(books: Books, pods: list[wire.Pod], rounds: int) -> tuple[list[FloatArray], list[FloatArray]]:
+def measured(state: ClusterState, pods: list[wire.Pod], rounds: int) -> tuple[list[FloatArray], list[FloatArray]]:
     """Change pods and take snapshots; return the time of each."""
     draw = random.Random(0)
     applied, taken = [], []
@@ -77,9 +77,9 @@ def measured(books: Books, pods: list[wire.Pod], rounds: int) -> tuple[list[Floa
             pods[position] = changed(pods[position], round_number)
         begun = moment()
         for position in positions:
-            books.apply("Pod", pods[position])
+            state.apply("Pod", pods[position])
         between = moment()
-        books.snapshot()
+        state.snapshot()
         taken.append(moment() - between)
         applied.append(between - begun)
     gc.enable()

@@ -27,7 +27,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("queues", dict(enumerate(running.queue_names)), dict(enumerate(fresh.queue_names))),
         *_between("jobs", _jobs(running), _jobs(fresh)),
         *_between("nodes", _nodes(running), _nodes(fresh)),
-        *_between("outsiders", _outsiders(running), _outsiders(fresh)),
+        *_between("orphan_pods", _outsiders(running), _outsiders(fresh)),
         *_between("affinity", _by_id(running.tasks_with_affinity), _by_id(fresh.tasks_with_affinity)),
         *_between("claims", _by_id(running.tasks_with_claims), _by_id(fresh.tasks_with_claims)),
         *_between("lookups", _lookups(running), _lookups(fresh)),
@@ -119,7 +119,7 @@ def _node(snapshot: Snapshot, table: NodeTable, column: int) -> object:
 
 
 def _outsiders(snapshot: Snapshot) -> dict[Hashable, object]:
-    return {each.task.id: (each.refusal.reason, each.refusal.message) for each in snapshot.outsiders}
+    return {each.task.id: (each.refusal.reason, each.refusal.message) for each in snapshot.orphan_pods}
 
 
 def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:

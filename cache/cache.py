@@ -17,18 +17,18 @@ import structlog
 from cache.audit import differences
 from cache.background import Background, Work
 from cache.dump import Dump, take_dump
-from cache.event_handlers import FOLLOWED, Arrivals, Feeder
+from cache.event_handlers import FOLLOWED, Arrivals, EventHandlers
 from cache.gone_nodes import GoneNodes
-from cache.on_demand_informer import WantedWatch
+from cache.on_demand_informer import OnDemandInformer
 from cache.options import BooksOptions
-from cache.plan_executor import carry_out
+from cache.plan_executor import execute_plan
 from cache.queues import make_first_queues
 from cache.report_publisher import write
 from cache.shard_status import shard_status, write_shard_status
 from cache.shards import SHARDED_MODES
-from cache.state import Books
+from cache.state import ClusterState
 from cache.wake_triggers import Trigger
-from cache.writers import Hands
+from cache.writers import ClusterWriters
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.errors import ApiError
@@ -58,7 +58,7 @@ class SchedulerCache:
     def __init__(
         self,
         client: Client,
-        hands: Hands,
+        writers: ClusterWriters,
         options: BooksOptions | None = None,
         *,
         kinds: Iterable[Resource[Any]] = FOLLOWED,
@@ -68,7 +68,7 @@ class SchedulerCache:
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
         on_trigger: Callable[[Trigger], None] = lambda _: None,
-        make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], Books] = Books,
+        make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], ClusterState] = ClusterState,
         background: Background | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -76,7 +76,7 @@ class SchedulerCache:
 
         Args:
             client: Speaks to the server.
-            hands: Who acts; its status writer and its event recorder run as long as the cache does.
+            writers: Who acts; its status writer and its event recorder run as long as the cache does.
             options: How the books read the cluster.
             kinds: What to follow.
             may_write: Whether this process leads; asked before anything is created or written on its own account.
@@ -89,11 +89,11 @@ class SchedulerCache:
             background: Runs what goes on beside; to be shared with others who want its surprises told in one place.
             clock: For waiting and deadlines.
         """
-        self.books = make_books(options, on_fault)
+        self.state = make_books(options, on_fault)
         self.synced = asyncio.Event()
         """The first lists of all kinds are in the books."""
         self._client = client
-        self._hands = hands
+        self._hands = writers
         self._may_write = may_write
         self._audit_seconds = audit_seconds
         self._on_audit = on_audit
@@ -112,7 +112,7 @@ class SchedulerCache:
         """Tasks of plans that are being carried out."""
 
     def _handlers(self, resource: Resource[Any], on_waiting_pod: Callable[[wire.Pod], None] | None) -> list[Any]:
-        feeder = Feeder(resource.name, self.books, self._on_trigger)
+        feeder = EventHandlers(resource.name, self.state, self._on_trigger)
         if resource is NODES:
             return [feeder, self._gone_nodes()]
         if resource is not PODS or on_waiting_pod is None:
@@ -122,7 +122,7 @@ class SchedulerCache:
     def _gone_nodes(self) -> GoneNodes:
         return GoneNodes(
             self._client,
-            self.books.stored("Numatopology").get,
+            self.state.stored("Numatopology").get,
             may_write=self._may_write,
             begin=self._once,
         )
@@ -157,7 +157,7 @@ class SchedulerCache:
         return self.synced.is_set()
 
     async def stop(self) -> None:
-        """End following; what is being written is cut off, so drain `hands` first."""
+        """End following; what is being written is cut off, so drain `writers` first."""
         await self.background.stop()
 
     def lagging(self) -> list[str]:
@@ -166,38 +166,38 @@ class SchedulerCache:
 
     async def take_over(self) -> bool:
         """Begin to lead: what an earlier leader left half-bound ranks first, and the first queues are there."""
-        self.books.mark_half_bound()
+        self.state.mark_half_bound()
         return await self.make_first_queues()
 
     async def make_first_queues(self) -> bool:
         """Create the root and the default queue where they are missing; call it when this process leads."""
-        return await make_first_queues(self._client, self._clock, self.books.options.default_queue)
+        return await make_first_queues(self._client, self._clock, self.state.options.default_queue)
 
     def lacks_first_queues(self) -> bool:
         """Whether somebody deleted the root or the default queue, as nobody may where admission is asked."""
-        return not {ROOT_QUEUE, self.books.options.default_queue} <= self.books.stored("Queue").keys()
+        return not {ROOT_QUEUE, self.state.options.default_queue} <= self.state.stored("Queue").keys()
 
-    def watch_of(self, resource: Resource[Any]) -> WantedWatch:
+    def watch_of(self, resource: Resource[Any]) -> OnDemandInformer:
         """Return what follows a kind into the books as long as it is wanted; `background` is to run it."""
-        return WantedWatch(self.books, self._client, resource, on_broken=self._on_fault, clock=self._clock)
+        return OnDemandInformer(self.state, self._client, resource, on_broken=self._on_fault, clock=self._clock)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""
-        return self.books.snapshot()
+        return self.state.snapshot()
 
     def assume(self, plan: Plan) -> bool:
         """Take all of a plan into the books, or none of it; tells which."""
-        faults = self.books.assume(plan, self._clock.monotonic())
+        faults = self.state.assume(plan, self._clock.monotonic())
         if faults:
             _log.info("plan_refused", action=plan.action, job=plan.job, faults=faults[:3], more=max(0, len(faults) - 3))
         return not faults
 
-    async def carry_out(self, plan: Plan) -> None:
+    async def execute_plan(self, plan: Plan) -> None:
         """Do what an assumed plan says; failures are corrected in the books."""
         tasks = [bind.task for bind in plan.binds] + [eviction.task for eviction in plan.evictions]
         self._under_way.update(tasks)
         try:
-            await carry_out(plan, self.books, self._hands)
+            await execute_plan(plan, self.state, self._hands)
         finally:
             for task in tasks:
                 self._under_way[task] -= 1
@@ -206,21 +206,21 @@ class SchedulerCache:
 
     def write(self, report: CycleReport) -> None:
         """Hand statuses, conditions and events of a cycle to their writers."""
-        write(report, self.books, self._hands)
-        options = self.books.options
+        write(report, self.state, self._hands)
+        options = self.state.options
         if options.shard_mode in SHARDED_MODES and self._may_write():
-            status = shard_status(self.books.stored("NodeShard"), options.shard_name)
+            status = shard_status(self.state.stored("NodeShard"), options.shard_name)
             if status is not None:
                 tell = partial(write_shard_status, self._client, options.shard_name, status)
                 self.background.once("write-shard-status", tell)
 
     def dump(self) -> Dump:
         """Note the objects of this moment; `Dump.encode` makes a file of them for `pyroclast simulate`."""
-        return take_dump(self.books, self._clock.wall())
+        return take_dump(self.state, self._clock.wall())
 
     async def audit(self) -> list[str]:
         """Rebuild the books from their objects, in another thread, and name what differs from the running ones."""
-        running, remake = self.books.snapshot(), self.books.copy_of_objects()
+        running, remake = self.state.snapshot(), self.state.copy_of_objects()
         found = await asyncio.to_thread(lambda: differences(running, remake().snapshot()))
         for difference in found[:10]:
             _log.error("books_drifted", difference=difference)
@@ -233,7 +233,7 @@ class SchedulerCache:
         Raises:
             ApiError: The server could not say; the task stays as it is.
         """
-        stored = self.books.stored("Pod").get(task)
+        stored = self.state.stored("Pod").get(task)
         if stored is None:
             return
         path = PODS.path(stored.metadata.namespace, stored.metadata.name)
@@ -244,20 +244,20 @@ class SchedulerCache:
             if not error.is_not_found:
                 raise
             pod = None
-        assumption = self.books.assumed().get(task)
+        assumption = self.state.assumed().get(task)
         if pod is None or pod.metadata.uid != task:
-            self.books.remove("Pod", stored)
+            self.state.remove("Pod", stored)
         elif assumption is not None and (assumption.is_settled_by(pod) or is_under_way):
             # True after all: the watch, which lags, will bring it, and nothing older must overtake it. Or on its way
             # still, as while a volume is made for it: decided anew, it would be sent to two nodes.
-            self.books.extend(task, self._clock.monotonic())
+            self.state.extend(task, self._clock.monotonic())
         elif assumption is not None:
-            self.books.forget(task, assumption.node, failed=assumption.node is not None)
+            self.state.forget(task, assumption.node, failed=assumption.node is not None)
 
     async def _note_synced(self) -> None:
         for reflector in self.reflectors.values():
             await reflector.synced.wait()
-        self.books.mark_half_bound()  # a process of this name may have been killed in the middle of a gang
+        self.state.mark_half_bound()  # a process of this name may have been killed in the middle of a gang
         self.synced.set()
 
     async def _read_overdue(self) -> None:
@@ -267,9 +267,9 @@ class SchedulerCache:
 
     async def _resync_overdue(self) -> None:
         """Read the pods of overdue tasks again, until the server cannot be asked."""
-        for task in self.books.overdue(self._clock.monotonic()):
-            known = self.books.task(task)
-            if known is None or task not in self.books.assumed():
+        for task in self.state.overdue(self._clock.monotonic()):
+            known = self.state.task(task)
+            if known is None or task not in self.state.assumed():
                 continue  # settled while another pod was being read
             _log.warning("echo_overdue", pod=known.key)
             try:

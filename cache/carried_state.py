@@ -10,11 +10,11 @@ from model.jobs import Departed
 from model.resources import Amounts
 from model.usage import NodeUsage
 
-__all__ = ["BooksState"]
+__all__ = ["CarriedState"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BooksState:
+class CarriedState:
     """A state at one moment; sets are sorted."""
 
     generation: int

@@ -13,7 +13,7 @@ import msgspec
 from cache.assumptions import Assumption
 from cache.measurements import MEASURED, measured_objects
 from cache.objects import KINDS
-from cache.state import Books
+from cache.state import ClusterState
 from kube import resources
 from model import wire
 from model.ids import TaskId
@@ -62,12 +62,12 @@ class Dump:
             yield _HEADS[kind] + b"," + _ENCODER.encode(each)[1:]
 
 
-def take_dump(books: Books, now: float) -> Dump:
+def take_dump(state: ClusterState, now: float) -> Dump:
     """Note everything as it is now, seconds since 1970."""
-    assumed = books.assumed()
-    objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in books.stored(kind).values()]
-    objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in books.stored("Pod").items()]
-    return Dump([*objects, *measured_objects(books.usage)], now)
+    assumed = state.assumed()
+    objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in state.stored(kind).values()]
+    objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in state.stored("Pod").items()]
+    return Dump([*objects, *measured_objects(state.usage)], now)
 
 
 def _with_assumption(pod: wire.Pod, assumption: Assumption | None) -> wire.Pod:

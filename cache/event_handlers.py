@@ -5,25 +5,25 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from cache.objects import KINDS
-from cache.state import Books
+from cache.state import ClusterState
 from cache.wake_triggers import Trigger, trigger_of
 from kube import resources
 from kube.resources import Resource
 from model import wire
 
-__all__ = ["FOLLOWED", "Arrivals", "Feeder"]
+__all__ = ["FOLLOWED", "Arrivals", "EventHandlers"]
 
 FOLLOWED: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.ALL if each.name in KINDS)
 """Every kind that the books take; those that a server lacks count as empty."""
 
 
-class Feeder:
+class EventHandlers:
     """Passes the changes of one kind on to the books."""
 
-    def __init__(self, kind: str, books: Books, on_trigger: Callable[[Trigger], None] = lambda _: None) -> None:
-        """Feed objects of `kind` to `books`; call `on_trigger` for changes that a cycle should not wait for."""
+    def __init__(self, kind: str, state: ClusterState, on_trigger: Callable[[Trigger], None] = lambda _: None) -> None:
+        """Feed objects of `kind` to `state`; call `on_trigger` for changes that a cycle should not wait for."""
         self._kind = kind
-        self._books = books
+        self._state = state
         self._on_trigger = on_trigger
 
     def added(self, new: Any) -> None:
@@ -39,14 +39,14 @@ class Feeder:
         self._change(old, None)
 
     def _change(self, old: Any, new: Any) -> None:
-        before = self._books.generation
+        before = self._state.generation
         if new is None:
-            self._books.remove(self._kind, old)
+            self._state.remove(self._kind, old)
         else:
-            self._books.apply(self._kind, new)
-        if self._books.generation == before:
+            self._state.apply(self._kind, new)
+        if self._state.generation == before:
             return  # not of this scheduler, or a heartbeat
-        trigger = trigger_of(self._kind, old, new, self._books)
+        trigger = trigger_of(self._kind, old, new, self._state)
         if trigger is not None:
             self._on_trigger(trigger)
 

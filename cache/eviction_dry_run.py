@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from cache.state import Books
+from cache.state import ClusterState
 from kube.evictor import BUDGET, EvictionOutcome, Evictor
 from model import wire
 from model.matching.selectors import Selector
@@ -18,14 +18,14 @@ from model.plan import Eviction, Plan
 __all__ = ["asked_of_all", "objections"]
 
 
-async def objections(plan: Plan, books: Books, evictor: Evictor) -> list[EvictionOutcome]:
+async def objections(plan: Plan, state: ClusterState, evictor: Evictor) -> list[EvictionOutcome]:
     """Return whom the server would keep of the victims of a plan; empty where all can go, or nothing hangs on that.
 
     Without a beneficiary each eviction is worth something by itself, and one alone is refused or not.
     """
     if len(plan.evictions) < 2 or not (plan.nominations or plan.binds):
         return []
-    kept = list(_beyond_budgets(plan, books)) if evictor.heeds_budgets else []
+    kept = list(_beyond_budgets(plan, state)) if evictor.heeds_budgets else []
     if kept:
         return kept
     outcomes = await asked_of_all(evictor.rehearse, plan.evictions)
@@ -47,10 +47,10 @@ async def asked_of_all(
     ]
 
 
-def _beyond_budgets(plan: Plan, books: Books) -> Iterator[EvictionOutcome]:
+def _beyond_budgets(plan: Plan, state: ClusterState) -> Iterator[EvictionOutcome]:
     """Yield the victims that a budget would keep when those before them have gone: a dry run spends nothing."""
     spent: Counter[str] = Counter()
-    pods, budgets = books.stored("Pod"), _by_namespace(books)
+    pods, budgets = state.stored("Pod"), _by_namespace(state)
     for eviction in plan.evictions:
         pod = pods.get(eviction.task)
         if pod is None or not _is_counted(pod):
@@ -76,9 +76,9 @@ def _objection(covering: Sequence[wire.PodDisruptionBudget], spent: Mapping[str,
     return ""
 
 
-def _by_namespace(books: Books) -> dict[str, list[tuple[Selector, wire.PodDisruptionBudget]]]:
+def _by_namespace(state: ClusterState) -> dict[str, list[tuple[Selector, wire.PodDisruptionBudget]]]:
     found: dict[str, list[tuple[Selector, wire.PodDisruptionBudget]]] = {}
-    for budget in books.stored("PodDisruptionBudget").values():
+    for budget in state.stored("PodDisruptionBudget").values():
         found.setdefault(budget.metadata.namespace, []).append((Selector.of(budget.spec.selector), budget))
     return found
 

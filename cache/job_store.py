@@ -13,7 +13,7 @@ import numpy as np
 
 from cache.columns import Matrix, frozen
 from cache.priorities import PriorityClasses
-from cache.template_deltas import JOB_SEGMENTS, Effects
+from cache.template_deltas import JOB_SEGMENTS, TemplateDeltas
 from cache.translate import GroupFacts
 from cache.uncounted import Uncounted
 from model.arrays import BoolArray, IntArray
@@ -23,7 +23,7 @@ from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
 from model.resources import Amounts, ResourceSpace
 from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
 
-__all__ = ["JobBook", "JobEntry"]
+__all__ = ["JobEntry", "JobStore"]
 
 _ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 _MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE = range(5)
@@ -64,7 +64,7 @@ class JobEntry:
         return sum(task.status is TaskStatus.FAILED and not task.pod.status.reason for task in self.tasks.values())
 
 
-class JobBook:
+class JobStore:
     """All jobs and their tasks."""
 
     def __init__(self, space: ResourceSpace, *, caps_priority: bool = False) -> None:
@@ -82,7 +82,7 @@ class JobBook:
         self._revisions = np.zeros(0, dtype=np.int64)
         self._revision = 0
 
-    def add(self, task: Task, effects: Effects) -> None:
+    def add(self, task: Task, effects: TemplateDeltas) -> None:
         """Count a task in its job."""
         assert task.job is not None
         entry = self._entry(task.job)
@@ -90,7 +90,7 @@ class JobBook:
         entry.tasks[task.id] = task
         entry.is_sorted = False
 
-    def remove(self, task: Task, effects: Effects) -> None:
+    def remove(self, task: Task, effects: TemplateDeltas) -> None:
         """Take a task out of its job."""
         assert task.job is not None
         entry = self._entry(task.job)
@@ -98,7 +98,7 @@ class JobBook:
         del entry.tasks[task.id]
         self._tidy(entry)
 
-    def exchange(self, old: Task, new: Task, effects: Effects) -> None:
+    def exchange(self, old: Task, new: Task, effects: TemplateDeltas) -> None:
         """Put a newer state of a task in the place of an older one, in the same job."""
         assert new.job is not None
         entry = self._entry(new.job)
@@ -298,7 +298,7 @@ def _priority_of(task: Task, priorities: PriorityClasses) -> int:
     return priorities.value_of(spec.priority_class_name) if spec.priority is None else spec.priority
 
 
-def _effect(task: Task, effects: Effects) -> IntArray:
+def _effect(task: Task, effects: TemplateDeltas) -> IntArray:
     return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not task.waits_for_queue_only)
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cache.columns import Matrix, frozen
-from cache.template_deltas import NODE_SEGMENTS, Effects
+from cache.template_deltas import NODE_SEGMENTS, TemplateDeltas
 from cache.uncounted import Uncounted, beyond
 from model.arrays import BoolArray, IntArray
 from model.ids import NodeName, TaskId
@@ -19,7 +19,7 @@ from model.nodes import Node, NodeFacts, NodeTable, StateRows
 from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
 from model.tasks import Task, TaskStatus, by_name
 
-__all__ = ["NodeBook", "takes_room"]
+__all__ = ["NodeStore", "takes_room"]
 
 _FINISHED = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 _REPORTED, _ALLOCATABLE = 5, 6
@@ -47,7 +47,7 @@ class _Entry:
         return MappingProxyType(self.tasks.copy())
 
 
-class NodeBook:
+class NodeStore:
     """All nodes and what runs on them."""
 
     def __init__(self, space: ResourceSpace) -> None:
@@ -69,7 +69,7 @@ class NodeBook:
         self._unmeasured: set[NodeName] = set()
         """Nodes of which `_uncounted` may not be true any more."""
 
-    def add(self, task: Task, effects: Effects) -> None:
+    def add(self, task: Task, effects: TemplateDeltas) -> None:
         """Account a task that takes room on its node."""
         assert task.node is not None
         entry = self._entry(task.node)
@@ -79,7 +79,7 @@ class NodeBook:
         self._changed_tasks.add(task.node)
         self._unmeasured.add(task.node)
 
-    def remove(self, task: Task, effects: Effects) -> None:
+    def remove(self, task: Task, effects: TemplateDeltas) -> None:
         """Take a task off its node."""
         assert task.node is not None
         entry = self._entries[task.node]
@@ -89,7 +89,7 @@ class NodeBook:
         self._unmeasured.add(task.node)
         self._tidy(task.node, entry)
 
-    def exchange(self, old: Task, new: Task, effects: Effects) -> None:
+    def exchange(self, old: Task, new: Task, effects: TemplateDeltas) -> None:
         """Put a newer state of a task, on the same node, in the place of an older one."""
         assert new.node is not None
         entry = self._entries[new.node]
@@ -154,7 +154,7 @@ class NodeBook:
         idle: IntArray = offered - self._matrix.values[self._matrix.slices[0], column]
         return idle
 
-    def uncounted(self, effects: Effects) -> Iterable[Uncounted]:
+    def uncounted(self, effects: TemplateDeltas) -> Iterable[Uncounted]:
         """Return the tasks that ask for more than their nodes offer; costs what changed."""
         names = sorted(name for name in self._unmeasured if name in self._entries)
         for name in self._unmeasured:
@@ -259,5 +259,5 @@ class NodeBook:
         return self._offers
 
 
-def _effect(task: Task, effects: Effects) -> IntArray:
+def _effect(task: Task, effects: TemplateDeltas) -> IntArray:
     return effects.on_node(task.template, releasing=task.status is TaskStatus.RELEASING)

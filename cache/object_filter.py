@@ -4,10 +4,10 @@ from cache.options import BooksOptions
 from cache.ring import owner_key
 from model import wire
 
-__all__ = ["Tracking"]
+__all__ = ["ObjectFilter"]
 
 
-class Tracking:
+class ObjectFilter:
     """Tells ours from others', by scheduler name and hash ring."""
 
     def __init__(self, options: BooksOptions) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from cache.lookups import LOOKUP_KINDS
 from cache.measurements import MEASURED, Measured, measurements
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from kube import resources
 from model import wire
 from model.errors import ObjectError
@@ -47,7 +47,7 @@ def books_from_objects(
     *,
     report: Callable[[ObjectError], None] | None = None,
     note: Callable[[str], None] | None = None,
-) -> Books:
+) -> ClusterState:
     """Make books of a cluster given as dictionaries.
 
     Args:
@@ -56,12 +56,12 @@ def books_from_objects(
         report: Is told of each broken object and field.
         note: Is told of each kind that plays no part, once.
     """
-    books = Books(options, report)
+    state = ClusterState(options, report)
     found = decoded(objects, report=report, note=note)
     for kind, each in found:
-        books.apply(kind, each)
-    books.measure(measurements(found, report))
-    return books
+        state.apply(kind, each)
+    state.measure(measurements(found, report))
+    return state
 
 
 def decoded(

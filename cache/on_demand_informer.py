@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from cache.event_handlers import Feeder
-from cache.state import Books
+from cache.event_handlers import EventHandlers
+from cache.state import ClusterState
 from kube.client import Client
 from kube.clock import Clock, SystemClock
 from kube.reflector import Reflector
 from kube.resources import Resource
 from model.errors import ObjectError
 
-__all__ = ["EVERY", "Wanted", "WantedWatch"]
+__all__ = ["EVERY", "OnDemandInformer", "Wanted"]
 
 _log = structlog.get_logger(__name__)
 
@@ -38,12 +38,12 @@ class Wanted(NamedTuple):
 EVERY: Final = Wanted()
 
 
-class WantedWatch:
+class OnDemandInformer:
     """Follows what is wanted of a kind; everything happens on the loop's thread."""
 
     def __init__(
         self,
-        books: Books,
+        state: ClusterState,
         client: Client,
         resource: Resource[Any],
         *,
@@ -51,7 +51,7 @@ class WantedWatch:
         clock: Clock | None = None,
     ) -> None:
         """Prepare to follow; `run` does, and tells `on_broken` of each object that does not fit its kind."""
-        self._books, self._client, self._resource = books, client, resource
+        self._state, self._client, self._resource = state, client, resource
         self._on_broken = on_broken
         self._clock = clock or SystemClock()
         self._wanted: Wanted | None = None
@@ -92,7 +92,7 @@ class WantedWatch:
         reflector = Reflector(
             self._client,
             self._resource,
-            [Feeder(kind, self._books)],
+            [EventHandlers(kind, self._state)],
             namespace=wanted.namespace,
             field_selector=f"metadata.name={wanted.name}" if wanted.name else "",
             on_broken=self._on_broken,
@@ -108,8 +108,8 @@ class WantedWatch:
             for each in (following, noting, changing):
                 each.cancel()
             await asyncio.gather(following, noting, changing, return_exceptions=True)
-            for known in list(self._books.stored(kind).values()):
-                self._books.remove(kind, known)
+            for known in list(self._state.stored(kind).values()):
+                self._state.remove(kind, known)
 
     async def _wait_for_change(self) -> None:
         await self._changed.wait()

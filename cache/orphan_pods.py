@@ -10,7 +10,7 @@ from model.refusals import Refusal
 from model.snapshot import Outsider
 from model.tasks import Task, TaskStatus
 
-__all__ = ["NO_GROUP", "broken_pod", "outsiders"]
+__all__ = ["NO_GROUP", "broken_pod", "orphan_pods"]
 
 _PLUGIN: Final = "scheduler"
 
@@ -29,7 +29,7 @@ def broken_pod(fault: ObjectError) -> Refusal:
     return Refusal(plugin=_PLUGIN, reason="InvalidPod", message=f"{fault.path}: {fault.message}", resolvable=False)
 
 
-def outsiders(
+def orphan_pods(
     loose: Iterable[tuple[Task, Refusal]], jobs: Iterable[JobEntry], queue_faults: Mapping[QueueName, ObjectError]
 ) -> Iterator[Outsider]:
     """List the pending among tasks without a job and among the tasks of jobs outside the snapshot."""

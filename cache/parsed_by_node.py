@@ -7,13 +7,13 @@ from typing import Generic, TypeVar
 from model.errors import ObjectError
 from model.ids import NodeName
 
-__all__ = ["Readings"]
+__all__ = ["ParsedByNode"]
 
 Object = TypeVar("Object")
 Reading = TypeVar("Reading")
 
 
-class Readings(Generic[Object, Reading]):
+class ParsedByNode(Generic[Object, Reading]):
     """The readings as of the last snapshot, of objects that have the names of their nodes."""
 
     def __init__(self, read: Callable[[Object], Reading], report: Callable[[ObjectError], None]) -> None:

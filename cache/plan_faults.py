@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from cache.node_store import NodeBook, takes_room
-from cache.template_deltas import Effects
+from cache.node_store import NodeStore, takes_room
+from cache.template_deltas import TemplateDeltas
 from model.arrays import IntArray
 from model.ids import NodeName, TaskId
 from model.plan import Plan
@@ -16,7 +16,7 @@ __all__ = ["bind_faults", "eviction_faults"]
 
 
 def bind_faults(
-    plan: Plan, tasks: Mapping[TaskId, Task], nodes: NodeBook, effects: Effects, space: ResourceSpace
+    plan: Plan, tasks: Mapping[TaskId, Task], nodes: NodeStore, effects: TemplateDeltas, space: ResourceSpace
 ) -> Iterator[str]:
     """Say of each bind whose pod is not pending, whose node is gone, or that does not fit after those before it."""
     sound: list[tuple[Task, NodeName]] = []
@@ -48,7 +48,7 @@ def eviction_faults(plan: Plan, tasks: Mapping[TaskId, Task]) -> Iterator[str]:
 
 
 def _short_of_room(
-    binds: Iterable[tuple[Task, NodeName]], nodes: NodeBook, effects: Effects, space: ResourceSpace
+    binds: Iterable[tuple[Task, NodeName]], nodes: NodeStore, effects: TemplateDeltas, space: ResourceSpace
 ) -> Iterator[str]:
     """Only what a pod asks for must fit: a node may be overcommitted in something else since it shrank."""
     idle_by_node: dict[NodeName, IntArray] = {}

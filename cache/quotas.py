@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cache.columns import frozen
-from cache.template_deltas import Effects
+from cache.template_deltas import TemplateDeltas
 from cache.uncounted import Uncounted
 from model import wire
 from model.arrays import IntArray
@@ -83,9 +83,9 @@ class UsesByClaim:
         self._counted: dict[Claim, tuple[IntArray, int]] | None = None
         """Asked for and used, base units, shape (2, R), and how many pods; None while nobody asks."""
         self._space: ResourceSpace | None = None
-        self._effects: Effects | None = None
+        self._effects: TemplateDeltas | None = None
 
-    def exchange(self, old: Task | None, new: Task | None, effects: Effects) -> None:
+    def exchange(self, old: Task | None, new: Task | None, effects: TemplateDeltas) -> None:
         """Count a task in place of what it was; None stands for its absence."""
         if self._counted is None:
             return
@@ -98,7 +98,7 @@ class UsesByClaim:
             self._add(self._counted, new, effects, 1)
 
     def table(
-        self, space: ResourceSpace, effects: Effects, tasks: Iterable[Task], uncounted: Iterable[Uncounted]
+        self, space: ResourceSpace, effects: TemplateDeltas, tasks: Iterable[Task], uncounted: Iterable[Uncounted]
     ) -> QuotaUses:
         """Return the sums, without what is `uncounted`.
 
@@ -125,7 +125,7 @@ class UsesByClaim:
         self._counted = None
 
     @staticmethod
-    def _add(counted: dict[Claim, tuple[IntArray, int]], task: Task, effects: Effects, sign: int) -> None:
+    def _add(counted: dict[Claim, tuple[IntArray, int]], task: Task, effects: TemplateDeltas, sign: int) -> None:
         asks, uses = counts(task)
         if not asks:
             return

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-from cache.state import Books
-from cache.writers import Hands
+from cache.state import ClusterState
+from cache.writers import ClusterWriters
 from kube.events import Regarding
 from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
 from model import report, wire
@@ -23,30 +23,30 @@ __all__ = ["write"]
 _API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES, ELASTIC_QUOTAS)}
 
 
-def write(said: report.CycleReport, books: Books, hands: Hands) -> None:
+def write(said: report.CycleReport, state: ClusterState, writers: ClusterWriters) -> None:
     """Hand over statuses, conditions and events of a cycle; nothing waits."""
-    hands.statuses.begin_cycle()
+    writers.statuses.begin_cycle()
     for status in said.group_statuses:
-        group: wire.PodGroup | None = books.stored("PodGroup").get(status.job)
+        group: wire.PodGroup | None = state.stored("PodGroup").get(status.job)
         if group is not None and group.metadata.uid == status.uid:
-            hands.statuses.pod_group(group, _group_status(group, status), annotations=status.annotations)
-    assumed = books.assumed()
+            writers.statuses.pod_group(group, _group_status(group, status), annotations=status.annotations)
+    assumed = state.assumed()
     for pod_condition in said.pod_conditions:
-        pod: wire.Pod | None = books.stored("Pod").get(pod_condition.task)
+        pod: wire.Pod | None = state.stored("Pod").get(pod_condition.task)
         # A pod that is on its way to a node by now is not told that it waits.
         if pod is not None and pod_condition.task not in assumed and not pod.spec.node_name:
-            hands.statuses.pod(
+            writers.statuses.pod(
                 pod, condition=_pod_condition(pod_condition), nominated_node=pod_condition.nominated_node
             )
     for queue_status in said.queue_statuses:
-        queue: wire.Queue | None = books.stored("Queue").get(queue_status.queue)
+        queue: wire.Queue | None = state.stored("Queue").get(queue_status.queue)
         if queue is not None:
-            hands.statuses.queue(queue, resource_list(queue_status.allocated))
+            writers.statuses.queue(queue, resource_list(queue_status.allocated))
     for figures in said.quotas:
-        quota: wire.ElasticQuota | None = books.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
+        quota: wire.ElasticQuota | None = state.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
         if quota is not None and quota.metadata.uid == figures.uid:
-            hands.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
-    _record(said.events, books, hands)
+            writers.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
+    _record(said.events, state, writers)
 
 
 def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
@@ -87,9 +87,9 @@ def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodG
     )
 
 
-def _record(events: Iterable[report.EventNote], books: Books, hands: Hands) -> None:
+def _record(events: Iterable[report.EventNote], state: ClusterState, writers: ClusterWriters) -> None:
     for event in events:
-        if event.kind == POD_GROUPS.kind and f"{event.namespace}/{event.name}" not in books.stored(event.kind):
+        if event.kind == POD_GROUPS.kind and f"{event.namespace}/{event.name}" not in state.stored(event.kind):
             continue  # made up for a single pod, or gone
         about = Regarding(
             api_version=_API_VERSIONS.get(event.kind, "v1"),
@@ -98,4 +98,4 @@ def _record(events: Iterable[report.EventNote], books: Books, hands: Hands) -> N
             name=event.name,
             uid=event.uid,
         )
-        hands.events.record(about, event.type, event.reason, event.message)
+        writers.events.record(about, event.type, event.reason, event.message)

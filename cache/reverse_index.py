@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-__all__ = ["UseIndex"]
+__all__ = ["ReverseIndex"]
 
 User = TypeVar("User", bound=str)
 T = TypeVar("T")
 
 
-class UseIndex(Generic[User, T]):
+class ReverseIndex(Generic[User, T]):
     """Users by the name of what they use: the pods of a claim, the claims of a volume."""
 
     def __init__(self, used_by: Callable[[T], Iterable[str]]) -> None:

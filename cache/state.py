@@ -16,24 +16,24 @@ from typing import Any, cast
 import msgspec
 
 from cache.assumptions import Assumption
-from cache.carried_state import BooksState
+from cache.carried_state import CarriedState
 from cache.departed import DepartedMembers
 from cache.gangs import GangKeeper
 from cache.heartbeats import is_heartbeat, tells_the_same
-from cache.job_store import JobBook, JobEntry
+from cache.job_store import JobEntry, JobStore
 from cache.lookups import LOOKUP_KINDS, Lookups
-from cache.node_store import NodeBook, takes_room
-from cache.object_filter import Tracking
+from cache.node_store import NodeStore, takes_room
+from cache.object_filter import ObjectFilter
 from cache.options import SINGLE, BooksOptions
-from cache.orphan_pods import NO_GROUP, broken_pod, outsiders
-from cache.parsed_by_node import Readings
+from cache.orphan_pods import NO_GROUP, broken_pod, orphan_pods
+from cache.parsed_by_node import ParsedByNode
 from cache.plan_faults import bind_faults, eviction_faults
 from cache.priorities import PriorityClasses
 from cache.quotas import QuotaKeeper, UsesByClaim
 from cache.resource_names import ResourceNames
-from cache.reverse_index import UseIndex
+from cache.reverse_index import ReverseIndex
 from cache.shards import shard_mask
-from cache.template_deltas import Effects
+from cache.template_deltas import TemplateDeltas
 from cache.topology import TopologyKeeper
 from cache.translate import Translator, single_group, single_job_id, task_status
 from cache.uncounted import Uncounted
@@ -58,7 +58,7 @@ from model.tasks import Task, TaskStatus, by_name
 from model.usage import NO_USAGE, NodeUsage
 from model.wire.sealing import seal
 
-__all__ = ["Books"]
+__all__ = ["ClusterState"]
 
 _TOO_MANY = frozenset({"Pod", "NodeMetric"})
 """Kinds whose inner mappings stay plain, for they come in too often; of pods those of templates decide."""
@@ -71,7 +71,7 @@ _UNPLACED = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
 """A task that fails in one of these never ran: its node refused it."""
 
 
-class Books:
+class ClusterState:
     """The running picture of the cluster."""
 
     def __init__(
@@ -81,16 +81,16 @@ class Books:
         self.options = options or BooksOptions()
         self.fault_counts: Counter[str] = Counter()
         """Broken fields seen, by kind of object."""
-        self._tracking = Tracking(self.options)
+        self._tracking = ObjectFilter(self.options)
         self._names = ResourceNames()
         self.translator = Translator(
             default_queue=self.options.default_queue, report=self._fault, fold=self._names.fold
         )
         self._report = report
         self._space = ResourceSpace()
-        self._effects = Effects(self._space)
-        self._nodes = NodeBook(self._space)
-        self._jobs = JobBook(self._space, caps_priority=self.options.caps_group_priority)
+        self._effects = TemplateDeltas(self._space)
+        self._nodes = NodeStore(self._space)
+        self._jobs = JobStore(self._space, caps_priority=self.options.caps_group_priority)
         self._lookups = Lookups()
         self._priorities = PriorityClasses()
         self._queues: dict[QueueName, Queue] = {}
@@ -101,9 +101,9 @@ class Books:
         self._tasks: dict[TaskId, Task] = {}
         self._ids_by_key: dict[str, TaskId] = {}
         self._loose: dict[TaskId, Refusal] = {}
-        self._claims = UseIndex[TaskId, wire.Pod](claim_keys)
-        self._device_claims = UseIndex[TaskId, wire.Pod](device_claim_keys)
-        self._volumes = UseIndex[str, wire.PersistentVolumeClaim](volume_names)
+        self._claims = ReverseIndex[TaskId, wire.Pod](claim_keys)
+        self._device_claims = ReverseIndex[TaskId, wire.Pod](device_claim_keys)
+        self._volumes = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._assumed: dict[TaskId, Assumption] = {}
         self._broken_gangs: set[JobId] = set()
         self._departed = DepartedMembers()
@@ -123,8 +123,8 @@ class Books:
         self._resource_limit = _RESOURCE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
-        self._numa = Readings(read_numa, self._fault)
-        self._loads = Readings(partial(read_load, report=self._fault), self._fault)
+        self._numa = ParsedByNode(read_numa, self._fault)
+        self._loads = ParsedByNode(partial(read_load, report=self._fault), self._fault)
         self._quotas = QuotaKeeper(self._fault)
         self._quota_uses = UsesByClaim()
         self._gangs = GangKeeper(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
@@ -210,7 +210,7 @@ class Books:
             queue_names=self._queue_names,
             objects=objects,
             topology=self._topology.of(objects.hyper_nodes, nodes.facts),
-            outsiders=self._outsiders(),
+            orphan_pods=self._outsiders(),
             shard_mode=self.options.shard_mode,
             lifts_queue_gates=self.options.lifts_queue_gates,
             tasks_with_affinity=self._placed_with_affinity(),
@@ -362,9 +362,9 @@ class Books:
             for each in self._stored[kind].values():
                 yield kind, each
 
-    def state(self) -> BooksState:
+    def carried_state(self) -> CarriedState:
         """Return what is known beside the objects."""
-        return BooksState(
+        return CarriedState(
             generation=self._generation,
             assumed=dict(self._assumed),
             broken_gangs=tuple(sorted(self._broken_gangs)),
@@ -376,7 +376,7 @@ class Books:
             elsewhere={n: each for n, each in self._nodes.elsewhere().items() if n not in self._stored["Node"]},
         )
 
-    def resume(self, state: BooksState) -> None:
+    def resume(self, state: CarriedState) -> None:
         """Take over a state: after the surrounding objects, and before the translated ones, which it concerns."""
         self._assumed = dict(state.assumed)
         self._broken_gangs = set(state.broken_gangs)
@@ -384,16 +384,16 @@ class Books:
         self._usage = state.usage
         self._gangs.resume(state.gang_rules, state.satisfied)
 
-    def conclude(self, state: BooksState) -> None:
+    def conclude(self, state: CarriedState) -> None:
         """Take over the rest of a state, once all objects are there."""
         for name, offered in state.elsewhere.items():
             self._set_elsewhere(name, offered)
         self._departed = DepartedMembers(state.departed)  # of pods that are gone no object tells
         self._generation = state.generation
 
-    def rebuild(self) -> "Books":
+    def rebuild(self) -> "ClusterState":
         """Make the books anew from the stored objects and the assumptions."""
-        fresh, state = Books(self.options), self.state()
+        fresh, state = ClusterState(self.options), self.carried_state()
         for kind, each in self.surrounding_objects():
             fresh.apply(kind, each)
         fresh.resume(state)
@@ -402,9 +402,9 @@ class Books:
         fresh.conclude(state)
         return fresh
 
-    def copy_of_objects(self) -> Callable[[], "Books"]:
+    def copy_of_objects(self) -> Callable[[], "ClusterState"]:
         """Copy what is stored, and return how to make books of it, which another thread may do."""
-        copied = Books(self.options)
+        copied = ClusterState(self.options)
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
         copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
         copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
@@ -773,7 +773,7 @@ class Books:
 
     def _respace(self, space: ResourceSpace) -> None:
         self._space = space
-        self._effects = Effects(space)
+        self._effects = TemplateDeltas(space)
         self._nodes.respace(space)
         self._jobs.respace(space)
 
@@ -805,7 +805,7 @@ class Books:
         if len(templates) > self._template_limit:
             templates.keep(task.template for task in self._tasks.values())
             self._template_limit = 2 * len(templates) + _TEMPLATE_SLACK
-            self._effects = Effects(self._space)
+            self._effects = TemplateDeltas(self._space)
 
     # Parts of the snapshot
 
@@ -820,7 +820,7 @@ class Books:
         loose = (
             (task, self._loose[task.id]) for task in sorted((self._tasks[each] for each in self._loose), key=by_name)
         )
-        return tuple(outsiders(loose, self._jobs.outside(), self._queue_faults))
+        return tuple(orphan_pods(loose, self._jobs.outside(), self._queue_faults))
 
     def _uses_by_claim(self, uncounted: Iterable[Uncounted]) -> QuotaUses | None:
         if not self._quotas.by_name():

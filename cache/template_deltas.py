@@ -8,7 +8,7 @@ from model.nodes import StateRows
 from model.resources import ResourceSpace
 from model.tasks import ALLOCATED_STATUSES, TaskStatus, TaskTemplate
 
-__all__ = ["JOB_SEGMENTS", "NODE_SEGMENTS", "Effects"]
+__all__ = ["JOB_SEGMENTS", "NODE_SEGMENTS", "TemplateDeltas"]
 
 NODE_SEGMENTS = Segments((*[PER_RESOURCE] * 4, 2, PER_RESOURCE, PER_RESOURCE))
 """used, releasing, pipelined, viewed, scored (together `NodeTable.state`); reported, allocatable."""
@@ -17,7 +17,7 @@ JOB_SEGMENTS = Segments((len(TaskStatus), 1, *[PER_RESOURCE] * 4, PER_RESOURCE, 
 """counts, pending best-effort, allocated, pending, total, gated; min_resources; the five fixed numbers of a job."""
 
 
-class Effects:
+class TemplateDeltas:
     """Columns to add, by template."""
 
     def __init__(self, space: ResourceSpace) -> None:

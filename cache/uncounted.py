@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cache.columns import frozen
-from cache.template_deltas import Effects
+from cache.template_deltas import TemplateDeltas
 from model.arrays import IntArray
 from model.ids import TaskId
 from model.tasks import Task, TaskStatus, by_name
@@ -27,7 +27,7 @@ class Uncounted(NamedTuple):
     """That part of its request, base units, shape (R,)."""
 
 
-def beyond(tasks: Iterable[Task], offered: IntArray, effects: Effects) -> Mapping[TaskId, Uncounted]:
+def beyond(tasks: Iterable[Task], offered: IntArray, effects: TemplateDeltas) -> Mapping[TaskId, Uncounted]:
     """Return the tasks of one node of which a part is not counted.
 
     Args:

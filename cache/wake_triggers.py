@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import TaskId
 
@@ -24,20 +24,20 @@ class Trigger(Enum):
     """Of use only while work waits."""
 
 
-def trigger_of(kind: str, old: Any, new: Any, books: Books) -> Trigger | None:
+def trigger_of(kind: str, old: Any, new: Any, state: ClusterState) -> Trigger | None:
     """Return what a change may let a cycle decide; None where it can wait.
 
     Args:
         kind: The changed object's.
         old: The object before; None where it is new.
         new: The object after; None where it is gone.
-        books: What is known, with the change in it.
+        state: What is known, with the change in it.
     """
     rule = _RULES.get(kind)
-    return None if rule is None else rule(old, new, books)
+    return None if rule is None else rule(old, new, state)
 
 
-def _pod(old: wire.Pod | None, new: wire.Pod | None, books: Books) -> Trigger | None:
+def _pod(old: wire.Pod | None, new: wire.Pod | None, state: ClusterState) -> Trigger | None:
     if new is None:
         return Trigger.NEW_ROOM
     if new.spec.node_name or _has_ended(new):
@@ -46,7 +46,7 @@ def _pod(old: wire.Pod | None, new: wire.Pod | None, books: Books) -> Trigger | 
         return Trigger.NEW_ROOM if _begins_to_leave(old, new) else None
     task = TaskId(new.metadata.uid)
     # Preparations of a bind write annotations into pods that are assumed.
-    return Trigger.NEW_WORK if task not in books.assumed() and books.is_complete_with(task) else None
+    return Trigger.NEW_WORK if task not in state.assumed() and state.is_complete_with(task) else None
 
 
 def _has_ended(pod: wire.Pod) -> bool:
@@ -83,7 +83,7 @@ def _allotted(pod: wire.Pod) -> tuple[Any, ...]:
     return containers, pod.status.resources, pod.status.allocated_resources
 
 
-def _node(old: wire.Node | None, new: wire.Node | None, _books: Books) -> Trigger | None:
+def _node(old: wire.Node | None, new: wire.Node | None, _state: ClusterState) -> Trigger | None:
     """Annotations, images and volumes of nodes change with every agent's report."""
     if new is None or (old is not None and _offers(old) == _offers(new)):
         return None
@@ -95,7 +95,7 @@ def _offers(node: wire.Node) -> tuple[Any, ...]:
     return node.metadata.labels, node.spec, node.status.allocatable, node.status.capacity, conditions
 
 
-def _pod_group(old: wire.PodGroup | None, new: wire.PodGroup | None, _books: Books) -> Trigger | None:
+def _pod_group(old: wire.PodGroup | None, new: wire.PodGroup | None, _state: ClusterState) -> Trigger | None:
     """The scheduler itself writes status and annotations."""
     if new is None:
         return Trigger.NEW_ROOM
@@ -103,7 +103,7 @@ def _pod_group(old: wire.PodGroup | None, new: wire.PodGroup | None, _books: Boo
     return None if is_same else Trigger.NEW_WORK
 
 
-def _queue(old: wire.Queue | None, new: wire.Queue | None, _books: Books) -> Trigger | None:
+def _queue(old: wire.Queue | None, new: wire.Queue | None, _state: ClusterState) -> Trigger | None:
     """The scheduler itself writes allocated amounts into the status."""
     if old is None or new is None:
         return Trigger.NEW_ROOM
@@ -116,7 +116,7 @@ def _queue(old: wire.Queue | None, new: wire.Queue | None, _books: Books) -> Tri
     return None if is_same else Trigger.NEW_ROOM
 
 
-def _whole(old: Any, new: Any, _books: Books) -> Trigger | None:
+def _whole(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
     """Compare everything but identity, versions and annotations."""
     return None if old is not None and new is not None and _content(old) == _content(new) else Trigger.NEW_ROOM
 
@@ -126,14 +126,14 @@ def _content(each: Any) -> tuple[Any, ...]:
     return each.metadata.labels, *fields
 
 
-def _spec(old: Any, new: Any, _books: Books) -> Trigger | None:
+def _spec(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
     """Compare labels and specification: the status is the scheduler's own, or an agent's report."""
     if old is None or new is None or old.spec != new.spec or old.metadata.labels != new.metadata.labels:
         return Trigger.NEW_ROOM
     return None
 
 
-_RULES: Final[Mapping[str, Callable[[Any, Any, Books], Trigger | None]]] = {
+_RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] = {
     "Pod": _pod,
     "Node": _node,
     "PodGroup": _pod_group,

@@ -7,11 +7,11 @@ from kube.events import EventRecorder
 from kube.evictor import Evictor
 from kube.status import StatusWriter
 
-__all__ = ["Hands"]
+__all__ = ["ClusterWriters"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hands:
+class ClusterWriters:
     """What changes the cluster."""
 
     binder: Binder

@@ -22,9 +22,9 @@ from kube.clock import Clock, SystemClock
 from kube.errors import ApiError, NoAnswerError
 from kube.node_lock import NodeLocker
 from kube.resources import PODS
-from kube.retrying import Turns
+from kube.retrying import RetryLimiter
 from kube.volumes import BIND_VOLUME, VolumePreparer
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from model import wire
 from model.devices.locks import LOCK_NODE
 from model.errors import PyroclastError
@@ -56,7 +56,7 @@ class ApiBinder:
         preparers: Mapping[str, Preparer] | None = None,
         delegate: Delegate | None = None,
         is_leader: Callable[[], bool] = lambda: True,
-        traffic: Traffic | None = None,
+        traffic: WritePriority | None = None,
         concurrency: int = 32,
         patience_seconds: float = 60.0,
         clock: Clock | None = None,
@@ -84,9 +84,9 @@ class ApiBinder:
         self._client = client
         self._delegate = delegate
         self._is_leader = is_leader
-        self._traffic = traffic or Traffic()
+        self._traffic = traffic or WritePriority()
         self._clock = clock or SystemClock()
-        self._turns = Turns(concurrency, clock=self._clock, patience_seconds=patience_seconds)
+        self._turns = RetryLimiter(concurrency, clock=self._clock, patience_seconds=patience_seconds)
         self._chance = chance or random.Random()
 
     async def bind(self, plan: Plan) -> PlanOutcome:

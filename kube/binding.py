@@ -20,7 +20,7 @@ __all__ = [
     "Binder",
     "Delegate",
     "DelegateError",
-    "Outsiders",
+    "OrphanPods",
     "PlanOutcome",
     "Preparer",
     "refused",
@@ -105,7 +105,7 @@ def refused(bind: Bind, reason: str, message: str) -> BindOutcome:
 
 
 @dataclass(slots=True)
-class Outsiders:
+class OrphanPods:
     """Binders and preparers from outside; the functions of the same names say more."""
 
     preparers: dict[str, Preparer] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class Outsiders:
         return binder
 
 
-OUTSIDERS: Final = Outsiders()
+OUTSIDERS: Final = OrphanPods()
 """What is registered in this process."""
 
 

@@ -21,7 +21,7 @@ from kube.errors import ApiError
 from kube.metrics import EVENTS_DROPPED, EVENTS_WAITING
 from kube.resources import Resource
 from kube.retrying import retry
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from model.wire import ObjectMeta, time_text
 
 __all__ = ["EventRecorder", "Regarding", "regarding"]
@@ -128,7 +128,7 @@ class EventRecorder:
         instance: str = "",
         capacity: int = 50_000,
         concurrency: int = 4,
-        traffic: Traffic | None = None,
+        traffic: WritePriority | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
@@ -149,7 +149,7 @@ class EventRecorder:
         self._instance = instance or component
         self._capacity = capacity
         self._concurrency = concurrency
-        self._traffic = traffic or Traffic()
+        self._traffic = traffic or WritePriority()
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()

@@ -120,7 +120,7 @@ class Evictor:
                 return _stays(eviction, "Failed", f"{type(error).__name__}: {error}")
 
     async def _rehearse(self, eviction: Eviction) -> EvictionOutcome:
-        ask = self._ask_to_leave if await self._goes_by_api() else self._delete
+        ask = self._post_eviction if await self._goes_by_api() else self._delete
         try:
             await self._send(lambda: ask(eviction, params=_DRY_RUN))
         except ApiError as error:
@@ -136,11 +136,11 @@ class Evictor:
         if await self._goes_by_api():
             # Asked before it is marked: budgets count ready pods, so a pod marked unready first would slip past
             # them. The server's own mark is replaced by ours while the pod ends.
-            await self._send(lambda: self._ask_to_leave(eviction))
+            await self._send(lambda: self._post_eviction(eviction))
             with suppress(ApiError):  # it leaves, marked or not
-                await self._send(lambda: self._say_why(eviction))
+                await self._send(lambda: self._set_disruption_target(eviction))
         else:
-            await self._send(lambda: self._say_why(eviction))
+            await self._send(lambda: self._set_disruption_target(eviction))
             await self._delete_or_take_back(eviction)
         return EvictionOutcome(eviction=eviction, is_leaving=True)
 
@@ -158,7 +158,7 @@ class Evictor:
             is_final=_is_budget,
         )
 
-    def _ask_to_leave(self, eviction: Eviction, params: Mapping[str, str] | None = None) -> Awaitable[bytes]:
+    def _post_eviction(self, eviction: Eviction, params: Mapping[str, str] | None = None) -> Awaitable[bytes]:
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -178,7 +178,7 @@ class Evictor:
             "DELETE", PODS.path(eviction.namespace, eviction.name), params=params, body=msgspec.json.encode(body)
         )
 
-    def _say_why(self, eviction: Eviction) -> Awaitable[bytes]:
+    def _set_disruption_target(self, eviction: Eviction) -> Awaitable[bytes]:
         now = time_text(self._clock.wall())
         message = eviction.message or f"evicted by {eviction.reason}"
         return self._patch_conditions(

@@ -8,7 +8,7 @@ from kube.backoff import Backoff
 from kube.clock import Clock
 from kube.errors import ApiError
 
-__all__ = ["Turns", "retry"]
+__all__ = ["RetryLimiter", "retry"]
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ async def retry(
             refusal = error
 
 
-class Turns:
+class RetryLimiter:
     """So many requests at a time, and half as many that are tried again.
 
     What was refused once waits and is tried again in turns of its own: a webhook that fails for the pods of one

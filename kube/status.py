@@ -20,7 +20,7 @@ from kube.discovery import Discovery
 from kube.errors import ApiError, means_another
 from kube.metrics import STATUS_WRITES
 from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from kube.write_queue import WriteQueue
 from model.quantity import QuantityError, parse
 from model.wire import (
@@ -126,7 +126,7 @@ class StatusWriter:
         writes_per_cycle: int = 1000,
         concurrency: int = 12,
         share: int = 8,
-        traffic: Traffic | None = None,
+        traffic: WritePriority | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Prepare to write.
@@ -145,7 +145,7 @@ class StatusWriter:
         self._writes_per_cycle = writes_per_cycle
         self._budget = writes_per_cycle
         self._concurrency = concurrency
-        self._traffic = traffic or Traffic()
+        self._traffic = traffic or WritePriority()
         self._clock = clock or SystemClock()
         self._queue: WriteQueue[_Write] = WriteQueue(share=share, failing=max(1, concurrency // 2))
         self._written: dict[tuple[str, str], _Written] = {}

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Traffic"]
+__all__ = ["WritePriority"]
 
 
-class Traffic:
+class WritePriority:
     """Counts the binds under way, so that status writes and events can wait for a quiet moment."""
 
     def __init__(self) -> None:

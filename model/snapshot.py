@@ -80,7 +80,7 @@ class Snapshot:
     objects: ClusterObjects
     topology: Topology | None = None
     """The tree of HyperNodes; None where nobody made one, which is as if there were none."""
-    outsiders: tuple[Outsider, ...] = ()
+    orphan_pods: tuple[Outsider, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
     lifts_queue_gates: bool = False

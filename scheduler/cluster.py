@@ -13,9 +13,9 @@ from cache.event_handlers import FOLLOWED
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
 from cache.ring import Ownership
-from cache.state import Books
+from cache.state import ClusterState
 from cache.wake_triggers import Trigger
-from cache.writers import Hands
+from cache.writers import ClusterWriters
 from kube import resources
 from kube.binder import ApiBinder
 from kube.binding import OUTSIDERS, Delegate
@@ -24,7 +24,7 @@ from kube.discovery import Discovery
 from kube.events import EventRecorder
 from kube.resources import Resource
 from kube.status import StatusWriter
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from model import wire
 from model.errors import ObjectError
 from model.ids import QueueName, TaskId
@@ -54,7 +54,7 @@ def make_cache(
     on_trigger: Callable[[Trigger], None] = lambda _: None,
     recorder: Recorder | None = None,
     delegate: Delegate | None = None,
-) -> tuple[SchedulerCache, Hands]:
+) -> tuple[SchedulerCache, ClusterWriters]:
     """Make the cache of one API server, and the hands that act for it.
 
     Args:
@@ -67,14 +67,14 @@ def make_cache(
         recorder: Notes what the books are told.
         delegate: Binds the pods that a plan leaves to somebody else.
     """
-    traffic, discovery = Traffic(), Discovery(client)
+    traffic, discovery = WritePriority(), Discovery(client)
 
     def created(task: TaskId) -> float | None:
-        known = cache.books.task(task)
+        known = cache.state.task(task)
         return None if known is None else known.created
 
     own = ApiBinder(client, preparers=OUTSIDERS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic)
-    hands = Hands(
+    writers = ClusterWriters(
         binder=CountingBinder(OUTSIDERS.around(own), metrics, rate, created=created),
         evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
         statuses=StatusWriter(client, discovery, traffic=traffic),
@@ -82,7 +82,7 @@ def make_cache(
     )
     cache = SchedulerCache(
         client,
-        hands,
+        writers,
         books_options(options),
         kinds=followed(options),
         may_write=is_leader,
@@ -91,9 +91,9 @@ def make_cache(
         on_waiting_pod=lambda pod: _watched(pod, metrics),
         on_trigger=on_trigger,
         background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
-        make_books=Books if recorder is None else partial(RecordedBooks, recorder),
+        make_books=ClusterState if recorder is None else partial(RecordedBooks, recorder),
     )
-    return cache, hands
+    return cache, writers
 
 
 def _watched(pod: wire.Pod, metrics: Metrics) -> None:

@@ -25,7 +25,7 @@ def tell_figures(seen: Seen, metrics: Metrics) -> None:
     metrics.replace(
         "pyroclast_backlog_tasks", {(name,): float(count) for name, count in zip(queues, pending, strict=True)}
     )
-    outside = Counter((outsider.refusal.reason,) for outsider in snapshot.outsiders)
+    outside = Counter((outsider.refusal.reason,) for outsider in snapshot.orphan_pods)
     metrics.replace("pyroclast_outsiders", {reason: float(count) for reason, count in outside.items()})
     lent = Counter[tuple[str]]()
     for job in snapshot.jobs.values():

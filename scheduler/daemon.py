@@ -59,7 +59,7 @@ class Cluster(Protocol):
         """Take all of a plan into the books, or none of it; tells which."""
         ...
 
-    async def carry_out(self, plan: Plan) -> None:
+    async def execute_plan(self, plan: Plan) -> None:
         """Do what an assumed plan says; failures are corrected in the books."""
         ...
 
@@ -300,7 +300,7 @@ class Daemon:
             self._count(plan, "refused")
             return
         self._count(plan, "assumed")
-        task = asyncio.create_task(self.cluster.carry_out(plan))
+        task = asyncio.create_task(self.cluster.execute_plan(plan))
         self._in_flight[task] = len(plan.binds) + len(plan.evictions)
         task.add_done_callback(self._landed)
 

@@ -26,9 +26,9 @@ import msgspec
 import numpy as np
 import structlog
 
-from cache.carried_state import BooksState
+from cache.carried_state import CarriedState
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import Configuration
 from framework.cycle import Observer
 from framework.extension.outside import Outside
@@ -150,13 +150,13 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True, tag="configuration",
 class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag="resume", tag_field="do"):
     """What the books knew beside their objects, when those that others refer to had been written."""
 
-    state: BooksState
+    state: CarriedState
 
 
 class Concluded(msgspec.Struct, frozen=True, kw_only=True, tag="conclude", tag_field="do"):
     """All objects of the books have been written."""
 
-    state: BooksState
+    state: CarriedState
 
 
 class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="do"):
@@ -386,7 +386,7 @@ class Recorder:
             self.write(cycle, flush=True)
 
 
-class RecordedBooks(Books):
+class RecordedBooks(ClusterState):
     """Books that write down what they are told before they do it."""
 
     def __init__(
@@ -423,7 +423,7 @@ class RecordedBooks(Books):
 
     def _write_all(self) -> None:
         """Write down all that is known, for a record that begins here."""
-        state = self.state()
+        state = self.carried_state()
         for kind, each in self.surrounding_objects():
             self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(each))))
         self._recorder.write(Resumed(state=state))

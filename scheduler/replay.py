@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from cache.objects import decoder_of
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import Configuration
 from framework.cycle import run_cycle
 from framework.extension.loading import PluginFile
@@ -131,7 +131,7 @@ class Replay:
         self._options = Options(**flags, features=features, environment=Environment(**header.environment))
         self._registry: Registry | None = None
         """Made with the first configuration."""
-        self._books = Books(books_options(self._options))
+        self._state = ClusterState(books_options(self._options))
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
         self._settled = Settled()
@@ -149,31 +149,31 @@ class Replay:
 
     def follow(self, entry: Entry) -> None:
         """Do what is recorded between cycles."""
-        books = self._books
+        cluster_state = self._state
         match entry:
             case Applied(kind=kind, object=raw):
-                books.apply(kind, decoder_of(kind).decode(bytes(raw)))
+                cluster_state.apply(kind, decoder_of(kind).decode(bytes(raw)))
             case Removed(kind=kind, object=raw):
-                books.remove(kind, decoder_of(kind).decode(bytes(raw)))
+                cluster_state.remove(kind, decoder_of(kind).decode(bytes(raw)))
             case Assumed(plan=plan, now=now):
-                books.assume(plan, now)
+                cluster_state.assume(plan, now)
             case Forgotten(task=task, node=node, failed=failed):
-                books.forget(task, node, failed=failed)
+                cluster_state.forget(task, node, failed=failed)
             case Extended(task=task, now=now):
-                books.extend(task, now)
+                cluster_state.extend(task, now)
             case HalfBoundMarked():
-                books.mark_half_bound()
+                cluster_state.mark_half_bound()
             case Measured(usage=usage):
-                books.measure(usage)
+                cluster_state.measure(usage)
             case GangsFollowed(rules=rules):
-                books.follow_gangs(rules)
+                cluster_state.follow_gangs(rules)
             case Resumed(state=state):
-                books.resume(state)
+                cluster_state.resume(state)
             case Concluded(state=state):
-                books.conclude(state)
+                cluster_state.conclude(state)
             case SnapshotTaken():
                 # Not when a cycle needs it: taking it is itself a step that later ones build on.
-                self._snapshots[books.generation] = books.snapshot()
+                self._snapshots[cluster_state.generation] = cluster_state.snapshot()
             case Configured():
                 self._configure(entry)
             case Header() | Cycle():

@@ -138,7 +138,7 @@ class _Process:
             refused=lambda faults: self._loop.call_soon_threadsafe(self._tell_refusal, faults),
         )
         self._usage = UsageWatch(
-            self._cache.books,
+            self._cache.state,
             client,
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
@@ -290,7 +290,7 @@ class _Process:
     def _follow(self, configuration: Configuration, wants: Wants) -> None:
         """Ask the source of usage that a configuration names, read gangs as it says, and follow what it wants."""
         self._usage.follow(read_source(configuration.profiles[0].metrics))
-        self._cache.books.follow_gangs(gang_rules(configuration.profiles[0]))
+        self._cache.state.follow_gangs(gang_rules(configuration.profiles[0]))
         self._wanted.follow(wants)
 
     def _tell_refusal(self, faults: Sequence[str]) -> None:
@@ -328,7 +328,7 @@ class _Process:
 
     def _warn(self, reason: str, message: str) -> None:
         """Record an event about the scheduler itself, on the default queue: it is everybody's."""
-        queue = self._cache.books.stored("Queue").get(self._options.default_queue)
+        queue = self._cache.state.stored("Queue").get(self._options.default_queue)
         if queue is not None:
             self._hands.events.record(regarding(QUEUES, queue.metadata), "Warning", reason, message)
 
@@ -429,7 +429,7 @@ class _Process:
                 kind, is_synced = reflector.resource.label, reflector.synced.is_set()
                 seconds = lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced)
                 self._metrics.put("pyroclast_watch_lag_seconds", seconds, kind)
-            self._metrics.put("pyroclast_assumed_tasks", len(self._cache.books.assumed()))
+            self._metrics.put("pyroclast_assumed_tasks", len(self._cache.state.assumed()))
             self._metrics.put("pyroclast_binds_per_second", self._rate.per_second())
             await asyncio.sleep(_FIGURES_SECONDS)
 
@@ -473,6 +473,6 @@ class _Process:
             nodes=len(snapshot.nodes),
             jobs=len(snapshot.jobs),
             queues=len(snapshot.queues),
-            outsiders=len(snapshot.outsiders),
+            orphan_pods=len(snapshot.orphan_pods),
             peak_memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         )

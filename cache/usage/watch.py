@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from cache.state import Books
+from cache.state import ClusterState
 from cache.usage.adaptor import Adaptor
 from cache.usage.elasticsearch import Elasticsearch
 from cache.usage.prometheus import Prometheus
@@ -37,7 +37,7 @@ class UsageWatch:
 
     def __init__(
         self,
-        books: Books,
+        state: ClusterState,
         client: Client,
         *,
         on_failure: Callable[[str], None] = lambda _: None,
@@ -47,13 +47,13 @@ class UsageWatch:
         """Prepare to collect.
 
         Args:
-            books: Where measurements go, and whose nodes are asked about.
+            state: Where measurements go, and whose nodes are asked about.
             client: Speaks to the API server, behind which an adaptor may be.
             on_failure: Is told the type of a source that failed, each time.
             clock: For waiting and for moments.
             collection_seconds: Time that one collection has.
         """
-        self._books = books
+        self._state = state
         self._client = client
         self._on_failure = on_failure
         self._clock = clock or SystemClock()
@@ -74,14 +74,14 @@ class UsageWatch:
             self._changed.clear()
             source = self._source
             if source is None:
-                self._books.measure({})
+                self._state.measure({})
                 await self._changed.wait()
             else:
                 await self._collect(source)
                 await self._pause(max(source.interval_seconds, LEAST_INTERVAL_SECONDS))
 
     async def _collect(self, source: UsageSource) -> None:
-        names = [NodeName(name) for name in self._books.stored("Node")]
+        names = [NodeName(name) for name in self._state.stored("Node")]
         try:
             async with asyncio.timeout(self._collection_seconds):
                 found = await self._made(source).measure(names, self._clock.wall())
@@ -97,7 +97,7 @@ class UsageWatch:
             self._is_failing = False
             _log.info("usage_measured_again", source=source.type, nodes=len(found))
         if source == self._source:
-            self._books.measure(self._with_earlier(found))
+            self._state.measure(self._with_earlier(found))
 
     def _made(self, source: UsageSource) -> Source:
         match source.type:
@@ -110,7 +110,7 @@ class UsageWatch:
 
     def _with_earlier(self, found: Mapping[NodeName, NodeUsage]) -> dict[NodeName, NodeUsage]:
         """Return what was found, and what was known of other nodes that are still there."""
-        known, earlier = self._books.stored("Node"), self._books.usage
+        known, earlier = self._state.stored("Node"), self._state.usage
         return {name: each for name, each in {**earlier, **found}.items() if name in known}
 
     async def _pause(self, seconds: float) -> None:

@@ -40,7 +40,7 @@ class Decision:
     """Time whose Job is to be made, in seconds since 1970; 0 when none is."""
     manifest: dict[str, Any] | None = None
     """That Job."""
-    again_in: float | None = None
+    requeue_after: float | None = None
     """Seconds after which to decide again, if nothing happens before."""
 
 
@@ -87,7 +87,7 @@ def _timed(
     if following is None and last is None:
         message = f"Error getting schedule time: {cron_job.spec.schedule!r} is never due"
         return _noted(base, Note(reason="InvalidSchedule", message=message))
-    base = replace(base, again_in=_wait(following, now))
+    base = replace(base, requeue_after=_wait(following, now))
     deadline = cron_job.spec.starting_deadline_seconds
     since = served if deadline is None else max(served, second - deadline)
     if last is None or last <= since:

@@ -83,7 +83,7 @@ class CronJobs:
                 await self._write(key, msgspec.structs.replace(cron_job, status=decision.status), status)
         for refusal in filter(None, refusals):
             raise refusal  # what was due has been made
-        return decision.again_in
+        return decision.requeue_after
 
     async def _make(self, key: Key, cron_job: CronJob, decision: Decision) -> Job | None:
         """Make a Job; return it, or what was made before, or None where the name is another's."""

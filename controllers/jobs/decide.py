@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from controllers.jobs.counting import count
-from controllers.jobs.decision import Decision, Told
+from controllers.jobs.decision import Decision, EventRecord
 from controllers.jobs.finished import done_places, is_missed_when_gone
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
@@ -19,7 +19,7 @@ from controllers.jobs.states import RESTS, after_ending, after_restart
 from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
 from controllers.jobs.syncing import sync
 from controllers.jobs.targets import ALL, covers, is_whole
-from controllers.jobs.transitions import alive, covered, obey, phase_of, step_for, take
+from controllers.jobs.transitions import alive, apply_command, covered, phase_of, step_for, take
 from model.api import names
 from model.api.batch import JobPhase
 from model.api.bus import Event
@@ -40,13 +40,13 @@ def decide(seen: Observed) -> Decision:
         # It must be gone before another is carried out, since one alone is remembered.
         return Decision(command=spent)
     if seen.commands:
-        return obey(seen, memory, seen.commands[0])
+        return apply_command(seen, memory, seen.commands[0])
     if _is_to_be_forwarded(seen):
         return Decision(is_forwarded=True)
     called_for = answers(seen, memory)
     step = step_for(seen, [answer for answer in called_for if answer.due <= seen.now])
     if step is not None:
-        told = Told(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
+        told = EventRecord(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
         return replace(take(seen, memory, step), events=(told,))
     return _go_on(seen, memory, [answer for answer in called_for if answer.due > seen.now])
 
@@ -93,7 +93,7 @@ def _go_on(seen: Observed, memory: Memory, waiting: list[Answer]) -> Decision:
 def _refuse(seen: Observed, memory: Memory) -> Decision:
     """Say what is wrong with a new Job, where admission did not; it begins when that is mended."""
     new = entered(seen, seen.job.status, JobPhase.PENDING, memory, reason=INVALID, message=seen.refusal)
-    told = Told(reason=INVALID, message=seen.refusal, is_warning=True)
+    told = EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     return Decision(status=changed(seen, new), events=(told,))
 
 
@@ -169,7 +169,7 @@ def _until(decision: Decision, seen: Observed, waiting: list[Answer]) -> Decisio
     if not waiting:
         return decision
     told = tuple(
-        Told(
+        EventRecord(
             reason=EXECUTE_ACTION,
             message=f"{answer.action} is due at {time_text(answer.due)}, unless this ends: {answer.occurrence}",
         )
@@ -177,4 +177,4 @@ def _until(decision: Decision, seen: Observed, waiting: list[Answer]) -> Decisio
         if answer.occurrence.event is not Event.POD_PENDING
     )
     due = min(answer.due for answer in waiting)
-    return replace(decision, again_in=max(0.0, due - seen.now), events=(*decision.events, *told))
+    return replace(decision, requeue_after=max(0.0, due - seen.now), events=(*decision.events, *told))

@@ -17,11 +17,11 @@ from model.api.batch import JobStatus
 from model.api.bus import Command
 from model.api.scheduling import PodGroup
 
-__all__ = ["Decision", "Told"]
+__all__ = ["Decision", "EventRecord"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EventRecord:
     """An event on the Job."""
 
     reason: str
@@ -37,7 +37,7 @@ class Decision:
     """The Job must be marked as one that other clusters may run; nothing else is done before."""
     status: JobStatus | None = None
     """The status to write; None when it stays."""
-    events: tuple[Told, ...] = ()
+    events: tuple[EventRecord, ...] = ()
     kills: tuple[Pod, ...] = ()
     """Pods to give up: marked, then deleted."""
     deletes: tuple[Pod, ...] = ()
@@ -54,5 +54,5 @@ class Decision:
     """Pods to make."""
     command: Command | None = None
     """Command to delete: it was carried out, or can have no effect."""
-    again_in: float | None = None
+    requeue_after: float | None = None
     """Seconds until something is due."""

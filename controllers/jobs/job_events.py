@@ -30,14 +30,14 @@ from model.api.bus import Event
 from model.api.scheduling import PodGroupPhase
 from model.wire.times import unix_seconds
 
-__all__ = ["Occurrence", "occurrences"]
+__all__ = ["JobEvent", "occurrences"]
 
 _DEFAULT_TASK_RETRIES: Final = 3
 _NO_LIMIT: Final = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
+class JobEvent:
     """Something happened."""
 
     event: Event
@@ -62,7 +62,7 @@ class Occurrence:
         return f"{self}{lasted}{f': {self.detail}' if self.detail else ''}"
 
 
-def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[Occurrence, ...]:
+def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[JobEvent, ...]:
     """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
     found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
@@ -87,23 +87,23 @@ def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
             yield place, pod
 
 
-def _evictions(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _evictions(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     for place in {*memory.known, *memory.evicted}:
         name = seen.name_of(place)
         if name is None or place in memory.done:
             continue
         if place in memory.known and name not in seen.pods:
-            yield Occurrence(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
+            yield JobEvent(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
         elif place in memory.evicted:
             successor = seen.pods.get(name)
             if successor is None or successor.status.phase not in {"Running", *ENDED}:
-                yield Occurrence(event=Event.POD_EVICTED, at=memory.evicted[place], place=place, pod=name)
+                yield JobEvent(event=Event.POD_EVICTED, at=memory.evicted[place], place=place, pod=name)
 
 
-def _failures(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _failures(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Failed":
-            yield Occurrence(
+            yield JobEvent(
                 event=Event.POD_FAILED,
                 at=_ended_at(pod),
                 place=place,
@@ -113,10 +113,10 @@ def _failures(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
             )
 
 
-def _waits(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _waits(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Pending":
-            yield Occurrence(
+            yield JobEvent(
                 event=Event.POD_PENDING,
                 at=_moment(pod.metadata.creation_timestamp, otherwise=seen.now),
                 place=place,
@@ -125,7 +125,7 @@ def _waits(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
             )
 
 
-def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     """The pod that ended last completed its task."""
     succeeded: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
@@ -140,10 +140,10 @@ def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
             )
     for name, (at, place, pod) in last.items():
         if succeeded[name] >= seen.tasks[name].replicas:
-            yield Occurrence(event=Event.TASK_COMPLETED, at=at, place=place, pod=pod.metadata.name)
+            yield JobEvent(event=Event.TASK_COMPLETED, at=at, place=place, pod=pod.metadata.name)
 
 
-def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     """The pod that restarted most often failed its task."""
     restarts: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
@@ -156,10 +156,10 @@ def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
     for name, (_, place, pod) in worst.items():
         limit = seen.tasks[name].max_retry or _DEFAULT_TASK_RETRIES
         if limit != _NO_LIMIT and restarts[name] >= limit:
-            yield Occurrence(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
+            yield JobEvent(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
 
 
-def _unknown_group(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
+def _unknown_group(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
     group, state = seen.pod_group, seen.job.status.state
     if group is None or group.status.phase != PodGroupPhase.UNKNOWN:
         return
@@ -170,7 +170,7 @@ def _unknown_group(seen: Observed, memory: Memory) -> Iterator[Occurrence]:
         for condition in group.status.conditions
         if condition.type == "Unschedulable"
     ]
-    yield Occurrence(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
+    yield JobEvent(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
 
 
 _FINDERS: Final = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from controllers.jobs.durations import seconds_of
-from controllers.jobs.job_events import Occurrence, occurrences
+from controllers.jobs.job_events import JobEvent, occurrences
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed, Place
 from controllers.jobs.targets import Target, partition_of
@@ -30,7 +30,7 @@ TARGETED: Final = frozenset({Action.RESTART_TASK, Action.RESTART_POD, Action.RES
 class Answer:
     """What a policy wants done about an occurrence."""
 
-    occurrence: Occurrence
+    occurrence: JobEvent
     action: Action
     due: float
     """When, seconds since 1970."""
@@ -63,7 +63,7 @@ def _asked_for(seen: Observed) -> frozenset[str]:
     return frozenset(Event) if Event.ANY in events else frozenset(events)
 
 
-def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
+def _answer(seen: Observed, occurrence: JobEvent) -> Answer | None:
     own = seen.tasks[occurrence.place.task].policies if occurrence.place else ()
     policy = _first(own, occurrence) or _first(seen.job.spec.policies, occurrence)
     if policy is None or policy.action not in WHOLE | TARGETED:
@@ -76,11 +76,11 @@ def _answer(seen: Observed, occurrence: Occurrence) -> Answer | None:
     return Answer(occurrence=occurrence, action=action, due=since + delay, delay=delay)
 
 
-def _first(policies: Iterable[LifecyclePolicy], occurrence: Occurrence) -> LifecyclePolicy | None:
+def _first(policies: Iterable[LifecyclePolicy], occurrence: JobEvent) -> LifecyclePolicy | None:
     return next((policy for policy in policies if _matches(policy, occurrence)), None)
 
 
-def _matches(policy: LifecyclePolicy, occurrence: Occurrence) -> bool:
+def _matches(policy: LifecyclePolicy, occurrence: JobEvent) -> bool:
     events = {policy.event, *policy.events} - {""}
     if occurrence.event in events or Event.ANY in events:
         # Every pod is pending for a moment: only to be so for too long is an event.

@@ -11,7 +11,7 @@ import structlog
 from controllers.jobs import metrics
 from controllers.jobs.claims import ClaimPlan
 from controllers.jobs.decide import decide, take_leave
-from controllers.jobs.decision import Decision, Told
+from controllers.jobs.decision import Decision, EventRecord
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
 from controllers.jobs.observing import Observer, change_refusal
@@ -109,14 +109,14 @@ class JobReconciler:
         self._paused_until: dict[Key, float] = {}
         self._vanished: dict[Key, set[str]] = {}
         """Pods that succeeded and were deleted since their Job was decided about."""
-        self._told: OrderedDict[tuple[str, Told], None] = OrderedDict()
+        self._told: OrderedDict[tuple[str, EventRecord], None] = OrderedDict()
 
     def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
         """Tell of a change that admission would have refused; once it is made, nothing shows it any more."""
         if old is not None and new is not None and old.metadata.generation != new.metadata.generation:
             refusal = change_refusal(old, new)
             if refusal:
-                self._tell(new, Told(reason=INVALID, message=refusal, is_warning=True))
+                self._tell(new, EventRecord(reason=INVALID, message=refusal, is_warning=True))
         return ()
 
     def note_vanished(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
@@ -159,7 +159,7 @@ class JobReconciler:
         self._forget_vanished(key, seen)
         if job.status.state.phase in FINISHED:
             self._observer.forget(key)  # Jobs that are over are many, and looked at seldom
-        return decision.again_in
+        return decision.requeue_after
 
     def _rest_of_pause(self, key: Key) -> float | None:
         """Return how long a Job is to be left alone: looks at one of many pods cost, and its pods change one by one."""
@@ -276,7 +276,7 @@ class JobReconciler:
             raise
         except ApiError as error:
             if not means_another(error):
-                self._tell(job, Told(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
+                self._tell(job, EventRecord(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
             raise
         self._expectations.wrote(key, self._stores.jobs, answer)
         _note_phase(job, status)
@@ -366,7 +366,7 @@ class JobReconciler:
             return
         if not isinstance(made.first, NamespaceEndingError):
             message = f"{made.failed} of {len(items)} pods: {made.first}"
-            self._tell(job, Told(reason=reason, message=message, is_warning=True))
+            self._tell(job, EventRecord(reason=reason, message=message, is_warning=True))
         raise made.first
 
     # --- telling -----------------------------------------------------------------------------------------------------
@@ -378,10 +378,10 @@ class JobReconciler:
         except (ApiConflictError, NamespaceEndingError):
             raise
         except PyroclastError as error:
-            self._tell(job, Told(reason=reason, message=str(error), is_warning=True))
+            self._tell(job, EventRecord(reason=reason, message=str(error), is_warning=True))
             raise
 
-    def _tell(self, job: Job, told: Told) -> None:
+    def _tell(self, job: Job, told: EventRecord) -> None:
         """Record an event, once until the Job is restarted: what stays true is seen at each look."""
         said = (f"{job.metadata.uid}/{job.status.version}/{job.status.retry_count}", told)
         if said in self._told:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from controllers.jobs.claims import RECORD, ClaimPlan, claims_of
 from controllers.jobs.counting import Counts, count
-from controllers.jobs.decision import Decision, Told
+from controllers.jobs.decision import Decision, EventRecord
 from controllers.jobs.dependencies import has_what_it_waits_for
 from controllers.jobs.groups import group_change, group_manifest
 from controllers.jobs.memory import Memory
@@ -77,7 +77,7 @@ def _wanted(seen: Observed, done: Collection[Place]) -> Decision:
         create = None if group else group_manifest(seen.job, seen.priorities, seen.namespace_annotations)
         change = group_change(group, seen.job, seen.priorities) if group else None
     except ObjectError as error:
-        return Decision(events=(Told(reason=POD_GROUP_ERROR, message=str(error), is_warning=True),))
+        return Decision(events=(EventRecord(reason=POD_GROUP_ERROR, message=str(error), is_warning=True),))
     return Decision(
         claims=_claims(seen),
         group_create=create,
@@ -88,19 +88,19 @@ def _wanted(seen: Observed, done: Collection[Place]) -> Decision:
     )
 
 
-def _trouble(seen: Observed) -> Told | None:
+def _trouble(seen: Observed) -> EventRecord | None:
     """Say what keeps anything from being made."""
     if seen.refusal:
-        return Told(reason=INVALID, message=seen.refusal, is_warning=True)
+        return EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     if seen.queue is None:
         message = f"queue {seen.job.spec.queue} is not found; the Job waits until it is there"
-        return Told(reason=POD_GROUP_ERROR, message=message, is_warning=True)
+        return EventRecord(reason=POD_GROUP_ERROR, message=message, is_warning=True)
     if seen.job.status.state.phase == JobPhase.RUNNING:
         return None  # its claims were there when it began
     for claim in claims_of(seen.job):
         if claim.manifest is None and claim.name not in seen.claims:
             message = f"pvc {claim.name} is not found, the job will be in the Pending state until the PVC is created"
-            return Told(reason=PVC_ERROR, message=message, is_warning=True)
+            return EventRecord(reason=PVC_ERROR, message=message, is_warning=True)
     return None
 
 
@@ -131,11 +131,11 @@ def _missing(seen: Observed, done: Collection[Place]) -> Iterator[Place]:
                     yield place
 
 
-def _cautions(seen: Observed) -> Iterator[Told]:
-    return (Told(reason=reason, message=message, is_warning=True) for reason, message in seen.cautions)
+def _cautions(seen: Observed) -> Iterator[EventRecord]:
+    return (EventRecord(reason=reason, message=message, is_warning=True) for reason, message in seen.cautions)
 
 
-def _group_events(group: PodGroup) -> tuple[Told, ...]:
+def _group_events(group: PodGroup) -> tuple[EventRecord, ...]:
     """Tell why a gang waits, when that is the latest that its scheduler said."""
     true = [condition for condition in group.status.conditions if condition.status == "True"]
     latest = max(true, key=lambda condition: _moment(condition.last_transition_time), default=None)
@@ -143,7 +143,7 @@ def _group_events(group: PodGroup) -> tuple[Told, ...]:
         return ()
     name = f"{group.metadata.namespace}/{group.metadata.name}"
     message = f"PodGroup {name} is {latest.type.lower()}: {latest.message or latest.reason}"
-    return (Told(reason=POD_GROUP_PENDING, message=message, is_warning=True),)
+    return (EventRecord(reason=POD_GROUP_PENDING, message=message, is_warning=True),)
 
 
 def _records(seen: Observed) -> dict[str, str]:

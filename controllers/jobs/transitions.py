@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from controllers.jobs.counting import count
-from controllers.jobs.decision import Decision, Told
+from controllers.jobs.decision import Decision, EventRecord
 from controllers.jobs.memory import Memory
 from controllers.jobs.observed import ENDED, Observed, Place, is_leaving, is_new
 from controllers.jobs.policies import TARGETED, WHOLE, Answer, target_of
@@ -17,7 +17,7 @@ from controllers.runtime.pods import Pod
 from model.api.batch import JobPhase
 from model.api.bus import Action, Command
 
-__all__ = ["Step", "alive", "covered", "obey", "phase_of", "step_for", "take"]
+__all__ = ["Step", "alive", "apply_command", "covered", "phase_of", "step_for", "take"]
 
 _ENDS: Final = frozenset({JobPhase.COMPLETING, JobPhase.TERMINATING})
 """Where also a Job may go that was refused."""
@@ -33,7 +33,7 @@ class Step:
     cause: str
 
 
-def obey(seen: Observed, memory: Memory, command: Command) -> Decision:
+def apply_command(seen: Observed, memory: Memory, command: Command) -> Decision:
     """Carry a Command out; what it does stands in the status before it is deleted."""
     what = f"Command {command.metadata.name}: {command.action}"
     if command.target is not None and command.target.uid != seen.job.metadata.uid:
@@ -50,13 +50,13 @@ def obey(seen: Observed, memory: Memory, command: Command) -> Decision:
         # Later it would pass for one that had begun, which is judged no more.
         return _ignore(command, f"{what} has no effect: the Job was refused and has not begun")
     step = Step(action=action, transition=effect, targets=(), cause=f"asked for by Command {command.metadata.name}")
-    told = Told(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
+    told = EventRecord(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
     memory = replace(memory, command=command.metadata.uid)
     return replace(take(seen, memory, step), events=(told,), command=command)
 
 
 def _ignore(command: Command, message: str, *, is_warning: bool = True) -> Decision:
-    told = Told(reason=COMMAND_ISSUED, message=message, is_warning=is_warning)
+    told = EventRecord(reason=COMMAND_ISSUED, message=message, is_warning=is_warning)
     return Decision(command=command, events=(told,))
 
 

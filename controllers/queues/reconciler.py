@@ -96,13 +96,13 @@ class QueueKeeper:
             )
         )
         try:
-            again_in = await self._carry_out(queue, decision)
+            requeue_after = await self._carry_out(queue, decision)
             await self._delete(commands if decision.takes_command else [c for c in commands if c not in meant])
         except ApiError as error:
             if not means_another(error):
                 raise
             return None  # the queue is gone: its deletion is on its way to us
-        return PATIENCE_SECONDS if meant and not decision.takes_command else again_in
+        return PATIENCE_SECONDS if meant and not decision.takes_command else requeue_after
 
     async def _carry_out(self, queue: Queue, decision: Decision) -> float | None:
         """Write what was decided; return when counts that changed are to be written."""

@@ -173,14 +173,14 @@ class WorkQueue:
     async def _call(self, key: Key) -> None:
         """Reconcile a key and see to when it comes again."""
         try:
-            again_in = await self._handle(key)
+            requeue_after = await self._handle(key)
         except Exception as error:  # noqa: BLE001  any failure of one key means: later again, and the others go on
             self._fail(key, error)
             return
         metrics.RECONCILES.labels(self.name, "done").inc()
         self._backoffs.pop(key, None)
-        if again_in is not None:
-            self.add_after(key, max(again_in, FIRST_WAIT))
+        if requeue_after is not None:
+            self.add_after(key, max(requeue_after, FIRST_WAIT))
 
     def _fail(self, key: Key, error: Exception) -> None:
         if isinstance(error, NamespaceEndingError):

@@ -215,7 +215,7 @@ class Closing:
 
     def _close_outsiders(self) -> None:
         untold: list[float] = []
-        for outsider in self._session.snapshot.outsiders:
+        for outsider in self._session.snapshot.orphan_pods:
             task, message = outsider.task, outsider.refusal.message
             if task.gated or not differs(task, UNSCHEDULABLE, message, None):
                 continue

@@ -22,11 +22,11 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
     refusals: dict[JobId, tuple[Refusal, ...]] = {}
     of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
-        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.outsiders
+        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.orphan_pods
     }
     of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
     known, behind = session.known_jobs(), _nodes_behind_queues(session)
-    for job in session.passed_over:
+    for job in session.skipped_jobs:
         standing, again = session.standing(job), known.get(job.id)
         if standing is None or (again is not None and again.touched):
             continue
@@ -36,7 +36,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             own = session.kind(job.tasks[task_id]) if standing.misfits_queue else ()
             kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
-                of_kind[kind] = behind(job.tasks[task_id], session.told_again.get(kind, refusal))
+                of_kind[kind] = behind(job.tasks[task_id], session.refreshed_reasons.get(kind, refusal))
             first = of_kind[kind]
             is_same = len(standing.task_refusals) == 1 or refusal == first[0]
             of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)

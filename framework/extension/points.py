@@ -13,7 +13,7 @@ all                 the first refusal counts; asked until then
 any                 the first that says yes counts
 votes               per tier: a reject ends with no; a permit makes the tier say yes; else the next tier is asked
 first tier          the first tier with a function decides; all its functions must agree
-victims             per tier: answers are intersected; the first tier with victims decides (see `framework.extension.votes`)
+victims             per tier: answers are intersected; the first tier with victims decides (see `votes`)
 first               the first function that gives an answer
 union               per tier: what any function names; the first tier that names anything decides
 limits              each function narrows what the one before left, in the order of the configuration
@@ -162,7 +162,7 @@ class Registered(Generic[F]):
     lent_headroom: Callable[[Queue, Task], int] | None = None
     """Of `ALLOCATABLE`: the same where idle room is lent beyond the share."""
     grouped: Callable[[Task], Any] | None = None
-    """Of scores of locality `GLOBAL`: the same scores by group of nodes (`framework.placement.grouped_scores.GroupedScores`)."""
+    """Of scores of locality `GLOBAL`: the same scores by group of nodes (`grouped_scores.GroupedScores`)."""
     kind: Callable[[Task], Any] | None = None
     """Of `ALLOCATABLE`: what of a task, beside its template, the answer depends on; None where nothing."""
     missing: Callable[[Any], int] | None = None

@@ -12,7 +12,7 @@ import numpy as np
 
 from framework.preemption.domains import Domain, masks_for, numbers_for
 from framework.preemption.harm import Limits
-from framework.preemption.plans import Attempt, Planner
+from framework.preemption.plans import PlanBuilder, PreemptionPlanner
 from framework.preemption.refusals import (
     ALL_SPARED,
     NO_ROOM,
@@ -93,7 +93,7 @@ class GangPlanner:
     def __init__(self, session: Session, rule: Rule) -> None:
         self._session = session
         self._rule = rule
-        self._planner = Planner(session, rule)
+        self._planner = PreemptionPlanner(session, rule)
         self.action = rule.action
         self._failed: dict[tuple[Any, ...], tuple[int, str]] = {}
         """What found no plan in which domain: the length of the log of nodes at that moment, and why."""
@@ -134,7 +134,7 @@ class GangPlanner:
             found.clear()
             for domain in domains:
                 with self._session.statement() as statement:
-                    attempt = Attempt(job, statement, Limits(takes_gangs), domain.mask)
+                    attempt = PlanBuilder(job, statement, Limits(takes_gangs), domain.mask)
                     self._planner.note_vetoes(attempt, tasks[0])
                     why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
                     if why is None and self._planner.finish(attempt):
@@ -150,7 +150,7 @@ class GangPlanner:
 
         where = {id(domain.mask): domain for domain in domains}
 
-        def in_turn(attempt: Attempt, order: Sequence[Task]) -> bool:
+        def in_turn(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
             self._planner.note_vetoes(attempt, order[0])
             why = self._make_room_unless_in_vain(attempt, where[id(attempt.domain)], order, goes_on)
             is_settled = why is None and self._planner.settles(attempt)
@@ -158,11 +158,11 @@ class GangPlanner:
                 found.append(why or OUT_OF_TURN)
             return is_settled
 
-        def by_node(attempt: Attempt, order: Sequence[Task]) -> bool:
+        def by_node(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
             is_made = self._evict_by_node(attempt, where[id(attempt.domain)], order, goes_on)
             return is_made and self._planner.settles(attempt)
 
-        def domains_in(attempt: Attempt, part: SubJob) -> list[int]:
+        def domains_in(attempt: PlanBuilder, part: SubJob) -> list[int]:
             return numbers_for(self._session, part, where[id(attempt.domain)])
 
         masks = [domain.mask for domain in domains]
@@ -192,13 +192,13 @@ class GangPlanner:
         """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
         for domain in domains:
             with self._session.statement() as statement:
-                attempt = Attempt(job, statement, Limits(takes_gangs=False), domain.mask)
+                attempt = PlanBuilder(job, statement, Limits(takes_gangs=False), domain.mask)
                 if self._place_all(attempt, domain, tasks, goes_on):
                     return self._planner.finish(attempt)
         return False
 
     def _make_room_unless_in_vain(
-        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
         session, job = self._session, attempt.job
@@ -218,7 +218,7 @@ class GangPlanner:
         return why
 
     def _make_room(
-        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Evict until the minimum has its places, over the whole domain or node by node; None, or why it gets none."""
         if self._place_all(attempt, domain, tasks, goes_on):
@@ -235,7 +235,7 @@ class GangPlanner:
         return why if why != ALL_SPARED or inside.any() else NOBODY
 
     def _evict_in_turn(
-        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Evict one unit after the other, whichever its node."""
         trials = _Trials(self._lacking(attempt, tasks))
@@ -255,7 +255,7 @@ class GangPlanner:
         return ALL_SPARED
 
     def _evict_by_node(
-        self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> bool:
         """Evict for one task after the other, where its place is to be.
 
@@ -269,7 +269,7 @@ class GangPlanner:
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
 
-    def _could_hold(self, attempt: Attempt, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
+    def _could_hold(self, attempt: PlanBuilder, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
         """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
         session = self._session
         future = session.nodes.columns().future_idle + freed
@@ -283,7 +283,7 @@ class GangPlanner:
         """Return how many tasks at least must be placed for the minimum."""
         return min(len(tasks), max(job.min_available - job.ready_count - job.pending_best_effort, 1))
 
-    def _lacking(self, attempt: Attempt, tasks: Sequence[Task]) -> IntArray:
+    def _lacking(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> IntArray:
         """Return what the smallest choice of tasks lacks at least in the whole domain, shape (R,)."""
         session = self._session
         inside = attempt.domain
@@ -293,7 +293,9 @@ class GangPlanner:
         lacking: IntArray = requests[: self._needed(attempt.job, tasks)].sum(axis=0) - room
         return lacking
 
-    def _place_all(self, attempt: Attempt, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]) -> bool:
+    def _place_all(
+        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+    ) -> bool:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
         if not self._could_hold(attempt, tasks):
             return False

@@ -59,7 +59,7 @@ from model.refusals import Refusal
 from model.tasks import Task, TaskStatus
 from model.wire import unix_seconds
 
-__all__ = ["Attempt", "Planner"]
+__all__ = ["PlanBuilder", "PreemptionPlanner"]
 
 _FIRST_ASKED: Final = 64
 _CANDIDATES_PER_STEP = 20
@@ -78,7 +78,7 @@ _MOST_NODES: Final = 256
 
 
 @dataclass(slots=True)
-class Attempt:
+class PlanBuilder:
     """A plan in the making."""
 
     job: SessionJob
@@ -131,7 +131,7 @@ class Attempt:
         del self.units[units:]
         del self.places[places:]
 
-    def take_over(self, other: "Attempt") -> None:
+    def take_over(self, other: "PlanBuilder") -> None:
         """Go on with what another attempt evicted and placed after this one."""
         self.statement.merge(other.statement)
         self.units.extend(other.units)
@@ -169,7 +169,7 @@ class _Least:
     """Tasks of the smallest gang."""
 
 
-class Planner:
+class PreemptionPlanner:
     """Finds plans by one rule, in one session."""
 
     def __init__(self, session: Session, rule: Rule) -> None:
@@ -225,7 +225,7 @@ class Planner:
         """
         why: list[Refusal] = []
 
-        def fill(attempt: Attempt, order: Sequence[Task]) -> bool:
+        def fill(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
             def place(task: Task) -> bool:
                 if attempt.why is not None and attempt.fails_like(task, self._session):
                     return False
@@ -246,12 +246,12 @@ class Planner:
     def ways_to_fill(
         self,
         job: SessionJob,
-        fill: Callable[[Attempt, Sequence[Task]], bool],
+        fill: Callable[[PlanBuilder, Sequence[Task]], bool],
         tasks: Sequence[Task],
         *,
         refused: Callable[[Task], Refusal | None] = lambda _: None,
-        domains: Callable[[Attempt, SubJob], Sequence[int]] | None = None,
-    ) -> list[Callable[[Attempt], bool]]:
+        domains: Callable[[PlanBuilder, SubJob], Sequence[int]] | None = None,
+    ) -> list[Callable[[PlanBuilder], bool]]:
         """Return ways to make a plan: with tasks in their order, and where this may miss one by an assignment.
 
         Args:
@@ -263,13 +263,13 @@ class Planner:
         """
         self._gave_up.discard(job.id)
 
-        def in_order(attempt: Attempt) -> bool:
+        def in_order(attempt: PlanBuilder) -> bool:
             return fill(attempt, tasks)
 
-        def reordered(attempt: Attempt) -> bool:
+        def reordered(attempt: PlanBuilder) -> bool:
             return fill(attempt, self._most_constrained_first(attempt, tasks))
 
-        def assigned(attempt: Attempt) -> bool:
+        def assigned(attempt: PlanBuilder) -> bool:
             parts = job.sub_jobs.values() if domains is not None and job.has_sub_group_policy else ()
             options = {part.id: domains(attempt, part) for part in parts} if domains is not None else {}
             places = self._assigned(attempt, [task for task in tasks if refused(task) is None], options)
@@ -282,7 +282,7 @@ class Planner:
         if not may_be_missed(self._session, job, tasks, is_uniform=is_uniform):
             return [in_order]
 
-        def otherwise(attempt: Attempt) -> bool:
+        def otherwise(attempt: PlanBuilder) -> bool:
             for way in (assigned,) if is_uniform else (reordered, assigned):
                 if way(attempt):
                     return True
@@ -296,7 +296,7 @@ class Planner:
         return search_ended(self._rule.action, why) if job.id in self._gave_up else why
 
     def _assigned(
-        self, attempt: Attempt, tasks: Sequence[Task], domains: Mapping[SubJobId, Sequence[int]]
+        self, attempt: PlanBuilder, tasks: Sequence[Task], domains: Mapping[SubJobId, Sequence[int]]
     ) -> list[tuple[Task, int]]:
         """Return places that the minimum has where all victims are gone that may go; none where there are none.
 
@@ -318,7 +318,7 @@ class Planner:
             self._gave_up.add(job.id)
         return [(place.task, place.column) for place in places]
 
-    def _evict_all(self, trial: Attempt, tasks: Sequence[Task]) -> tuple[IntArray, bool]:
+    def _evict_all(self, trial: PlanBuilder, tasks: Sequence[Task]) -> tuple[IntArray, bool]:
         """Evict all that may go from nodes that tasks could use.
 
         Returns:
@@ -342,7 +342,7 @@ class Planner:
                     victims[session.nodes.table.column[victim.node]] += 1
         return victims, True
 
-    def _place_there(self, attempt: Attempt, places: Sequence[tuple[Task, int]]) -> bool:
+    def _place_there(self, attempt: PlanBuilder, places: Sequence[tuple[Task, int]]) -> bool:
         """Evict for tasks where each has its place; return whether all are placed, which are some."""
         domain = attempt.domain
         for task, column in places:
@@ -353,7 +353,7 @@ class Planner:
         attempt.domain = domain
         return bool(places) and len(attempt.places) == len(places)
 
-    def _most_constrained_first(self, attempt: Attempt, tasks: Sequence[Task]) -> list[Task]:
+    def _most_constrained_first(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> list[Task]:
         """Sort tasks: those with the fewest nodes first, of equals those with the largest share of the cluster."""
         session = self._session
         room = session.nodes.columns().future_idle + self.freed(attempt)
@@ -368,18 +368,18 @@ class Planner:
         ranks = {task.template.number: rank(task) for task in tasks}
         return sorted(tasks, key=lambda task: ranks[task.template.number])
 
-    def _place_first(self, job: SessionJob, domain: BoolArray | None, fill: Callable[[Attempt], bool]) -> bool:
+    def _place_first(self, job: SessionJob, domain: BoolArray | None, fill: Callable[[PlanBuilder], bool]) -> bool:
         """Commit the first plan; return whether there is one."""
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
-                attempt = Attempt(job, statement, Limits(takes_gangs), domain)
+                attempt = PlanBuilder(job, statement, Limits(takes_gangs), domain)
                 if fill(attempt):
                     self.keep(attempt)
                     return True
         return False
 
     def place_least_harmful(
-        self, job: SessionJob, domains: Sequence[BoolArray | None], *fills: Callable[[Attempt], bool]
+        self, job: SessionJob, domains: Sequence[BoolArray | None], *fills: Callable[[PlanBuilder], bool]
     ) -> bool:
         """Commit the least harmful plan in any of some domains; return whether there is one.
 
@@ -396,7 +396,7 @@ class Planner:
                 return None
             for domain in domains:
                 for fill in fills:
-                    found = self._try(Attempt(job, self._session.statement(), limits, domain), fill)
+                    found = self._try(PlanBuilder(job, self._session.statement(), limits, domain), fill)
                     if found is not None and found.is_least:
                         return found
                     if found is not None and (best is None or found.rank < best.rank):
@@ -413,7 +413,7 @@ class Planner:
         if best is None or best.is_least:
             return best is not None
         with self._session.statement() as statement:
-            attempt = Attempt(
+            attempt = PlanBuilder(
                 job, statement, Limits(takes_gangs=True), best.domain, list(best.units), list(best.places)
             )
             if not self._replay(attempt, attempt.units):
@@ -437,7 +437,7 @@ class Planner:
         """Count a plan beside which less harmful ones may exist, since the search for them gave up."""
         self._session.sample("least_harm_searches_cut_short_total", 1, kind="counter", action=self._rule.action)
 
-    def _try(self, attempt: Attempt, fill: Callable[[Attempt], bool]) -> Found | None:
+    def _try(self, attempt: PlanBuilder, fill: Callable[[PlanBuilder], bool]) -> Found | None:
         """Make a plan on trial; one that cannot be less harmful is committed, else nothing has changed afterwards."""
         with attempt.statement:
             if not fill(attempt):
@@ -451,14 +451,14 @@ class Planner:
                 self.keep(attempt)
             return found
 
-    def _harm(self, attempt: Attempt) -> Harm:
+    def _harm(self, attempt: PlanBuilder) -> Harm:
         return Harm.of(attempt.units, self._importance)
 
     def _importance(self, task: Task) -> int:
         job = self._session.job_of(task)
         return 0 if job is None else self._rule.importance(task, job)
 
-    def _is_least(self, attempt: Attempt, harm: Harm) -> bool:
+    def _is_least(self, attempt: PlanBuilder, harm: Harm) -> bool:
         """Return whether no plan for the job can be less harmful, as far as is easily seen."""
         if not harm.victims:
             return True
@@ -471,7 +471,7 @@ class Planner:
             return harm.gangs == 1 and harm.victims == least.gang
         return harm.victims == 1 or harm.victims <= self._fewest_victims(attempt)
 
-    def _fewest_victims(self, attempt: Attempt) -> int:
+    def _fewest_victims(self, attempt: PlanBuilder) -> int:
         """Return a number of victims below which no plan can have places for the tasks that the job needs.
 
         Of equal tasks each node has places for so many without evictions, and one more victim makes so many more at
@@ -495,7 +495,7 @@ class Planner:
         by_one = int((-(-largest // request)).max(initial=1))
         return -(-(needed - free) // by_one)
 
-    def _before(self, attempt: Attempt) -> tuple[IntArray, IntArray]:
+    def _before(self, attempt: PlanBuilder) -> tuple[IntArray, IntArray]:
         """Return the room that a plan found on each node, shape (R, N), and the most that one victim frees."""
         nodes = self._session.nodes
         room, largest = nodes.columns().future_idle.copy(), self._all.largest()
@@ -518,7 +518,7 @@ class Planner:
     ) -> bool:
         """Do the same where nobody need leave; tell whether there is such a plan."""
         with self._session.statement() as statement:
-            attempt = Attempt(job, statement, Limits(takes_gangs=False), domain)
+            attempt = PlanBuilder(job, statement, Limits(takes_gangs=False), domain)
 
             def place(task: Task) -> bool:
                 is_free = refused(task) is None and self._session.pre_predicate(task) is None
@@ -531,14 +531,14 @@ class Planner:
     def exchange(self, job: SessionJob, task: Task) -> bool:
         """Place one task in the places of less important ones of its own job, as a plan; tell whether there is one."""
 
-        def fill(attempt: Attempt) -> bool:
+        def fill(attempt: PlanBuilder) -> bool:
             return self.place_by_evicting(attempt, task) is None and self.settles(attempt)
 
         return (
             self.place_least_harmful(job, [None], fill) if self._rule.least_harm else self._place_first(job, None, fill)
         )
 
-    def _reaches_minimum(self, attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
+    def _reaches_minimum(self, attempt: PlanBuilder, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
         """Place what makes a job ready, and more as long as it starves; tell whether that is worth a plan."""
         session, job = self._session, attempt.job
         known: tuple[int, bool] = (-1, False)
@@ -555,7 +555,7 @@ class Planner:
 
     def fill(
         self,
-        attempt: Attempt,
+        attempt: PlanBuilder,
         tasks: Sequence[Task],
         goes_on: Callable[[], bool],
         place: Callable[[Task], bool],
@@ -599,7 +599,7 @@ class Planner:
 
     def _make_up(
         self,
-        attempt: Attempt,
+        attempt: PlanBuilder,
         part: SubJob,
         tasks: Sequence[Task],
         place: Callable[[Task], bool],
@@ -621,14 +621,14 @@ class Planner:
         """Tell whether further tasks of a sub-job may be placed one by one."""
         return not part.job.has_sub_group_policy or self._session.sub_job_pipelined(part)
 
-    def _too_few(self, attempt: Attempt, tasks: Sequence[Task]) -> Refusal:
+    def _too_few(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> Refusal:
         """Say why a job gets no plan all of whose tasks found places."""
         if not attempt.job.waits_for_best_effort:
             return too_few_tasks(self._rule.action, len(tasks))
         message = "no node takes a member that asks for nothing, without which the minimum is not reached"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
 
-    def completes(self, attempt: Attempt) -> bool:
+    def completes(self, attempt: PlanBuilder) -> bool:
         """Place members that ask for nothing where the minimum counts on them, and tell whether all have a place."""
         job = attempt.job
         for task in self._session.pending_tasks(job) if job.waits_for_best_effort else ():
@@ -638,14 +638,14 @@ class Planner:
                 break
         return not job.waits_for_best_effort
 
-    def finish(self, attempt: Attempt) -> bool:
+    def finish(self, attempt: PlanBuilder) -> bool:
         """Give back the victims that are not needed, and commit what is left as a plan; tell whether there is one."""
         if not self.settles(attempt):
             return False
         self.keep(attempt)
         return True
 
-    def settles(self, attempt: Attempt) -> bool:
+    def settles(self, attempt: PlanBuilder) -> bool:
         """Give back the victims that are not needed; return whether all tasks get their places then."""
         self._spare_unneeded(attempt)
         if not self._is_had_in_turn(attempt):
@@ -654,7 +654,7 @@ class Planner:
             return False
         return True
 
-    def _is_had_in_turn(self, attempt: Attempt) -> bool:
+    def _is_had_in_turn(self, attempt: PlanBuilder) -> bool:
         """Tell whether its tasks get their places one by one when all victims are gone, which is how they are bound.
 
         Else undo the plan. Where a ledger chooses for a task, a card for example, it may choose with all victims gone
@@ -668,7 +668,7 @@ class Planner:
         attempt.statement.undo_to(0)
         return False
 
-    def keep(self, attempt: Attempt) -> None:
+    def keep(self, attempt: PlanBuilder) -> None:
         """Commit a plan that evicts, or hold one that does not."""
         statement = attempt.statement
         if not attempt.units:
@@ -680,7 +680,7 @@ class Planner:
             operation.evicts_for = operation.change.verb is not Verb.EVICT
         statement.commit()
 
-    def _is_bound_later(self, attempt: Attempt) -> bool:
+    def _is_bound_later(self, attempt: PlanBuilder) -> bool:
         """Tell whether another action binds what needs no evictions: held now it would never be bound.
 
         Allocate does where it is still to come; what asks for nothing at all is for backfill alone.
@@ -703,7 +703,7 @@ class Planner:
         sizes = [max(min(active_count(each), each.min_available), 2) for each in jobs if _is_gang(each)]
         return _Least(min((each.priority for each in jobs), default=NO_VICTIM), min(sizes, default=1))
 
-    def freed_at_once(self, attempt: Attempt) -> IntArray:
+    def freed_at_once(self, attempt: PlanBuilder) -> IntArray:
         """Return the most that the eviction of one task frees, base units, shape (R,)."""
         room = self._all if attempt.takes_gangs else self._sparing
         return room.largest()
@@ -716,7 +716,7 @@ class Planner:
 
     # One task ---------------------------------------------------------------------------------------------------------
 
-    def place_by_evicting(self, attempt: Attempt, task: Task) -> Refusal | None:
+    def place_by_evicting(self, attempt: PlanBuilder, task: Task) -> Refusal | None:
         """Place a task, unless it cannot run whoever goes, or its like found no place and nothing changed since.
 
         Returns:
@@ -748,7 +748,7 @@ class Planner:
             return True
         return False
 
-    def key(self, attempt: Attempt, task: Task) -> tuple[Any, ...]:
+    def key(self, attempt: PlanBuilder, task: Task) -> tuple[Any, ...]:
         """Name all of a task and its job that the search for victims depends on."""
         job, rule = attempt.job, self._rule
         # a job that could lose tasks to its like, but not to itself, is like no other
@@ -760,7 +760,7 @@ class Planner:
             *(job.queue, job.priority, own, job.job.revocable_zone, self._session.kind(task)),
         )
 
-    def _place_one(self, attempt: Attempt, task: Task) -> Refusal | None:
+    def _place_one(self, attempt: PlanBuilder, task: Task) -> Refusal | None:
         # a task that fits beside its siblings is no reason to rearrange them: allocate places it, with its gang
         if not self._rule.within_job and self.place_without(attempt, task):
             return None
@@ -778,7 +778,7 @@ class Planner:
             return None
         return self._session.unscored.get(task.id) or self._no_room(attempt, task)
 
-    def _evict_for(self, attempt: Attempt, task: Task, *, takes_gangs: bool) -> bool:
+    def _evict_for(self, attempt: PlanBuilder, task: Task, *, takes_gangs: bool) -> bool:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""
         limits, attempt.limits = attempt.limits, attempt.limits._replace(takes_gangs=takes_gangs)
         attempt.tried.clear()
@@ -798,7 +798,7 @@ class Planner:
             yield column
             effort.in_vain += 1
 
-    def _least_harmful_node(self, attempt: Attempt, task: Task, modes: Sequence[bool]) -> _Choice | None:
+    def _least_harmful_node(self, attempt: PlanBuilder, task: Task, modes: Sequence[bool]) -> _Choice | None:
         """Return the node where the victims matter least, beside those that the plan has."""
         best: _Choice | None = None
         before = self._harm(attempt)
@@ -812,7 +812,7 @@ class Planner:
             best = self._least_on_nodes(attempt, task, limits) or best
         return best
 
-    def _least_on_nodes(self, attempt: Attempt, task: Task, limits: Limits) -> _Choice | None:
+    def _least_on_nodes(self, attempt: PlanBuilder, task: Task, limits: Limits) -> _Choice | None:
         """Try nodes, those first whose bound is lowest; keep what meets its bound, since no other can be better."""
         within = replace_limits(attempt, limits)
         columns = np.concatenate([np.zeros(0, dtype=np.intp), *self._columns(within, task)])
@@ -844,7 +844,7 @@ class Planner:
                 break
         return best
 
-    def _bounds(self, attempt: Attempt, task: Task, columns: IntArray) -> list[IntArray]:
+    def _bounds(self, attempt: PlanBuilder, task: Task, columns: IntArray) -> list[IntArray]:
         """Return by column at least how high, how many gangs and how many victims it takes; never too much."""
         session, needs = self._session, self._session.nodes.needs(task.template)
         future = session.nodes.columns().future_idle[:, columns]
@@ -860,7 +860,7 @@ class Planner:
         highest = np.full(columns.size, max(attempt.limits.floor, least.lowest), dtype=np.int64)
         return [highest, gangs, victims]
 
-    def _least_on(self, attempt: Attempt, task: Task, column: int, enough: Harm | None) -> _Trial | None:
+    def _least_on(self, attempt: PlanBuilder, task: Task, column: int, enough: Harm | None) -> _Trial | None:
         """Return the least harmful evictions on a node for a task; those that harm no more than `enough` are kept."""
         session = self._session
         on_node = session.nodes.tasks_on(column).values()
@@ -902,7 +902,7 @@ class Planner:
             yield by_help
 
     def _try_on(
-        self, attempt: Attempt, task: Task, column: int, order: Sequence[Task], enough: Harm | None
+        self, attempt: PlanBuilder, task: Task, column: int, order: Sequence[Task], enough: Harm | None
     ) -> _Trial | None:
         """Evict from a node in one order on trial, and give back what is not needed."""
         permitted = self._permitted(attempt, task, order)
@@ -910,7 +910,7 @@ class Planner:
         if not permitted:
             return None
         with self._session.statement() as statement:
-            trial = Attempt(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
+            trial = PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
             if not self._evict_until_it_fits(trial, task, column, permitted):
                 return None
             self._spare_unneeded(trial)
@@ -922,7 +922,7 @@ class Planner:
                 attempt.take_over(trial)
             return _Trial(harm, units, is_kept)
 
-    def _evict_there(self, attempt: Attempt, task: Task, choice: _Choice) -> bool:
+    def _evict_there(self, attempt: PlanBuilder, task: Task, choice: _Choice) -> bool:
         """Do what was found on trial."""
         mark = attempt.mark()
         for unit in choice.trial.units:
@@ -935,7 +935,7 @@ class Planner:
         attempt.undo_to(mark)
         return False
 
-    def _evict_elsewhere(self, attempt: Attempt, task: Task) -> bool:
+    def _evict_elsewhere(self, attempt: PlanBuilder, task: Task) -> bool:
         """Place a task that has room already, by evicting on any nodes until its queue takes it.
 
         Victims of other queues free no limit of this one.
@@ -964,7 +964,7 @@ class Planner:
         attempt.undo_to(mark)
         return False
 
-    def _no_room(self, attempt: Attempt, task: Task) -> Refusal:
+    def _no_room(self, attempt: PlanBuilder, task: Task) -> Refusal:
         """Say why no evictions make room for a task on any node, after all were looked at."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
@@ -973,7 +973,7 @@ class Planner:
         counts = count_by_reason(nodes, helped, lose, attempt.tried)
         return no_plan(session, self._rule.action, task, counts, counts)
 
-    def note_vetoes(self, attempt: Attempt, task: Task) -> None:
+    def note_vetoes(self, attempt: PlanBuilder, task: Task) -> None:
         """Note who is spared by the rule, also on nodes where that leaves nobody to ask plugins about.
 
         Of all searches of a session together no more tasks are looked at than somebody could read about.
@@ -988,7 +988,7 @@ class Planner:
             if self._looks <= 0:
                 return
 
-    def place_without(self, attempt: Attempt, task: Task) -> bool:
+    def place_without(self, attempt: PlanBuilder, task: Task) -> bool:
         """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
         session = self._session
         if session.allocatable(session.queue(attempt.job.queue), task) is not None:
@@ -996,25 +996,25 @@ class Planner:
         choice = session.candidates(task).choose(task, attempt.domain)
         return choice is not None and self._settle(attempt, task, choice.column)
 
-    def _by_harm(self, attempt: Attempt, task: Task, columns: Iterable[int]) -> Iterator[int]:
+    def _by_harm(self, attempt: PlanBuilder, task: Task, columns: Iterable[int]) -> Iterator[int]:
         """Yield the node that would suffer least, after trying all of them, then the next."""
         tried = []
         for column in self._within_bounds(attempt.job, columns):
             with self._session.statement() as statement:
-                trial = Attempt(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
+                trial = PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
                 if self._evict_on(trial, task, column):
                     self._spare_unneeded(trial)
                     victims = [victim for unit in trial.units for victim in unit]
                     tried.append((harm_of_node(victims), column))
         return (column for _, column in sorted(tried))
 
-    def freed(self, attempt: Attempt) -> IntArray:
+    def freed(self, attempt: PlanBuilder) -> IntArray:
         """Return how much room evictions could free on each node at most, base units, shape (R, N)."""
         room = self._all if attempt.takes_gangs else self._sparing
         queue = attempt.job.queue
         return room.of_queue(queue) if self._rule.same_queue else room.of_others(queue)
 
-    def _columns(self, attempt: Attempt, task: Task) -> Iterator[IntArray]:
+    def _columns(self, attempt: PlanBuilder, task: Task) -> Iterator[IntArray]:
         """Yield nodes on which evictions might make a place, in the rule's order, in groups one after the other."""
         session, rule = self._session, self._rule
         freed = self.freed(attempt)
@@ -1043,7 +1043,7 @@ class Planner:
                 mask[column] = True
         return mask
 
-    def _evict_on(self, attempt: Attempt, task: Task, column: int) -> bool:
+    def _evict_on(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
         """Evict as few as needed from a node, first victim first, until a task can be placed there.
 
         Where gangs spare few, and those few free nothing of what the task lacks, others of them may: then once more,
@@ -1076,7 +1076,7 @@ class Planner:
 
         return sorted(victims, key=help_of, reverse=True)
 
-    def _evict_until_it_fits(self, attempt: Attempt, task: Task, column: int, permitted: Sequence[Task]) -> bool:
+    def _evict_until_it_fits(self, attempt: PlanBuilder, task: Task, column: int, permitted: Sequence[Task]) -> bool:
         mark = attempt.mark()
         for _ in self.evict_in_turn(attempt, task, permitted, self._rule.ask):
             if self._fits(attempt.job, task, column):
@@ -1099,12 +1099,12 @@ class Planner:
         here[column] = True
         return next(iter(session.explain(task, here).counts), NO_HELP)
 
-    def _permitted(self, attempt: Attempt, task: Task, in_turn: Sequence[Task]) -> list[Task]:
+    def _permitted(self, attempt: PlanBuilder, task: Task, in_turn: Sequence[Task]) -> list[Task]:
         """Return which of those that the rule does not spare may go for a task, by their gangs and the plugins."""
         sparable = list(self._sparable(attempt, task, in_turn))
         return self._rule.ask(task, sparable) if sparable else []
 
-    def _proposed(self, attempt: Attempt, task: Task, tasks: Iterable[Task]) -> list[Task]:
+    def _proposed(self, attempt: PlanBuilder, task: Task, tasks: Iterable[Task]) -> list[Task]:
         """Return those of some tasks that plugins are to be asked about, and tell others that the rule spares them."""
         session, rule = self._session, self._rule
         proposed = []
@@ -1121,13 +1121,13 @@ class Planner:
                 session.note_veto(victim.id, task, veto)
         return proposed
 
-    def _is_within(self, attempt: Attempt, victim: Task, job: SessionJob) -> bool:
+    def _is_within(self, attempt: PlanBuilder, victim: Task, job: SessionJob) -> bool:
         limits = attempt.limits
         if victim.id in limits.protected:
             return False
         return limits.highest == ANY_PRIORITY or self._rule.importance(victim, job) <= limits.highest
 
-    def _sparable(self, attempt: Attempt, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
+    def _sparable(self, attempt: PlanBuilder, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
         """Leave out those that their gangs cannot spare, where no gang goes whole.
 
         They could not go whoever permits it, and would use up what plugins that count let others of their queue lose.
@@ -1148,7 +1148,7 @@ class Planner:
             else:
                 self._note_kept(attempt, task, victim)
 
-    def permitted_in_turn(self, attempt: Attempt, task: Task) -> Iterator[tuple[list[Task], bool]]:
+    def permitted_in_turn(self, attempt: PlanBuilder, task: Task) -> Iterator[tuple[list[Task], bool]]:
         """Yield who may go for a task anywhere in a plan's domain, first to go first: ever more of them.
 
         Asked as long as the plan is empty, and again only when it is so again. Each answer begins with the one before,
@@ -1175,7 +1175,7 @@ class Planner:
                 return
             more = _TIMES_MORE * len(asked)
 
-    def _may_be_asked_about(self, attempt: Attempt, task: Task, victim: Task) -> bool:
+    def _may_be_asked_about(self, attempt: PlanBuilder, task: Task, victim: Task) -> bool:
         job, rule = self._session.job_of(victim), self._rule
         if job is None or not self._is_within(attempt, victim, job):
             return False
@@ -1192,7 +1192,7 @@ class Planner:
 
     def evict_in_turn(
         self,
-        attempt: Attempt,
+        attempt: PlanBuilder,
         task: Task,
         permitted: Sequence[Task],
         ask: Callable[[Task, Sequence[Task]], list[Task]],
@@ -1215,7 +1215,7 @@ class Planner:
                 others = [each for each in left if each.id not in gone]
                 left = deque(ask(task, others) if others else ())
 
-    def _unit_of(self, attempt: Attempt, task: Task, victim: Task) -> Unit | None:
+    def _unit_of(self, attempt: PlanBuilder, task: Task, victim: Task) -> Unit | None:
         """Return what goes when a victim goes; None where it must not, or has gone already."""
         session = self._session
         job = session.job_of(victim)
@@ -1230,12 +1230,12 @@ class Planner:
             self._note_kept(attempt, task, victim)
         return gang
 
-    def _note_kept(self, attempt: Attempt, task: Task, victim: Task) -> None:
+    def _note_kept(self, attempt: PlanBuilder, task: Task, victim: Task) -> None:
         """Tell a victim that its gang stays together, unless gangs are still to be taken whole."""
         if attempt.takes_gangs is self._rule.modes[-1]:
             self._session.note_veto(victim.id, task, self._rule.vetoes.together)
 
-    def _gang_of(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
+    def _gang_of(self, attempt: PlanBuilder, task: Task, job: SessionJob) -> Unit | None:
         """Return all of a gang where all of it may go; asked once as long as nothing changes."""
         key, moment = (*self.key(attempt, task), job.id), len(self._session.nodes.log)
         known = self._gangs.get(key)
@@ -1243,7 +1243,7 @@ class Planner:
             known = self._gangs[key] = (moment, self._ask_for_gang(attempt, task, job))
         return known[1]
 
-    def _ask_for_gang(self, attempt: Attempt, task: Task, job: SessionJob) -> Unit | None:
+    def _ask_for_gang(self, attempt: PlanBuilder, task: Task, job: SessionJob) -> Unit | None:
         gang = in_order(self._session, attempt.job, whole_gang(job))
         if any(each.node not in self._session.nodes.table.column for each in gang):
             return None  # its node has gone, or is another scheduler's: the gang would not go whole
@@ -1262,7 +1262,7 @@ class Planner:
             return False
         return session.allocatable(session.queue(job.queue), task) is None
 
-    def _settle(self, attempt: Attempt, task: Task, column: int) -> bool:
+    def _settle(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
         if attempt.statement.pipeline(attempt.job, [task], [column]) is not None:
             return False
         attempt.places.append((task, column))
@@ -1270,7 +1270,7 @@ class Planner:
 
     # Thinning out -----------------------------------------------------------------------------------------------------
 
-    def _spare_unneeded(self, attempt: Attempt) -> None:
+    def _spare_unneeded(self, attempt: PlanBuilder) -> None:
         """Give back units, last evicted first, as long as everything keeps its place."""
         for unit in reversed(list(attempt.units)):
             if not self._may_be_unneeded(attempt, unit):
@@ -1285,7 +1285,7 @@ class Planner:
                 # in the same order: what a ledger chose for a task, a card for example, hangs on who had gone by then
                 attempt.statement.redo(done)
 
-    def _may_be_unneeded(self, attempt: Attempt, unit: Unit) -> bool:
+    def _may_be_unneeded(self, attempt: PlanBuilder, unit: Unit) -> bool:
         """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
         nodes = self._session.nodes
         used = {column: task for task, column in attempt.places}
@@ -1302,7 +1302,7 @@ class Planner:
                 return False
         return True
 
-    def _replay(self, attempt: Attempt, units: Sequence[Unit]) -> bool:
+    def _replay(self, attempt: PlanBuilder, units: Sequence[Unit]) -> bool:
         """Evict units and place all tasks where they were, checking everything again."""
         session, statement = self._session, attempt.statement
         for unit in units:
@@ -1316,7 +1316,7 @@ class Planner:
             for task, column in attempt.places
         )
 
-    def _are_intact(self, attempt: Attempt, units: Sequence[Unit]) -> bool:
+    def _are_intact(self, attempt: PlanBuilder, units: Sequence[Unit]) -> bool:
         lost: dict[JobId | None, list[Task]] = {}
         for unit in units:
             lost.setdefault(unit[0].job, []).extend(unit)
@@ -1325,7 +1325,7 @@ class Planner:
 
 
 def _place_each(
-    attempt: Attempt, tasks: Sequence[Task], place: Callable[[Task], bool], where: Sequence[BoolArray | None]
+    attempt: PlanBuilder, tasks: Sequence[Task], place: Callable[[Task], bool], where: Sequence[BoolArray | None]
 ) -> dict[TaskId, bool]:
     """Place tasks one by one, each on the first nodes that take it; tell who was tried, and has a place."""
     tried = {}
@@ -1342,9 +1342,9 @@ def _is_gang(job: SessionJob) -> bool:
     return job.min_available > 1 or job.checks_roles or bool(job.min_sub_jobs)
 
 
-def replace_limits(attempt: Attempt, limits: Limits) -> Attempt:
+def replace_limits(attempt: PlanBuilder, limits: Limits) -> PlanBuilder:
     """Return an attempt within other limits that shares what was found with a given one."""
-    return Attempt(
+    return PlanBuilder(
         attempt.job, attempt.statement, limits, attempt.domain, attempt.units, attempt.places, tried=attempt.tried
     )
 

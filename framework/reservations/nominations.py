@@ -1,7 +1,7 @@
 """Promises: room that evictions made for somebody, and who lost it; and room that members of gangs keep.
 
 A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
-(`framework.reservations.restoring`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
+(`restoring`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
 take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md). It is forgotten by what
 happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md).
 """

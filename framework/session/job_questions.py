@@ -49,9 +49,9 @@ class JobQuestions(NodeQuestions):
         """The action that is running, or empty."""
         self.following_actions: Sequence[str] = profile.actions
         """The actions that come after the running one; an action may be listed twice."""
-        self.passed_over: Sequence[Job] = ()
+        self.skipped_jobs: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
-        self.told_again: SealedDict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = SealedDict()
+        self.refreshed_reasons: SealedDict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = SealedDict()
         """By queue, where it is the queue's doing, and template: why jobs passed over wait, with the amounts of now."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
         self._out_of_reach: BoolArray | None = None
@@ -125,13 +125,13 @@ class JobQuestions(NodeQuestions):
             # nodes can refuse for other reasons than before: who was told something else is told anew
             reason = self.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
-            dict.__setitem__(self.told_again, (None, number, ()), reason)
+            dict.__setitem__(self.refreshed_reasons, (None, number, ()), reason)
             if not self.fits_empty_nodes(task):
                 too_great |= columns
         self._out_of_reach = mask & too_great
         mask |= self._still_kept_by_queue(waiting & by_queue, templates)
         self._ask_again_about_remedies(mask)
-        self.passed_over = tuple(table.select(mask))
+        self.skipped_jobs = tuple(table.select(mask))
         return mask
 
     def _ask_again_about_remedies(self, mask: BoolArray) -> None:
@@ -162,7 +162,7 @@ class JobQuestions(NodeQuestions):
                 reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
                 mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
                 if reason is not None:
-                    dict.__setitem__(self.told_again, (jobs[0].queue, number, kind), reason)
+                    dict.__setitem__(self.refreshed_reasons, (jobs[0].queue, number, kind), reason)
                 if task is not None and reason is not None and reason.lendable:
                     list.append(self.passed_by_share, (task, tuple(jobs)))
         return mask
@@ -198,12 +198,12 @@ class JobQuestions(NodeQuestions):
         """Look at a job again that was passed over, if it was."""
         self._caller.for_actions("take_up")
         if self.is_passed_over(job):
-            self.passed_over = tuple(each for each in self.passed_over if each.id != job.id)
+            self.skipped_jobs = tuple(each for each in self.skipped_jobs if each.id != job.id)
 
     def is_passed_over(self, job: SessionJob) -> bool:
         """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
-        if self._passed is None or self._passed[0] is not self.passed_over:
-            self._passed = (self.passed_over, frozenset(each.id for each in self.passed_over))
+        if self._passed is None or self._passed[0] is not self.skipped_jobs:
+            self._passed = (self.skipped_jobs, frozenset(each.id for each in self.skipped_jobs))
         return job.id in self._passed[1]
 
     def is_at_gate(self, job: Job) -> bool:

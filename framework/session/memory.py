@@ -41,7 +41,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far the waiting jobs of a namespace came that take turns; see `framework.session.namespace_windows`."""
+    """How far the waiting jobs of a namespace came that take turns; see `namespace_windows`."""
 
     after: str
     """The last job, by name, that had its turn; empty where a round begins."""
@@ -73,7 +73,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
 
     rounds: Mapping[str, Round] = {}
-    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `framework.session.namespace_windows`."""
+    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `namespace_windows`."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
     """By action the jobs of namespaces that used up their share; see `framework.preemption.namespace_turns`."""
 

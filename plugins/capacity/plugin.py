@@ -33,7 +33,7 @@ from model.resources import CPU, MEMORY, PODS, UNLIMITED
 from model.tasks import Task
 from plugins.capacity.devices import DeviceQuotas
 from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
-from plugins.capacity.queue_usage import QueueBook
+from plugins.capacity.queue_usage import QueueUsage
 from plugins.capacity.reclaim import Taking
 from plugins.capacity.tree import Tree, flat, grow
 
@@ -119,7 +119,7 @@ class Holding:
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total, kept=kept_guarantees(session))
         self._limits = limits(session.resources, session.queues, self.tree)
-        self.books: dict[QueueName, QueueBook] = make_books(session, self.tree, self._limits)
+        self.books: dict[QueueName, QueueUsage] = make_books(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
         self._gates = LiftedGates(session, self._reserve)
@@ -293,7 +293,7 @@ class Holding:
         """Return the accounts of a queue and of all above it; what jobs have beyond their minimums does not count."""
         return [self._account(book) for book in self._line(name)]
 
-    def _account(self, book: QueueBook) -> Account:
+    def _account(self, book: QueueUsage) -> Account:
         return Account(
             name=book.name,
             jobs=self._jobs_below[book.name],
@@ -337,7 +337,7 @@ class Holding:
             if self.tree.is_leaf(name) and name != own.name and self._has_too_much(book)
         )
 
-    def _has_too_much(self, book: QueueBook) -> bool:
+    def _has_too_much(self, book: QueueUsage) -> bool:
         return not book.has_deserved or any(
             book.allocated[row] > book.deserved[row] for row in book.spoken if row != self._pods_row
         )
@@ -380,7 +380,7 @@ class Holding:
         return None if short is None else self._more_than(*short)
 
     def _over_limit(
-        self, book: QueueBook, short: Sequence[int], request: Sequence[int], would: Sequence[int]
+        self, book: QueueUsage, short: Sequence[int], request: Sequence[int], would: Sequence[int]
     ) -> Refusal:
         space = self._session.resources
         over = amounts_beyond(space, short, would, book.limit)
@@ -409,7 +409,7 @@ class Holding:
         message = f"queue {queue} would have more {', '.join(names)} than {what}"
         return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over, details=details)
 
-    def _line(self, name: QueueName) -> list[QueueBook]:
+    def _line(self, name: QueueName) -> list[QueueUsage]:
         """Return the books of a queue and of all above it."""
         return [self.books[each] for each in self.tree.paths[name]]
 
@@ -489,11 +489,11 @@ class Holding:
             session.sample("queue_overused", float(book.share > 1), queue_name=name)
 
 
-def _share_key(book: QueueBook) -> tuple[float, bool]:
+def _share_key(book: QueueUsage) -> tuple[float, bool]:
     return book.share, not book.has_deserved
 
 
-def make_books(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueBook]:
+def make_books(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueUsage]:
     """Count for each queue, with all that stands below it."""
     space, table, names = session.resources, session.snapshot.job_table, session.snapshot.queue_names
     held = table.by_queue(table.allocated, len(names))
@@ -513,7 +513,7 @@ def make_books(session: Session, tree: Tree, limits: Mapping[QueueName, Limits])
         deserved = own.deserved.tolist()
         spoken = {space.rows[each] for each in (*queue.deserved, *queue.guarantee) if each in space.rows}
         spoken -= {space.rows[CPU], space.rows[MEMORY]}
-        books[name] = QueueBook(
+        books[name] = QueueUsage(
             name,
             allocated=allocated,
             request=request,

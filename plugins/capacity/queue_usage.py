@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from model.ids import QueueName
 
-__all__ = ["QueueBook"]
+__all__ = ["QueueUsage"]
 
 
-class QueueBook:
+class QueueUsage:
     """Amounts of one queue, base units by resource row; the rows are those of the session's resource space."""
 
     __slots__ = (

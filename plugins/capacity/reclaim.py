@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from model.ids import QueueName
 from model.queues import ROOT_QUEUE
-from plugins.capacity.queue_usage import QueueBook
+from plugins.capacity.queue_usage import QueueUsage
 from plugins.capacity.tree import Tree
 
 __all__ = ["Taking"]
@@ -15,7 +15,7 @@ __all__ = ["Taking"]
 class Taking:
     """One reclaimer, and what is left to the queues as victims are taken one by one."""
 
-    books: Mapping[QueueName, QueueBook]
+    books: Mapping[QueueName, QueueUsage]
     tree: Tree
     levels: int
     """How many levels of ancestors take part; 0 where queues have none."""

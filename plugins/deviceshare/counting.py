@@ -10,12 +10,14 @@ from model.ids import QueueName
 from model.queues import with_ancestors
 from model.resources import MILLI
 from model.tasks import ALLOCATED_STATUSES
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 
 __all__ = ["differences_by_queue"]
 
 
-def differences_by_queue(session: Session, books: Books, settings: VgpuSettings) -> dict[QueueName, dict[str, int]]:
+def differences_by_queue(
+    session: Session, books: DeviceAllocator, settings: VgpuSettings
+) -> dict[QueueName, dict[str, int]]:
     """Return what queues, ancestors included, hold more than the requests of their tasks say, thousandths by name."""
     own: dict[QueueName, dict[str, int]] = {}
     names = (settings.resource_memory_name, settings.resource_core_name)

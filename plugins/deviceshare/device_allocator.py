@@ -22,14 +22,14 @@ from model.refusals import Reason, Refusal
 from model.tasks import Task, TaskStatus, TaskTemplate, by_name
 from plugins.deviceshare.family import Chosen, Family, Question, Unreadable
 
-__all__ = ["NO_CARDS", "UNREADABLE", "Books"]
+__all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 
 NO_CARDS: Final = "NoCards"
 """Reason of a refusal: the node has no cards for the task any more."""
 UNREADABLE: Final = Reason("the node tells of its cards what nobody can read", resolvable=False)
 
 
-class Books:
+class DeviceAllocator:
     """What is taken of the cards of one family."""
 
     def __init__(self, session: Session, family: Family[Any, Any]) -> None:
@@ -312,7 +312,7 @@ class _Answers:
     """Verdicts and scores of all nodes for one question, kept by the session's log of touched columns."""
 
     def __init__(
-        self, books: Books, question: Question[Any], known: dict[Hashable, Chosen | int], session: Session
+        self, books: DeviceAllocator, question: Question[Any], known: dict[Hashable, Chosen | int], session: Session
     ) -> None:
         self._books, self._question, self._known, self._session = books, question, known, session
         self.verdicts: ReasonArray = np.zeros(len(session.nodes), dtype=np.uint8)

@@ -19,7 +19,7 @@ from model.devices.locks import LOCK_NODE, is_held
 from model.plan import Preparation
 from model.refusals import Reason, Refusal
 from model.tasks import Task, TaskStatus
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 
 __all__ = ["REASONS", "Locks"]
 
@@ -33,7 +33,7 @@ _LOCKED, _NO_TIME = 1, 2
 class Locks:
     """Which nodes are locked, a ledger: who is placed on a node, now or later, locks it for the rest of the session."""
 
-    def __init__(self, session: Session, books: Books) -> None:
+    def __init__(self, session: Session, books: DeviceAllocator) -> None:
         self._session, self._books = session, books
         self._placed: Counter[int] = Counter()
         """Tasks of this session by column; no zero counts."""

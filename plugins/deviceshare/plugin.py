@@ -25,7 +25,7 @@ from model.tasks import Task
 from plugins.deviceshare import locks
 from plugins.deviceshare.arguments import DeviceShareArgs
 from plugins.deviceshare.counting import differences_by_queue
-from plugins.deviceshare.device_allocator import UNREADABLE, Books
+from plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
 from plugins.deviceshare.family import Family
 from plugins.deviceshare.gpu_share import GpuShare
 from plugins.deviceshare.koordinator.family import Koordinator
@@ -68,8 +68,8 @@ class DeviceShare:
             books = self._register(session, Vgpu(self.args, settings))
             session.on_close(self.name, lambda: _count(session, books, settings))
 
-    def _register(self, session: Session, family: Family[Any, Any]) -> Books:
-        books = Books(session, family)
+    def _register(self, session: Session, family: Family[Any, Any]) -> DeviceAllocator:
+        books = DeviceAllocator(session, family)
         session.register_ledger(self.name, books)
         session.register_annotations(self.name, books.annotations)
         session.register(points.PRE_PREDICATE, self.name, books.refuse_unreadable)
@@ -113,7 +113,7 @@ class DeviceShare:
             part="locks",
         )
 
-    def _register_scores(self, session: Session, books: Books) -> None:
+    def _register_scores(self, session: Session, books: DeviceAllocator) -> None:
         normalise = compared(self.args.weight) if books.family.compares_nodes else None
         for part, function, locality, cares in (
             ("cards", books.scores_of_template, Locality.NODE, None),
@@ -172,12 +172,12 @@ def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
     return normalise
 
 
-def _count(session: Session, books: Books, settings: VgpuSettings) -> None:
+def _count(session: Session, books: DeviceAllocator, settings: VgpuSettings) -> None:
     for queue, amounts in differences_by_queue(session, books, settings).items():
         session.count_otherwise(queue, amounts)
 
 
-def _tell_unreadable(session: Session, books: Books) -> None:
+def _tell_unreadable(session: Session, books: DeviceAllocator) -> None:
     """Tell owners of nodes and pods which annotations about cards cannot be read."""
     for column, why in books.unreadable():
         node = session.nodes.facts.nodes[column].object

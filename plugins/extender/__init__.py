@@ -2,7 +2,7 @@
 
 `arguments` has the arguments; `asking` makes questions of verbs and answers of what came back, `replies` says what may
 come back; `bodies` writes the session's objects as JSON, from `amounts` and `objects`; `nodes`, `jobs`, `victims` and
-`events` are what the verbs answer, `plugin` registers them. Who speaks HTTP is no part of it: `framework.extension.outside`.
+`events` are what the verbs answer, `plugin` registers them. The HTTP client is in `framework.extension.outside`.
 """
 
 from plugins.extender.arguments import ExtenderArgs

@@ -25,7 +25,7 @@ from plugins.numa_aware.alignment import aligned
 from plugins.numa_aware.cpu_requests import Wish, Wishes
 from plugins.numa_aware.selection import reserved_cpus, select
 
-__all__ = ["CpuBooks", "Inside", "Unknown", "free_beside"]
+__all__ = ["CpuAllocator", "Inside", "Unknown", "free_beside"]
 
 
 class Unknown(Enum):
@@ -47,7 +47,7 @@ class Inside(NamedTuple):
     """Whether its kubelet aligns containers."""
 
 
-class CpuBooks:
+class CpuAllocator:
     """The insides of nodes, as the session goes on; looked at when they are first asked about."""
 
     def __init__(self, session: Session, plugin: str, wishes: Wishes) -> None:

@@ -12,7 +12,7 @@ from framework.extension import points
 from framework.extension.points import Locality
 from framework.session.session import Session
 from model.arrays import FloatArray
-from plugins.numa_aware.cpu_allocator import CpuBooks
+from plugins.numa_aware.cpu_allocator import CpuAllocator
 from plugins.numa_aware.cpu_requests import Wishes
 from plugins.numa_aware.verdicts import Fit, Policies
 
@@ -40,7 +40,7 @@ class NumaAware:
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         wishes = Wishes()
-        books = CpuBooks(session, self.name, wishes)
+        books = CpuAllocator(session, self.name, wishes)
         policies, fit = Policies(books, wishes), Fit(books, wishes)
         session.register(
             points.PREDICATE,

@@ -10,7 +10,7 @@ from model.arrays import FloatArray, ReasonArray
 from model.refusals import Reason
 from model.tasks import Task
 from plugins.numa_aware.alignment import Aligned, aligned, numa_count
-from plugins.numa_aware.cpu_allocator import CpuBooks, Inside, Unknown
+from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside, Unknown
 from plugins.numa_aware.cpu_requests import Wish, Wishes
 
 __all__ = ["Fit", "Policies"]
@@ -31,7 +31,7 @@ class Policies:
     )
     ABSENT, UNREADABLE, NOT_STATIC = range(1, 4)
 
-    def __init__(self, books: CpuBooks, wishes: Wishes) -> None:
+    def __init__(self, books: CpuAllocator, wishes: Wishes) -> None:
         self._books = books
         self._wishes = wishes
         self._named = sorted({node.policy for node in books.readings.values() if node is not None})
@@ -68,7 +68,7 @@ class Fit:
     REASONS: ClassVar[tuple[Reason, ...]] = (Reason("cpu allocatable map is empty"),)
     NO_CPUS = 1
 
-    def __init__(self, books: CpuBooks, wishes: Wishes) -> None:
+    def __init__(self, books: CpuAllocator, wishes: Wishes) -> None:
         self._books = books
         self._wishes = wishes
         self._are_given = any(node is not None and node.is_static for node in books.readings.values())

@@ -14,7 +14,7 @@ from model.ids import QueueName
 from model.jobs import Job
 from model.queues import Queue
 from model.tasks import Task
-from plugins.proportion.queue_usage import QueueBook
+from plugins.proportion.queue_usage import QueueUsage
 
 __all__ = ["LentRoom"]
 
@@ -22,7 +22,7 @@ __all__ = ["LentRoom"]
 class LentRoom:
     """Room beyond shares in one session."""
 
-    def __init__(self, session: Session, books: Mapping[QueueName, QueueBook], rows: Sequence[int]) -> None:
+    def __init__(self, session: Session, books: Mapping[QueueName, QueueUsage], rows: Sequence[int]) -> None:
         self._session = session
         self._books = books
         self._rows = rows
@@ -37,12 +37,12 @@ class LentRoom:
 
     # Lending ----------------------------------------------------------------------------------------------------------
 
-    def may_be_lent(self, queue: Queue, book: QueueBook, request: Sequence[int], more: Sequence[int]) -> bool:
+    def may_be_lent(self, queue: Queue, book: QueueUsage, request: Sequence[int], more: Sequence[int]) -> bool:
         """Return whether the queue may have `request` if shares do not count; `more` is what is not reserved of it."""
         spare = self._spare(queue, book)
         return all(more[row] <= spare[row] for row in self._rows if request[row] > 0)
 
-    def headroom(self, queue: Queue, book: QueueBook, request: Sequence[int], most: int) -> int:
+    def headroom(self, queue: Queue, book: QueueUsage, request: Sequence[int], most: int) -> int:
         """Count how many times `request` the queue may have more if shares do not count, at most `most`."""
         spare = self._spare(queue, book)
         for row in self._rows:
@@ -50,7 +50,7 @@ class LentRoom:
                 most = min(most, spare[row] // request[row])
         return max(most, 0)
 
-    def _spare(self, queue: Queue, book: QueueBook) -> list[int]:
+    def _spare(self, queue: Queue, book: QueueUsage) -> list[int]:
         """Return what is left to its limit, and beside the unused guarantees of others, by row."""
         used_or_reserved = book.with_more(self._nothing)
         spare = [most - used for most, used in zip(book.limit, used_or_reserved, strict=True)]
@@ -75,7 +75,7 @@ class LentRoom:
             known = self._lent[name] = self._sum(self._lent_tasks(name))
         return known
 
-    def exchangeable(self, queue: Queue, book: QueueBook) -> list[int]:
+    def exchangeable(self, queue: Queue, book: QueueUsage) -> list[int]:
         """Return what the queue may have where one of its jobs takes room from another, base units by row.
 
         That is what it deserves, or where it was lent more, what it had when the session began: a more important job

@@ -35,7 +35,7 @@ from model.resources import PODS
 from model.tasks import Task
 from plugins.proportion.fair_share import deserved
 from plugins.proportion.lending import LentRoom
-from plugins.proportion.queue_usage import QueueBook
+from plugins.proportion.queue_usage import QueueUsage
 
 __all__ = ["Proportion", "ProportionArgs"]
 
@@ -96,7 +96,7 @@ class Division:
         self._lends_idle = lends_idle
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
-        self.books: dict[QueueName, QueueBook] = make_books(session)
+        self.books: dict[QueueName, QueueUsage] = make_books(session)
         """Queues that have a job."""
         self._nothing = [0] * len(session.resources)
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
@@ -228,7 +228,7 @@ class Division:
             lendable=lendable,
         )
 
-    def _most(self, queue: Queue, book: QueueBook) -> Sequence[int]:
+    def _most(self, queue: Queue, book: QueueUsage) -> Sequence[int]:
         """Return the most that a queue may have: what it deserves; inside the queue also what it was lent."""
         is_exchange = self._lends_idle and self._session.action in EXCHANGING
         return self._lent.exchangeable(queue, book) if is_exchange else book.floor
@@ -322,12 +322,12 @@ class Division:
         )
         return [math.floor(amount) for amount in shares[name]], frozenset(over)
 
-    def _book(self, queue: Queue) -> QueueBook:
+    def _book(self, queue: Queue) -> QueueUsage:
         """Return the book of a queue; one without jobs deserves nothing."""
         known = self.books.get(queue.name)
         if known is None:
             nothing = self._nothing
-            known = QueueBook(allocated=nothing, request=nothing, limit=nothing, elastic=nothing, inqueue=nothing)
+            known = QueueUsage(allocated=nothing, request=nothing, limit=nothing, elastic=nothing, inqueue=nothing)
             known.settle([Fraction(0)] * len(nothing))
         return known
 
@@ -382,7 +382,7 @@ class _Taken:
 
     __slots__ = ("_floor", "_left", "_left_of_its_own")
 
-    def __init__(self, book: QueueBook, lent: Sequence[int]) -> None:
+    def __init__(self, book: QueueUsage, lent: Sequence[int]) -> None:
         self._floor = book.floor
         self._left: Sequence[int] = book.allocated
         self._left_of_its_own = _less(book.allocated, lent) if any(lent) else None
@@ -408,7 +408,7 @@ def _less(amounts: Sequence[int], fewer: Sequence[int]) -> list[int]:
     return list(map(sub, amounts, fewer))
 
 
-def make_books(session: Session) -> dict[QueueName, QueueBook]:
+def make_books(session: Session) -> dict[QueueName, QueueUsage]:
     """Count for each queue that has a job, and divide the cluster among them."""
     table, names = session.snapshot.job_table, session.snapshot.queue_names
     count = len(names)
@@ -423,7 +423,7 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
     for number in with_jobs:
         queue = session.queues[names[number]]
         limit = np.minimum(others + guarantees[queue.name], capability_limits(session.resources, queue))
-        books[queue.name] = QueueBook(
+        books[queue.name] = QueueUsage(
             allocated=allocated[:, number].tolist(),
             request=request[:, number].tolist(),
             limit=limit.tolist(),
@@ -436,7 +436,7 @@ def make_books(session: Session) -> dict[QueueName, QueueBook]:
 
 
 def divide(
-    session: Session, books: Mapping[QueueName, QueueBook], requests: Mapping[QueueName, Sequence[int]]
+    session: Session, books: Mapping[QueueName, QueueUsage], requests: Mapping[QueueName, Sequence[int]]
 ) -> dict[QueueName, list[Fraction]]:
     """Return what each queue deserves if the queues ask for `requests`, base units by resource row."""
     guarantees = kept_guarantees(session)

@@ -49,7 +49,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
     configuration = with_profile_for(parsed.configuration, case.scheduler_names)
     warnings = [*case.warnings, *parsed.warnings]
     cluster = SimulatedCluster(
-        case.objects, case.books, report=lambda error: warnings.append(str(error)), note=warnings.append
+        case.objects, case.state, report=lambda error: warnings.append(str(error)), note=warnings.append
     )
     stopwatch = Stopwatch()
     rounds = run_rounds(

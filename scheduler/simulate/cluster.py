@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from cache.measurements import MEASURED, measurements
 from cache.objects import decoded, unfolded
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from cache.volumes import provisioning_driver
 from model import wire
 from model.errors import ObjectError
@@ -50,7 +50,7 @@ class SimulatedCluster:
             report: Is told of each broken object and field.
             note: Is told of kinds that play no part.
         """
-        self._books = Books(options, report)
+        self._state = ClusterState(options, report)
         self._report = report
         self._note = note
         self._objects: dict[str, dict[str, Any]] = {}
@@ -63,7 +63,7 @@ class SimulatedCluster:
         """Take further objects over; what is known by their names is replaced."""
         found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
         if any(kind == MEASURED for kind, _ in found):  # measurements come all together and replace each other
-            self._books.measure(measurements(found, self._report))
+            self._state.measure(measurements(found, self._report))
         for kind, each in found:
             if kind == MEASURED:
                 continue
@@ -73,11 +73,11 @@ class SimulatedCluster:
 
     def follow_gangs(self, rules: GangRules | None) -> None:
         """Make jobs of gangs by these rules, or none."""
-        self._books.follow_gangs(rules)
+        self._state.follow_gangs(rules)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""
-        return self._books.snapshot()
+        return self._state.snapshot()
 
     def pod_names(self) -> dict[TaskId, str]:
         """Return `namespace/name` by task."""
@@ -85,7 +85,7 @@ class SimulatedCluster:
 
     def assume(self, plan: Plan, now: float) -> list[str]:
         """Take all of a plan as done, or none of it; tells what speaks against it."""
-        return self._books.assume(plan, now)
+        return self._state.assume(plan, now)
 
     def settle(self, plans: Iterable[Plan], report: CycleReport, *, now: float, recreate_evicted: bool) -> None:
         """Let everything happen that a cycle asked for.
@@ -118,7 +118,7 @@ class SimulatedCluster:
     def _set(self, kind: str, each: Any) -> None:
         key = each.metadata.uid if kind == "Pod" else each.metadata.key
         self._of(kind)[key] = each
-        self._books.apply(kind, each)
+        self._state.apply(kind, each)
 
     # What a cycle writes
 
@@ -193,7 +193,7 @@ class SimulatedCluster:
 
     def _delete(self, task: TaskId, now: float, *, recreate: bool) -> None:
         pod = self._of("Pod").pop(task)
-        self._books.remove("Pod", pod)
+        self._state.remove("Pod", pod)
         if recreate:
             self._set("Pod", _made_anew(self._first_pods[pod.metadata.key], pod.metadata.uid, now))
 

@@ -78,7 +78,7 @@ def _case(given: Any, config: str) -> Case:
         id=None,
         config=config,
         objects=with_default_queues(as_admitted(objects), options.default_queue),
-        books=options,
+        state=options,
         scheduler_names=names,
         rounds=given.rounds,
         recreate_evicted=given.recreate_evicted,

@@ -53,7 +53,7 @@ def _waiting(done: Round) -> Iterator[tuple[str, str, str]]:
     placed |= {task for places in report.pipelined.values() for task in places}
     said = {each.task: each.message for each in report.pod_conditions}
     tasks = [task for job in done.snapshot.jobs.values() for task in job.tasks.values()]
-    for task in [*tasks, *(outsider.task for outsider in done.snapshot.outsiders)]:
+    for task in [*tasks, *(outsider.task for outsider in done.snapshot.orphan_pods)]:
         if task.status.label != "Pending" or task.id in placed:
             continue
         of_job = report.refusals.get(task.job, ()) if task.job else ()

@@ -116,13 +116,13 @@ class Surplus:
 
     def __init__(self, session: Session, share: str) -> None:
         self._session = session
-        books = make_books(session)
+        state = make_books(session)
         space = session.resources
         self.row = space.rows["cpu"]
         self.have = {name: amounts.tolist() for name, amounts in session.allocated_by_queue().items()}
         self.deserved: Mapping[QueueName, list[float]] = {}
         if share == "proportion":
-            self.deserved = {name: list(map(float, book.deserved)) for name, book in books.items()}
+            self.deserved = {name: list(map(float, book.deserved)) for name, book in state.items()}
         else:
             queues = session.queues.values()
             self.deserved = {each.name: list(space.vector(each.deserved).tolist()) for each in queues}

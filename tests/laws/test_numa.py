@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from model.cpusets import as_text, cpu_set
-from plugins.numa_aware.cpu_allocator import CpuBooks, Inside
+from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast import Session
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_topologies
@@ -17,36 +17,36 @@ from tests.numatopologies import guaranteed, numatopology
 LAWS = settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def opened(scenario: Scenario, seed: int) -> tuple[Session, CpuBooks]:
+def opened(scenario: Scenario, seed: int) -> tuple[Session, CpuAllocator]:
     """A session on nodes with Numatopologies, and its books of CPUs."""
     objects, _ = with_topologies(scenario.objects, 0.0, random.Random(seed))
     described = Scenario(objects).add(numatopology("elsewhere"))
     session = open_session(described, plugins=(*PLUGINS, ("numa-aware",)))
-    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuBooks)]
-    return session, books
+    (state,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuAllocator)]
+    return session, state
 
 
 @LAWS
 @given(clusters(), st.integers(0, 2**32), st.integers(1, 16))
 def test_undo_restores_the_cpus(scenario: Scenario, seed: int, steps: int) -> None:
     """What is free inside each node, what tasks hold, and everything that plugins answer."""
-    session, books = opened(scenario, seed)
-    before = (picture(session), books.picture())
+    session, state = opened(scenario, seed)
+    before = (picture(session), state.picture())
     with session.statement() as statement:
         act_at_random(session, statement, random.Random(seed), steps)
 
-    assert (picture(session), books.picture()) == before
+    assert (picture(session), state.picture()) == before
 
 
 @LAWS
 @given(clusters(), st.integers(0, 2**32), st.integers(1, 16))
 def test_no_cpu_is_given_twice(scenario: Scenario, seed: int, steps: int) -> None:
     """What was free at first is free still, or held by one task on that node."""
-    session, books = opened(scenario, seed)
-    at_first, _ = books.picture()
+    session, state = opened(scenario, seed)
+    at_first, _ = state.picture()
     with session.statement() as statement:
         act_at_random(session, statement, random.Random(seed), steps)
-        now, held = books.picture()
+        now, held = state.picture()
         placed = statement.placed()
     for column, (before, after) in enumerate(zip(at_first, now, strict=True)):
         if not isinstance(before, Inside) or not isinstance(after, Inside):
@@ -75,7 +75,7 @@ def test_a_fresh_count_equals_the_books(
     topology = numatopology("n", policy=policy, free=free, detail=detail, reserved="1", listed=["someone"])
     cluster = Scenario().node("n", cpu=64, memory="64Gi").add(topology)
     session = open_session(cluster.job("j", tasks=6, **guaranteed(*cpus)), plugins=("numa-aware",))
-    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuBooks)]
+    (state,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuAllocator)]
     (job,) = session.jobs()
     tasks = sorted(job.tasks.values(), key=lambda task: task.created)[:count]
     with session.statement() as statement:
@@ -84,6 +84,8 @@ def test_a_fresh_count_equals_the_books(
 
     running = cluster.running("j", on=["n"] * len(placed), **guaranteed(*cpus))
     (fresh,) = [
-        ledger for _, ledger in open_session(running, plugins=("numa-aware",)).ledgers if isinstance(ledger, CpuBooks)
+        ledger
+        for _, ledger in open_session(running, plugins=("numa-aware",)).ledgers
+        if isinstance(ledger, CpuAllocator)
     ]
-    assert fresh.picture()[0] == books.picture()[0]
+    assert fresh.picture()[0] == state.picture()[0]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from framework.cycle import run_cycle
 from framework.session.memory import Settled
 from model.api.names import POD_QUEUE_NAME
@@ -364,13 +364,18 @@ def test_what_cannot_be_read_is_told_when_somebody_can_hear_it() -> None:
             (scenario.pod("b-0", labels=described_by("b")).queue("none"), ["z"]),
         ]
     ):
-        books = Books()
-        books.follow_gangs(GangRules())
+        cluster_state = ClusterState()
+        cluster_state.follow_gangs(GangRules())
         for kind, each in decoded(state.objects):
-            books.apply(kind, each)
+            cluster_state.apply(kind, each)
         parsed, registry = configured(("allocate",), PLUGINS, {})
         report, memory = run_cycle(
-            books.snapshot(), parsed.configuration, registry=registry, now=float(now), memory=memory, settled=settled
+            cluster_state.snapshot(),
+            parsed.configuration,
+            registry=registry,
+            now=float(now),
+            memory=memory,
+            settled=settled,
         )
         assert [event.name for event in report.events if event.reason == "GangInvalid"] == expected
         assert report.failures == {}

@@ -75,7 +75,7 @@ class Noting:
     def snapshot(self) -> Snapshot:
         """Look."""
         self.taken = []
-        self.turned = in_other_order(self.cache.books, self.chance) if self.chance.random() < OFTEN else None
+        self.turned = in_other_order(self.cache.state, self.chance) if self.chance.random() < OFTEN else None
         self.seen = self.cache.snapshot()
         return self.seen
 
@@ -86,9 +86,9 @@ class Noting:
             self.taken.append(plan)
         return is_taken
 
-    async def carry_out(self, plan: Plan) -> None:
+    async def execute_plan(self, plan: Plan) -> None:
         """Do it."""
-        await self.cache.carry_out(plan)
+        await self.cache.execute_plan(plan)
 
     def write(self, report: CycleReport) -> None:
         """Write it."""

@@ -310,7 +310,7 @@ class Workload:
                 memory_percent=0 if is_calm else memory,
                 measured=self._ground.time.now,
             )
-        self._ground.cache.books.measure(usage)
+        self._ground.cache.state.measure(usage)
 
     def _report(self, *, is_calm: bool) -> None:
         """As agents on nodes do, at several moments: what nodes and most of their pods use."""
@@ -325,7 +325,7 @@ class Workload:
             ]
             at = self._ground.time.now - (0 if is_calm else self._chance.choice((0, 0, 30, 200)))
             metric = node_metric(name, {"cpu": str(cpu), "memory": f"{gib}Gi"}, at=at, pods=measured)
-            self._ground.cache.books.apply("NodeMetric", NODE_METRICS.decoder.convert(metric))
+            self._ground.cache.state.apply("NodeMetric", NODE_METRICS.decoder.convert(metric))
 
     async def _count_quota(self) -> None:
         """As the controller of quotas does: all pods that have not ended are in use."""

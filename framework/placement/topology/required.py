@@ -23,6 +23,6 @@ def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
 def nodes_by_topology(
     session: Session, job: SessionJob, task: Task, places: IntArray | None = None
 ) -> BoolArray | None:
-    """Tell where its topology lets one more task of a job lie, shape (N,); `framework.placement.topology.domains.Domains.beside`."""
+    """Tell where its topology lets one more task of a job lie, shape (N,); see `Domains.beside`."""
     part = job.part_of(task) if job.has_topology and session.serves_topology else None
     return None if part is None else session.domains.beside(part, places)

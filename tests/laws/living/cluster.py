@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from cache.objects import decoded
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import TaskId
 from model.plan import Plan
@@ -39,7 +39,7 @@ class LivingCluster(SimulatedCluster):
 
     def drop(self, kind: str, key: str) -> None:
         """Delete an object that is no pod."""
-        self._books.remove(kind, self._of(kind).pop(key))
+        self._state.remove(kind, self._of(kind).pop(key))
 
     def one(self, kind: str, key: str) -> Any:
         """Return an object as it stands; pods go by UID."""
@@ -99,10 +99,10 @@ class LivingCluster(SimulatedCluster):
         for plan in kept:
             for bind in plan.binds:
                 if bind.task in refused:
-                    self._books.forget(bind.task, bind.node, failed=True)
+                    self._state.forget(bind.task, bind.node, failed=True)
             for eviction in plan.evictions:
                 if eviction.task in refused:
-                    self._books.forget(eviction.task, None, failed=True)
+                    self._state.forget(eviction.task, None, failed=True)
                 elif eviction.task in lingering:
                     self._linger(eviction.task, now)
 
@@ -120,18 +120,18 @@ class LivingCluster(SimulatedCluster):
 
     def restart(self) -> None:
         """Begin anew with nothing but the objects, as a daemon does."""
-        usage, self._books = self._books.usage, Books(BooksOptions())
-        self._books.measure(usage)
+        usage, self._state = self._state.usage, ClusterState(BooksOptions())
+        self._state.measure(usage)
         for kind, objects in self._objects.items():
             for each in objects.values():
-                self._books.apply(kind, each)
-        self._books.mark_half_bound()
+                self._state.apply(kind, each)
+        self._state.mark_half_bound()
 
     def rebuilt(self) -> Snapshot:
         """Return the snapshot of books made anew from what is stored."""
-        return self._books.rebuild().snapshot()
+        return self._state.rebuild().snapshot()
 
     @property
-    def books(self) -> Books:
+    def state(self) -> ClusterState:
         """The running books."""
-        return self._books
+        return self._state

@@ -56,7 +56,7 @@ class Decider:
         is_audited = chance.random() < 0.25
         broken = [f"books: {each}" for each in differences(before, world.cluster.rebuilt())] if is_audited else []
         beginning = self._beginning(before)
-        repeated = decided_in_every_way(beginning, lambda: in_other_order(world.cluster.books, chance), chance)
+        repeated = decided_in_every_way(beginning, lambda: in_other_order(world.cluster.state, chance), chance)
         broken += repeated.broken
         taking, (report, world.memory) = self._really_decided(before)
         broken += [f"a plan was refused: {each}" for each in taking.refused]

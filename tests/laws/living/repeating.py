@@ -8,7 +8,7 @@ import msgspec
 
 from cache.departed import DepartedMembers
 from cache.lookups import LOOKUP_KINDS
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import Configuration
 from framework.cycle import Silent, open_plugins, run_cycle
 from framework.extension.registry import Registry
@@ -97,20 +97,20 @@ def decided_in_every_way(
     return repeated
 
 
-def in_other_order(books: Books, chance: random.Random) -> Snapshot:
+def in_other_order(state: ClusterState, chance: random.Random) -> Snapshot:
     """Return the snapshot of books that heard of the same objects in another order."""
-    fresh = Books(books.options)
-    for _, budget in sorted(books.stored(BUDGET).items()):
+    fresh = ClusterState(state.options)
+    for _, budget in sorted(state.stored(BUDGET).items()):
         fresh.apply(BUDGET, budget)
     # a budget that comes later lets those go whom one kept
-    fresh._assumed, fresh._kept = dict(books._assumed), set(books._kept)
-    fresh._broken_gangs = set(books._broken_gangs)
-    fresh.measure(books.usage)
-    pairs = [(kind, each) for kind in KINDS for _, each in sorted(books.stored(kind).items())]
+    fresh._assumed, fresh._kept = dict(state._assumed), set(state._kept)
+    fresh._broken_gangs = set(state._broken_gangs)
+    fresh.measure(state.usage)
+    pairs = [(kind, each) for kind in KINDS for _, each in sorted(state.stored(kind).items())]
     chance.shuffle(pairs)
     for kind, each in pairs:
         fresh.apply(kind, each)
-    fresh._departed = DepartedMembers(books._departed.shown())
+    fresh._departed = DepartedMembers(state._departed.shown())
     return fresh.snapshot()
 
 

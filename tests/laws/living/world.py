@@ -286,7 +286,7 @@ class World:
             NodeName(name): NodeUsage(cpu_percent=percent, memory_percent=percent, measured=self.now)
             for name, percent in zip(sorted(self.nodes), percents, strict=False)
         }
-        self.cluster.books.measure(usage)
+        self.cluster.state.measure(usage)
         self.log.append(f"measured: {dict(zip(sorted(self.nodes), percents, strict=False))}")
 
     # Namespaces -------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
@@ -78,23 +78,23 @@ def queue(name: str = "q", *, state: str = "", **spec: Any) -> wire.Queue:
     )
 
 
-def filled(books: Books, *objects: Any) -> Books:
+def filled(cluster_state: ClusterState, *objects: Any) -> ClusterState:
     """Put objects into books."""
     for each in objects:
-        books.apply(type(each).__name__, each)
-    return books
+        cluster_state.apply(type(each).__name__, each)
+    return cluster_state
 
 
-def task(books: Books, uid: str) -> Task:
+def task(cluster_state: ClusterState, uid: str) -> Task:
     """Find a task that must be there."""
-    found = books.task(TaskId(uid))
+    found = cluster_state.task(TaskId(uid))
     assert found is not None
     return found
 
 
-def used(books: Books, name: str = "n1") -> dict[str, int]:
+def used(cluster_state: ClusterState, name: str = "n1") -> dict[str, int]:
     """What a node's row `used` says."""
-    snapshot = books.snapshot()
+    snapshot = cluster_state.snapshot()
     table = snapshot.nodes
     return snapshot.resources.amounts(table.state[table.rows.used, table.column[NodeName(name)]])
 

@@ -9,7 +9,7 @@ import pytest
 
 from cache.cache import SchedulerCache
 from cache.options import BooksOptions
-from cache.writers import Hands
+from cache.writers import ClusterWriters
 from emulator.run import Emulator
 from kube.binder import ApiBinder
 from kube.client import Client
@@ -28,13 +28,13 @@ class Following:
 
     world: World
     cache: SchedulerCache
-    hands: Hands
+    writers: ClusterWriters
     clock: FakeClock
     faults: list[ObjectError] = field(default_factory=list)
 
     async def seen(self, kind: str, count: int) -> None:
         """Wait until the books hold so many objects of a kind."""
-        await self.world.soon(lambda: len(self.cache.books.stored(kind)) == count)
+        await self.world.soon(lambda: len(self.cache.state.stored(kind)) == count)
 
     async def queue(self, name: str) -> Any:
         """Read a queue."""
@@ -42,7 +42,7 @@ class Following:
 
     async def events(self, reason: str) -> list[Any]:
         """List the events of a reason, when all are written."""
-        await self.hands.events.drain()
+        await self.writers.events.drain()
         listed = await self.world.client.request_json("GET", "/api/v1/events")
         return [event for event in listed["items"] if event["reason"] == reason]
 
@@ -87,7 +87,7 @@ async def following(tmp_path: Path) -> AsyncIterator[Following]:
             await world.define_pod_groups(has_status=True)
             await world.define("queues", "Queue", group="scheduling.volcano.sh", version="v1beta1", has_status=True)
             discovery = Discovery(client, keep_seconds=0.0)
-            hands = Hands(
+            writers = ClusterWriters(
                 binder=ApiBinder(client, patience_seconds=0.5),
                 evictor=Evictor(client, discovery, patience_seconds=0.5),
                 statuses=StatusWriter(client, discovery),
@@ -95,9 +95,9 @@ async def following(tmp_path: Path) -> AsyncIterator[Following]:
             )
             faults: list[ObjectError] = []
             cache = SchedulerCache(
-                client, hands, BooksOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
+                client, writers, BooksOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
             )
-            made = Following(world, cache, hands, world.clock, faults)
+            made = Following(world, cache, writers, world.clock, faults)
             yield made
             await cache.stop()
             await world.stop()

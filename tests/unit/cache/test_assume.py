@@ -6,32 +6,32 @@ import pytest
 
 from cache.audit import differences
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.tasks import TaskStatus
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
 
 
-def gang(*pods: Any, minimum: int = 2) -> Books:
+def gang(*pods: Any, minimum: int = 2) -> ClusterState:
     """A node of 4 CPU and a gang with two pending pods of 1 CPU, unless pods are given."""
     members = pods or (pod("a", group="g", cpu="1"), pod("b", group="g", cpu="1"))
-    books = Books(BooksOptions(assume_seconds=10))
-    return filled(books, queue(), node(), group("g", minimum=minimum), *members)
+    state = ClusterState(BooksOptions(assume_seconds=10))
+    return filled(state, queue(), node(), group("g", minimum=minimum), *members)
 
 
 def test_a_plan_shows_in_the_next_snapshot() -> None:
     """Its pods are Binding on their nodes, with the binding's annotations, and take room there."""
-    books = gang()
+    state = gang()
     plan = bind_plan(("a", "n1"), ("b", "n1"), annotations={"volcano.sh/topology-decision": "{}"})
 
-    assert books.assume(plan, 0.0) == []
+    assert state.assume(plan, 0.0) == []
 
-    assert (task(books, "a").status, task(books, "a").node) == (TaskStatus.BINDING, "n1")
-    assert task(books, "b").pod.metadata.annotations["volcano.sh/topology-decision"] == "{}"
-    assert used(books) == {"cpu": 2000, "pods": 2000}
-    job = books.snapshot().jobs[JobId("ns/g")]
-    assert books.snapshot().job_table.ready_counts()[job.column] == 2
+    assert (task(state, "a").status, task(state, "a").node) == (TaskStatus.BINDING, "n1")
+    assert task(state, "b").pod.metadata.annotations["volcano.sh/topology-decision"] == "{}"
+    assert used(state) == {"cpu": 2000, "pods": 2000}
+    job = state.snapshot().jobs[JobId("ns/g")]
+    assert state.snapshot().job_table.ready_counts()[job.column] == 2
 
 
 @pytest.mark.parametrize(
@@ -45,90 +45,90 @@ def test_a_plan_shows_in_the_next_snapshot() -> None:
 )
 def test_one_bad_bind_refuses_the_whole_plan(binds: tuple[tuple[str, str], ...], fault: str) -> None:
     """Nothing of it is taken, and the fault is named."""
-    books = gang(
+    state = gang(
         pod("a", group="g", cpu="1"),
         pod("b", group="g", cpu="1"),
         pod("busy", group="g", node="n1", phase="Running"),
         pod("big", group="g", cpu="3500m"),
     )
-    before = books.snapshot()
+    before = state.snapshot()
 
-    assert books.assume(bind_plan(*binds), 0.0) == [fault]
-    assert books.snapshot() is before
+    assert state.assume(bind_plan(*binds), 0.0) == [fault]
+    assert state.snapshot() is before
 
 
 def test_room_is_counted_over_the_whole_plan() -> None:
     """Two pods that fit alone but not together are refused, by the pod limit too."""
-    books = Books()
-    filled(books, queue(), node(cpu="4", pods="1"), group("g"), pod("a", group="g"), pod("b", group="g"))
+    state = ClusterState()
+    filled(state, queue(), node(cpu="4", pods="1"), group("g"), pod("a", group="g"), pod("b", group="g"))
 
-    (fault,) = books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+    (fault,) = state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
 
     assert fault == "ns/b: node n1 has no room: insufficient pods"
 
 
 def test_a_full_resource_that_is_not_asked_for_does_not_matter() -> None:
     """CPU is overcommitted already, by a node that shrank; a pod that asks for none still fits."""
-    books = gang(pod("old", node="n1", phase="Running", cpu="9"), pod("a", group="g", memory="1Gi"))
+    state = gang(pod("old", node="n1", phase="Running", cpu="9"), pod("a", group="g", memory="1Gi"))
 
-    assert books.assume(bind_plan(("a", "n1")), 0.0) == []
+    assert state.assume(bind_plan(("a", "n1")), 0.0) == []
 
 
 def test_a_pod_cannot_be_assumed_twice() -> None:
     """A second plan for the same pod comes too late."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
 
-    assert books.assume(bind_plan(("a", "n1")), 0.0) == ["ns/a: the pod is Binding, no longer Pending"]
+    assert state.assume(bind_plan(("a", "n1")), 0.0) == ["ns/a: the pod is Binding, no longer Pending"]
 
 
 def test_an_update_without_a_node_keeps_the_assumption() -> None:
     """An older event of a pod that is on its way changes nothing about where it goes."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
-    filled(books, pod("a", group="g", cpu="1", labels={"new": "label"}))
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
+    filled(state, pod("a", group="g", cpu="1", labels={"new": "label"}))
 
-    assert task(books, "a").status is TaskStatus.BINDING
-    assert task(books, "a").pod.metadata.labels == {"new": "label"}
+    assert task(state, "a").status is TaskStatus.BINDING
+    assert task(state, "a").pod.metadata.labels == {"new": "label"}
 
 
 @pytest.mark.parametrize(("phase", "status"), [("Pending", TaskStatus.BOUND), ("Running", TaskStatus.RUNNING)])
 def test_the_echo_settles_a_bind(phase: str, status: TaskStatus) -> None:
     """The pod shows its node: what it says counts, and no amount is counted twice."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
-    filled(books, pod("a", group="g", node="n1", phase=phase, cpu="1"))
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
+    filled(state, pod("a", group="g", node="n1", phase=phase, cpu="1"))
 
-    assert task(books, "a").status is status
-    assert not books.assumed()
-    assert used(books) == {"cpu": 1000, "pods": 1000}
+    assert task(state, "a").status is status
+    assert not state.assumed()
+    assert used(state) == {"cpu": 1000, "pods": 1000}
 
 
 def test_a_deletion_settles_a_bind() -> None:
     """A pod that is deleted on its way goes nowhere."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
-    books.remove("Pod", pod("a"))
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
+    state.remove("Pod", pod("a"))
 
-    assert used(books) == {}
-    assert not books.assumed()
+    assert used(state) == {}
+    assert not state.assumed()
 
 
 def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
     """Room counts as used and releasing; an update without deletion keeps it so."""
     running = pod("a", group="g", node="n1", phase="Running", cpu="1")
-    books = gang(running)
-    assert books.assume(eviction_plan("a", "n1"), 0.0) == []
-    filled(books, running)
-    snapshot = books.snapshot()
+    state = gang(running)
+    assert state.assume(eviction_plan("a", "n1"), 0.0) == []
+    filled(state, running)
+    snapshot = state.snapshot()
     rows = snapshot.nodes.rows
 
-    assert task(books, "a").status is TaskStatus.RELEASING
+    assert task(state, "a").status is TaskStatus.RELEASING
     assert snapshot.nodes.state[rows.releasing, 0][0] == 1000
 
-    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1", leaving=True))
-    assert not books.assumed()
-    assert task(books, "a").status is TaskStatus.RELEASING
+    filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1", leaving=True))
+    assert not state.assumed()
+    assert task(state, "a").status is TaskStatus.RELEASING
 
 
 @pytest.mark.parametrize(
@@ -142,138 +142,140 @@ def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
 )
 def test_an_eviction_of_the_wrong_pod_is_refused(victim: str, at: str, fault: str) -> None:
     """Gone, elsewhere, finished, or not there yet."""
-    books = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"), pod("b", group="g"))
-    books.assume(bind_plan(("b", "n1")), 0.0)
+    state = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"), pod("b", group="g"))
+    state.assume(bind_plan(("b", "n1")), 0.0)
 
-    assert books.assume(eviction_plan(victim, at), 0.0) == [fault]
+    assert state.assume(eviction_plan(victim, at), 0.0) == [fault]
 
 
 def test_forgetting_a_bind_makes_the_pod_pending_again() -> None:
     """Its room is free; the annotations of the binding are gone."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1"), annotations={"x": "y"}), 0.0)
+    state = gang()
+    state.assume(bind_plan(("a", "n1"), annotations={"x": "y"}), 0.0)
 
-    assert books.forget(TaskId("a"), NodeName("n1"))
+    assert state.forget(TaskId("a"), NodeName("n1"))
 
-    assert (task(books, "a").status, task(books, "a").node) == (TaskStatus.PENDING, None)
-    assert "x" not in task(books, "a").pod.metadata.annotations
-    assert used(books) == {}
-    assert not books.forget(TaskId("a"), NodeName("n1"))
+    assert (task(state, "a").status, task(state, "a").node) == (TaskStatus.PENDING, None)
+    assert "x" not in task(state, "a").pod.metadata.annotations
+    assert used(state) == {}
+    assert not state.forget(TaskId("a"), NodeName("n1"))
 
 
 def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
     """It stays flagged until it is whole again."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
-    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1"))
-    books.forget(TaskId("b"), NodeName("n1"), failed=True)
-    assert books.snapshot().broken_gangs == {"ns/g"}
+    state = gang()
+    state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+    filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1"))
+    state.forget(TaskId("b"), NodeName("n1"), failed=True)
+    assert state.snapshot().broken_gangs == {"ns/g"}
 
-    books.assume(bind_plan(("b", "n1")), 0.0)
-    assert books.snapshot().broken_gangs == frozenset()
+    state.assume(bind_plan(("b", "n1")), 0.0)
+    assert state.snapshot().broken_gangs == frozenset()
 
 
 def test_a_gang_that_holds_nothing_is_not_repaired() -> None:
     """All of its binds failed: it is fresh work."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
-    books.forget(TaskId("a"), NodeName("n1"), failed=True)
-    books.forget(TaskId("b"), NodeName("n1"), failed=True)
+    state = gang()
+    state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
+    state.forget(TaskId("a"), NodeName("n1"), failed=True)
+    state.forget(TaskId("b"), NodeName("n1"), failed=True)
 
-    assert books.snapshot().broken_gangs == frozenset()
+    assert state.snapshot().broken_gangs == frozenset()
 
 
 def test_a_gang_whose_pod_its_node_refuses_is_repaired() -> None:
     """A kubelet says OutOfcpu to a bound pod: the gang lacks one that it had."""
-    books = gang(
+    state = gang(
         pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", node="n1", phase="Pending")
     )
-    assert books.snapshot().broken_gangs == frozenset()
-    filled(books, pod("b", group="g", node="n1", phase="Failed", reason="OutOfcpu"))
+    assert state.snapshot().broken_gangs == frozenset()
+    filled(state, pod("b", group="g", node="n1", phase="Failed", reason="OutOfcpu"))
 
-    assert books.snapshot().broken_gangs == {"ns/g"}
+    assert state.snapshot().broken_gangs == {"ns/g"}
 
 
 def test_a_gang_half_bound_by_a_killed_scheduler_is_repaired() -> None:
     """After the first lists, a gang with some but not all of its minimum counts as broken."""
-    books = gang(pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", cpu="1"))
-    books.mark_half_bound()
+    state = gang(pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", cpu="1"))
+    state.mark_half_bound()
 
-    assert books.snapshot().broken_gangs == {"ns/g"}
+    assert state.snapshot().broken_gangs == {"ns/g"}
 
 
 def test_echoes_that_do_not_come_are_overdue() -> None:
     """After ten seconds here; more time can be given."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 100.0)
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 100.0)
 
-    assert books.overdue(109.0) == []
-    assert books.overdue(110.0) == ["a"]
-    books.extend(TaskId("a"), 110.0)
-    assert books.overdue(115.0) == []
+    assert state.overdue(109.0) == []
+    assert state.overdue(110.0) == ["a"]
+    state.extend(TaskId("a"), 110.0)
+    assert state.overdue(115.0) == []
 
 
 def test_a_rebuild_keeps_what_is_assumed() -> None:
     """Assumptions are no part of the objects, and are carried over."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
 
-    assert used(books.rebuild()) == used(books) == {"cpu": 1000, "pods": 1000}
+    assert used(state.rebuild()) == used(state) == {"cpu": 1000, "pods": 1000}
 
 
 def test_whom_a_budget_keeps_is_no_victim_until_budgets_change() -> None:
     """The server refused to evict it: another must be found; a rebuild says the same, and a new budget forgets it."""
-    books = filled(Books(), queue(), group("g"), node(), pod("a", group="g", node="n1", phase="Running", cpu="1"))
-    books.assume(eviction_plan("a", "n1"), 0.0)
+    state = filled(
+        ClusterState(), queue(), group("g"), node(), pod("a", group="g", node="n1", phase="Running", cpu="1")
+    )
+    state.assume(eviction_plan("a", "n1"), 0.0)
 
-    assert books.forget(TaskId("a"), None, failed=True)
-    assert not task(books, "a").preemptable
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
-    assert books.snapshot().broken_gangs == frozenset()
+    assert state.forget(TaskId("a"), None, failed=True)
+    assert not task(state, "a").preemptable
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
+    assert state.snapshot().broken_gangs == frozenset()
 
-    books.apply("PodDisruptionBudget", wire.PodDisruptionBudget(metadata=wire.ObjectMeta(name="b", namespace="ns")))
-    assert task(books, "a").preemptable
+    state.apply("PodDisruptionBudget", wire.PodDisruptionBudget(metadata=wire.ObjectMeta(name="b", namespace="ns")))
+    assert task(state, "a").preemptable
 
 
 def test_a_bind_that_fails_late_leaves_a_later_eviction_alone() -> None:
     """The pod was seen bound, and another plan evicts it: the old bind's failure says nothing about that."""
-    books = gang()
-    books.assume(bind_plan(("a", "n1")), 0.0)
-    filled(books, pod("a", group="g", node="n1", phase="Running", cpu="1"))
-    books.assume(eviction_plan("a", "n1"), 0.0)
+    state = gang()
+    state.assume(bind_plan(("a", "n1")), 0.0)
+    filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1"))
+    state.assume(eviction_plan("a", "n1"), 0.0)
 
-    assert not books.forget(TaskId("a"), NodeName("n1"), failed=True)
+    assert not state.forget(TaskId("a"), NodeName("n1"), failed=True)
 
-    assert task(books, "a").status is TaskStatus.RELEASING
-    assert books.snapshot().broken_gangs == frozenset()
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert task(state, "a").status is TaskStatus.RELEASING
+    assert state.snapshot().broken_gangs == frozenset()
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
 
 def test_a_bind_that_fails_late_leaves_a_later_bind_alone() -> None:
     """It was forgotten once and decided anew for another node, where the pod stays."""
-    books = filled(gang(), node("n2"))
-    books.assume(bind_plan(("a", "n1")), 0.0)
-    books.forget(TaskId("a"), NodeName("n1"))
-    books.assume(bind_plan(("a", "n2")), 0.0)
+    state = filled(gang(), node("n2"))
+    state.assume(bind_plan(("a", "n1")), 0.0)
+    state.forget(TaskId("a"), NodeName("n1"))
+    state.assume(bind_plan(("a", "n2")), 0.0)
 
-    assert not books.forget(TaskId("a"), NodeName("n1"), failed=True)
+    assert not state.forget(TaskId("a"), NodeName("n1"), failed=True)
 
-    assert task(books, "a").node == "n2"
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert task(state, "a").node == "n2"
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
 
 @pytest.mark.parametrize("at", ["n2", ""], ids=["moved", "deleted"])
 def test_a_pod_that_went_elsewhere_leaves_the_node_that_was_assumed(at: str) -> None:
     """Another scheduler bound it, or it was deleted, before the failure was told: the audit finds no trace of it."""
-    books = filled(gang(), node("n2"))
-    books.assume(bind_plan(("a", "n1")), 0.0)
+    state = filled(gang(), node("n2"))
+    state.assume(bind_plan(("a", "n1")), 0.0)
     if at:
-        filled(books, pod("a", group="g", node=at, phase="Running", cpu="1"))
+        filled(state, pod("a", group="g", node=at, phase="Running", cpu="1"))
     else:
-        books.remove("Pod", pod("a"))
-    books.forget(TaskId("a"), NodeName("n1"), failed=True)
-    nodes = books.snapshot().nodes
+        state.remove("Pod", pod("a"))
+    state.forget(TaskId("a"), NodeName("n1"), failed=True)
+    nodes = state.snapshot().nodes
 
     assert [list(tasks) for tasks in nodes.tasks] == [[], ["a"] if at else []]
-    assert used(books) == {}
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert used(state) == {}
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []

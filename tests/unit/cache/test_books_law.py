@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from cache.audit import differences
 from cache.node_selector import NodeSelector
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Eviction, Plan
@@ -136,20 +136,20 @@ START: tuple[tuple[str, Any], ...] = (
 """A sound cluster, so that most of what happens matters."""
 
 
-def binds(books: Books) -> st.SearchStrategy[Plan]:
+def binds(state: ClusterState) -> st.SearchStrategy[Plan]:
     """A plan that binds or evicts some known task, sensible or not."""
-    tasks = sorted(task for task in (TaskId("p1"), TaskId("p2"), TaskId("p3"), TaskId("p4")) if books.task(task))
+    tasks = sorted(task for task in (TaskId("p1"), TaskId("p2"), TaskId("p3"), TaskId("p4")) if state.task(task))
     return st.builds(
-        lambda task, node, leaves: plan_for(books, task, node, leaves=leaves),
+        lambda task, node, leaves: plan_for(state, task, node, leaves=leaves),
         st.sampled_from(tasks or [TaskId("p1")]),
         st.sampled_from(NODES),
         st.booleans(),
     )
 
 
-def plan_for(books: Books, task: str, node: str, *, leaves: bool) -> Plan:
+def plan_for(state: ClusterState, task: str, node: str, *, leaves: bool) -> Plan:
     """Bind the task to the node, or evict it from where it is."""
-    known = books.task(TaskId(task))
+    known = state.task(TaskId(task))
     common: dict[str, Any] = {"task": TaskId(task), "job": JobId("ns/a"), "namespace": "ns", "name": task}
     if leaves:
         at = known.node if known is not None and known.node is not None else NodeName(node)
@@ -159,20 +159,20 @@ def plan_for(books: Books, task: str, node: str, *, leaves: bool) -> Plan:
     return Plan(number=0, cycle=0, configuration=0, action="allocate", job=None, queue=None, binds=bound)
 
 
-def step(books: Books, data: st.DataObject, now: float) -> None:
+def step(state: ClusterState, data: st.DataObject, now: float) -> None:
     """Let one thing happen."""
     match data.draw(st.integers(0, 8)):
         case 0 | 1 | 2:
-            books.apply("Pod", data.draw(pods()))
+            state.apply("Pod", data.draw(pods()))
         case 3:
-            books.apply("Node", data.draw(nodes()))
+            state.apply("Node", data.draw(nodes()))
         case 4:
-            books.apply("PodGroup", data.draw(groups()))
+            state.apply("PodGroup", data.draw(groups()))
         case 5:
             kind, each = data.draw(st.sampled_from(OTHERS))
-            books.apply(kind, each)
+            state.apply(kind, each)
         case 6:
-            books.assume(data.draw(binds(books)), now)
+            state.assume(data.draw(binds(state)), now)
         case 7:
             kind, each = data.draw(
                 st.one_of(
@@ -182,11 +182,11 @@ def step(books: Books, data: st.DataObject, now: float) -> None:
                     st.tuples(st.just("PodGroup"), groups()),
                 )
             )
-            books.remove(kind, each)
+            state.remove(kind, each)
         case _:
-            for task in books.overdue(now)[:1]:
-                node = data.draw(st.sampled_from((*NODES, None, books.assumed()[task].node)))
-                books.forget(task, node, failed=data.draw(st.booleans()))
+            for task in state.overdue(now)[:1]:
+                node = data.draw(st.sampled_from((*NODES, None, state.assumed()[task].node)))
+                state.forget(task, node, failed=data.draw(st.booleans()))
 
 
 @settings(max_examples=150, deadline=None)
@@ -199,18 +199,18 @@ def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ung
         shard_mode="soft",
         assume_seconds=2.0,
     )
-    books = Books(options)
+    state = ClusterState(options)
     for kind, each in START:
-        books.apply(kind, each)
+        state.apply(kind, each)
     for now in range(data.draw(st.integers(1, 25))):
-        step(books, data, float(now))
+        step(state, data, float(now))
         if data.draw(st.booleans()):
-            books.snapshot()
+            state.snapshot()
 
-    running = books.snapshot()
+    running = state.snapshot()
 
-    assert differences(running, books.rebuild().snapshot()) == []
-    assert books.snapshot() is running
+    assert differences(running, state.rebuild().snapshot()) == []
+    assert state.snapshot() is running
 
 
 @settings(max_examples=50, deadline=None)
@@ -222,7 +222,7 @@ def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> Non
     shuffled = everything.copy()
     order.shuffle(shuffled)
 
-    one, other = Books(), Books()
+    one, other = ClusterState(), ClusterState()
     for kind, each in everything:
         one.apply(kind, each)
     for kind, each in shuffled:
@@ -233,15 +233,15 @@ def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> Non
 
 def test_differences_are_found_and_named() -> None:
     """The audit is no blind man: a pod that the running books do not know is named."""
-    books = Books()
+    state = ClusterState()
     for kind, each in OTHERS:
-        books.apply(kind, each)
+        state.apply(kind, each)
     group = wire.PodGroup(metadata=wire.ObjectMeta(name="a", namespace="ns"), spec=wire.PodGroupSpec(queue="q1"))
-    books.apply("PodGroup", group)
-    other = books.rebuild()
-    books.apply("PodGroup", msgspec.structs.replace(group, spec=wire.PodGroupSpec(queue="q1", min_member=5)))
+    state.apply("PodGroup", group)
+    other = state.rebuild()
+    state.apply("PodGroup", msgspec.structs.replace(group, spec=wire.PodGroupSpec(queue="q1", min_member=5)))
 
-    found = differences(books.snapshot(), other.snapshot())
+    found = differences(state.snapshot(), other.snapshot())
 
     assert len(found) == 1
     assert found[0].startswith("jobs ns/a: ")

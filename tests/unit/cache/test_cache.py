@@ -85,7 +85,7 @@ async def started(following: Following, *members: str) -> list[str]:
 
 def status_of(following: Following, uid: str) -> TaskStatus | None:
     """The status of a task in the books."""
-    task = following.cache.books.task(TaskId(uid))
+    task = following.cache.state.task(TaskId(uid))
     return None if task is None else task.status
 
 
@@ -162,8 +162,8 @@ async def test_a_plan_is_assumed_bound_and_echoed(following: Following) -> None:
     assert following.cache.assume(made)
     assert status_of(following, a) is TaskStatus.BINDING
 
-    await following.cache.carry_out(made)
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.cache.execute_plan(made)
+    await following.world.soon(lambda: not following.cache.state.assumed())
 
     assert status_of(following, a) is TaskStatus.BOUND
     pod = await following.world.get_pod("a")
@@ -191,12 +191,12 @@ async def test_a_failed_bind_is_forgotten_and_told(following: Following) -> None
     made = plan(bind(a, "a"), bind(b, "b"))
     following.world.faults.add(subresource="binding", name="b", code=403, message="not today")
     following.cache.assume(made)
-    await following.cache.carry_out(made)
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.cache.execute_plan(made)
+    await following.world.soon(lambda: not following.cache.state.assumed())
 
     assert status_of(following, b) is TaskStatus.PENDING
     assert following.cache.snapshot().broken_gangs == {JOB}
-    await following.hands.statuses.drain()
+    await following.writers.statuses.drain()
     (condition,) = (await following.world.get_pod("b"))["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "SchedulerError")
     assert condition["message"] == "binding to node n1 failed: not today"
@@ -208,14 +208,14 @@ async def test_an_eviction_is_carried_out_and_told(following: Following) -> None
     (a,) = await started(following, "a")
     bound = plan(bind(a, "a"))
     following.cache.assume(bound)
-    await following.cache.carry_out(bound)
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.cache.execute_plan(bound)
+    await following.world.soon(lambda: not following.cache.state.assumed())
     leaving = plan(evictions=(evict(a, "a"),))
     assert following.cache.assume(leaving)
     assert status_of(following, a) is TaskStatus.RELEASING
 
-    await following.cache.carry_out(leaving)
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.cache.execute_plan(leaving)
+    await following.world.soon(lambda: not following.cache.state.assumed())
 
     told = {
         (event["involvedObject"]["kind"], event["type"]): event["message"] for event in await following.events("Evict")
@@ -228,13 +228,13 @@ async def test_nobody_is_evicted_for_a_plan_that_binds_nothing(following: Follow
     a, b = await started(following, "a", "b")
     first = plan(bind(a, "a"))
     following.cache.assume(first)
-    await following.cache.carry_out(first)
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.cache.execute_plan(first)
+    await following.world.soon(lambda: not following.cache.state.assumed())
     made = plan(bind(b, "b"), evictions=(evict(a, "a"),))
     assert following.cache.assume(made)
     await following.world.delete_pod("b")
 
-    await following.cache.carry_out(made)
+    await following.cache.execute_plan(made)
 
     assert status_of(following, a) is TaskStatus.BOUND
     assert "deletionTimestamp" not in (await following.world.get_pod("a"))["metadata"]
@@ -244,8 +244,8 @@ async def test_nominations_are_written(following: Following) -> None:
     """The pod shows the node that will have room for it."""
     (a,) = await started(following, "a")
     nomination = Nomination(task=TaskId(a), job=JOB, namespace="default", name="a", node=NodeName("n1"))
-    await following.cache.carry_out(plan(nominations=(nomination,)))
-    await following.hands.statuses.drain()
+    await following.cache.execute_plan(plan(nominations=(nomination,)))
+    await following.writers.statuses.drain()
 
     assert (await following.world.get_pod("a"))["status"]["nominatedNodeName"] == "n1"
 
@@ -253,7 +253,7 @@ async def test_nominations_are_written(following: Following) -> None:
 async def test_a_report_is_written(following: Following) -> None:
     """Group status with conditions, pod condition, queue status, events."""
     (a,) = await started(following, "a")
-    group = following.cache.books.stored("PodGroup")["default/g"]
+    group = following.cache.state.stored("PodGroup")["default/g"]
     said = report(
         group_statuses=(
             GroupStatus(
@@ -294,7 +294,7 @@ async def test_a_report_is_written(following: Following) -> None:
     )
 
     following.cache.write(said)
-    await following.hands.statuses.drain()
+    await following.writers.statuses.drain()
 
     written = await following.world.client.request_json(
         "GET", "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups/g"
@@ -322,7 +322,7 @@ async def test_a_pod_on_its_way_is_not_told_that_it_waits(following: Following) 
 
     following.cache.write(report(pod_conditions=(stale,)))
 
-    assert following.hands.statuses.backlog == 0
+    assert following.writers.statuses.backlog == 0
 
 
 async def test_an_overdue_bind_that_never_happened_is_forgotten(following: Following) -> None:
@@ -341,7 +341,7 @@ async def test_an_overdue_bind_that_is_still_tried_gets_more_time(following: Fol
     following.world.faults.add(effect="hold", subresource="binding", delay_seconds=0.3, count=1)
     made = plan(bind(a, "a"))
     following.cache.assume(made)
-    carrying = asyncio.create_task(following.cache.carry_out(made))
+    carrying = asyncio.create_task(following.cache.execute_plan(made))
     await asyncio.sleep(0)
 
     await following.cache.resync(TaskId(a))
@@ -358,12 +358,12 @@ async def test_an_overdue_bind_that_happened_gets_more_time(following: Following
     await following.cache.background.stop()
     made = plan(bind(a, "a"))
     following.cache.assume(made)
-    await following.cache.carry_out(made)
-    before = following.cache.books.assumed()[TaskId(a)].deadline
+    await following.cache.execute_plan(made)
+    before = following.cache.state.assumed()[TaskId(a)].deadline
 
     await following.cache.resync(TaskId(a))
 
-    assert following.cache.books.assumed()[TaskId(a)].deadline > before
+    assert following.cache.state.assumed()[TaskId(a)].deadline > before
     assert status_of(following, a) is TaskStatus.BINDING
 
 
@@ -391,9 +391,9 @@ async def test_a_broken_object_is_fenced_and_named(following: Following) -> None
 async def test_overdue_echoes_are_looked_for(following: Following) -> None:
     """A second's pause between looks; after the time is up the pod is read and the books are right again."""
     (a,) = await started(following, "a")
-    following.cache.books.assume(plan(bind(a, "a")), -1e9)
+    following.cache.state.assume(plan(bind(a, "a")), -1e9)
 
-    await following.world.soon(lambda: not following.cache.books.assumed())
+    await following.world.soon(lambda: not following.cache.state.assumed())
 
     assert status_of(following, a) is TaskStatus.PENDING
 
@@ -403,24 +403,24 @@ async def test_a_server_that_is_away_is_asked_about_one_pod_at_a_look(following:
     uids = await started(following, "a", "b", "c")
     await following.cache.background.stop()
     following.world.faults.add(effect="error", verb="get", resource="pods", code=503)
-    following.cache.books.assume(plan(*(bind(uid, name) for uid, name in zip(uids, "abc", strict=True))), -1e9)
+    following.cache.state.assume(plan(*(bind(uid, name) for uid, name in zip(uids, "abc", strict=True))), -1e9)
 
     await following.cache._resync_overdue()
     assert following.world.faults.used == 1
 
     following.world.faults.clear()
     await following.cache._resync_overdue()
-    assert not following.cache.books.assumed()
+    assert not following.cache.state.assumed()
 
 
 async def test_an_audit_runs_beside_the_loop_and_finds_drift(following: Following) -> None:
     """A fault planted into the running books is named."""
     (a,) = await started(following, "a")
     assert await following.cache.audit() == []
-    books = following.cache.books
-    known = books.task(TaskId(a))
+    state = following.cache.state
+    known = state.task(TaskId(a))
     assert known is not None
-    books._replace(known, known.moved(TaskStatus.RUNNING, NodeName("n1")))
+    state._replace(known, known.moved(TaskStatus.RUNNING, NodeName("n1")))
 
     found = await following.cache.audit()
 
@@ -441,11 +441,11 @@ async def test_shards_are_told_what_is_used(following: Following) -> None:
         body={"status": {"nodesInUse": ["n2"]}},
         media_type=MediaType.MERGE_PATCH,
     )
-    cache = SchedulerCache(world.client, following.hands, BooksOptions(shard_mode="hard"), audit_seconds=0)
+    cache = SchedulerCache(world.client, following.writers, BooksOptions(shard_mode="hard"), audit_seconds=0)
     assert await cache.start(patience_seconds=10)
     cache.write(report())
     status = {"nodesInUse": ["n1"], "nodesToAdd": ["n2"], "nodesToRemove": []}
-    await world.soon(lambda: len(cache.books.stored("NodeShard")["volcano"].status.nodes_in_use) == 1)
+    await world.soon(lambda: len(cache.state.stored("NodeShard")["volcano"].status.nodes_in_use) == 1)
 
     assert (await world.client.request_json("GET", f"{path}/volcano"))["status"] == status
     await cache.stop()
@@ -459,7 +459,7 @@ async def test_two_schedulers_on_one_server_share_its_objects(following: Followi
         await following.member(f"p{number}")
     caches = [
         SchedulerCache(
-            following.world.client, following.hands, BooksOptions(ownership=Ownership(ring, member)), audit_seconds=0
+            following.world.client, following.writers, BooksOptions(ownership=Ownership(ring, member)), audit_seconds=0
         )
         for member in ring.members
     ]
@@ -467,7 +467,7 @@ async def test_two_schedulers_on_one_server_share_its_objects(following: Followi
         assert await cache.start(patience_seconds=10)
 
     for kind in ("Node", "Pod"):
-        one, other = (set(cache.books.stored(kind)) for cache in caches)
+        one, other = (set(cache.state.stored(kind)) for cache in caches)
         assert len(one) + len(other) == 6
         assert not one & other
     for cache in caches:

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.jobs import Departed
 from tests.unit.cache.builders import filled, group, node, pod, queue
 
 
-def books(*pods: wire.Pod, phase: str = "Running") -> Books:
+def state(*pods: wire.Pod, phase: str = "Running") -> ClusterState:
     """A gang of two on a node of 4 CPU."""
-    return filled(Books(), queue(), node(), group("g", minimum=2, phase=phase), *pods)
+    return filled(ClusterState(), queue(), node(), group("g", minimum=2, phase=phase), *pods)
 
 
 def member(name: str, phase: str = "Running", **more: Any) -> wire.Pod:
@@ -27,7 +27,7 @@ def said(**status: Any) -> wire.PodGroup:
 
 def test_members_that_ended_and_are_deleted_are_counted() -> None:
     """A member that was deleted while it ran is none of them."""
-    there = books(member("a", "Succeeded"), member("b", "Failed"), member("c"), member("d"))
+    there = state(member("a", "Succeeded"), member("b", "Failed"), member("c"), member("d"))
     for name, phase in (("a", "Succeeded"), ("b", "Failed"), ("c", "Running")):
         there.remove("Pod", member(name, phase))
 
@@ -36,7 +36,7 @@ def test_members_that_ended_and_are_deleted_are_counted() -> None:
 
 def test_a_gang_that_is_completed_has_none() -> None:
     """What begins in its PodGroup afterwards begins anew."""
-    there = books(member("a", "Succeeded"), member("b", "Succeeded"))
+    there = state(member("a", "Succeeded"), member("b", "Succeeded"))
     there.remove("Pod", member("a", "Succeeded"))
     there.apply("PodGroup", said(phase="Completed", succeeded=2))
     there.remove("Pod", member("b", "Succeeded"))
@@ -46,7 +46,7 @@ def test_a_gang_that_is_completed_has_none() -> None:
 
 def test_a_gang_that_is_evicted_whole_keeps_those_that_succeeded() -> None:
     """The others are made again, and so may be those that failed."""
-    there = filled(Books(), queue(), node(), group("g", minimum=3, phase="Running"))
+    there = filled(ClusterState(), queue(), node(), group("g", minimum=3, phase="Running"))
     for name, phase in (("a", "Succeeded"), ("b", "Failed"), ("c", "Running")):
         there.apply("Pod", member(name, phase))
     for name, phase in (("a", "Succeeded"), ("b", "Failed"), ("c", "Running")):
@@ -57,7 +57,7 @@ def test_a_gang_that_is_evicted_whole_keeps_those_that_succeeded() -> None:
 
 def test_another_pod_group_of_the_name_has_none() -> None:
     """The one before was deleted."""
-    there = books(member("a", "Succeeded"), member("b"))
+    there = state(member("a", "Succeeded"), member("b"))
     there.remove("Pod", member("a", "Succeeded"))
     there.remove("PodGroup", group("g"))
     there.apply("PodGroup", group("g", minimum=2, uid="other"))
@@ -67,7 +67,7 @@ def test_another_pod_group_of_the_name_has_none() -> None:
 
 def test_after_a_start_the_status_tells_how_many_there_were() -> None:
     """And the gang that lacks them is not repaired as a broken one."""
-    there = filled(Books(), queue(), node(), said(phase="Running", running=1, succeeded=1), member("b"))
+    there = filled(ClusterState(), queue(), node(), said(phase="Running", running=1, succeeded=1), member("b"))
     there.mark_half_bound()
 
     assert there.snapshot().departed == {"ns/g": Departed(1, 0)}
@@ -76,9 +76,9 @@ def test_after_a_start_the_status_tells_how_many_there_were() -> None:
 
 def test_after_a_start_a_gang_with_a_failed_member_is_not_broken() -> None:
     """Its containers failed; one that its node refused lacks as before."""
-    failed = books(member("a", "Failed"), member("b"))
+    failed = state(member("a", "Failed"), member("b"))
     failed.mark_half_bound()
-    refused = books(member("a", "Failed", reason="OutOfcpu"), member("b"))
+    refused = state(member("a", "Failed", reason="OutOfcpu"), member("b"))
     refused.mark_half_bound()
 
     assert failed.snapshot().broken_gangs == frozenset()

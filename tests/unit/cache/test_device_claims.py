@@ -1,7 +1,7 @@
 """Tasks with resource claims in the snapshot."""
 
 from cache.audit import differences
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import JobId
 
@@ -23,9 +23,9 @@ def pod(name: str, *, claims: bool) -> wire.Pod:
     )
 
 
-def books() -> Books:
+def state() -> ClusterState:
     """Two pods with a claim, one without."""
-    made = Books()
+    made = ClusterState()
     for kind, each in (
         ("Queue", QUEUE),
         ("PodGroup", GROUP),
@@ -39,7 +39,7 @@ def books() -> Books:
 
 def test_tasks_with_claims_are_listed() -> None:
     """In the order of their ids, until they are gone; a rebuild finds the same."""
-    there = books()
+    there = state()
     assert [task.name for task in there.snapshot().tasks_with_claims] == ["a", "b"]
     there.remove("Pod", pod("a", claims=True))
     assert [task.name for task in there.snapshot().tasks_with_claims] == ["b"]
@@ -48,7 +48,7 @@ def test_tasks_with_claims_are_listed() -> None:
 
 def test_a_claim_that_comes_late_wakes_its_users() -> None:
     """The job gets a new revision, so that what it was told before is not repeated."""
-    there = books()
+    there = state()
     before = there.snapshot()
     there.apply("ResourceClaim", CLAIM)
     after = there.snapshot()

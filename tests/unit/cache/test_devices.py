@@ -4,7 +4,7 @@ from typing import Any
 
 from cache.audit import differences
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model.nodes import Node
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
@@ -20,45 +20,45 @@ def device(health: bool = True, **metadata: Any) -> dict[str, Any]:
     }
 
 
-def apply(books: Books, *objects: dict[str, Any]) -> None:
+def apply(state: ClusterState, *objects: dict[str, Any]) -> None:
     """Take over objects."""
     for kind, each in decoded(objects):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
 
-def node_of(books: Books) -> Node:
+def node_of(state: ClusterState) -> Node:
     """Return the one node."""
-    (node,) = books.snapshot().nodes.facts.nodes
+    (node,) = state.snapshot().nodes.facts.nodes
     return node
 
 
 def test_a_device_that_comes_late_is_its_nodes() -> None:
     """And goes as it came."""
-    books = Books()
-    apply(books, NODE)
-    assert node_of(books).device is None
+    state = ClusterState()
+    apply(state, NODE)
+    assert node_of(state).device is None
 
     ((kind, late),) = decoded([device()])
-    books.apply(kind, late)
-    assert node_of(books).device is late
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    state.apply(kind, late)
+    assert node_of(state).device is late
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
-    books.remove(kind, late)
-    assert node_of(books).device is None
+    state.remove(kind, late)
+    assert node_of(state).device is None
 
 
 def test_what_says_nothing_new_leaves_the_node_as_it_is() -> None:
     """An agent dates its findings again and again: what was worked out about all nodes stays."""
-    books = Books()
-    apply(books, NODE, device())
-    before = books.snapshot().nodes.facts
+    state = ClusterState()
+    apply(state, NODE, device())
+    before = state.snapshot().nodes.facts
 
-    apply(books, {**device(annotations={}), "status": {"allocations": []}})
-    assert books.snapshot().nodes.facts is before
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    apply(state, {**device(annotations={}), "status": {"allocations": []}})
+    assert state.snapshot().nodes.facts is before
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
-    apply(books, device(health=False))
-    assert books.snapshot().nodes.facts is not before
+    apply(state, device(health=False))
+    assert state.snapshot().nodes.facts is not before
 
 
 def test_devices_of_other_projects_are_others() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from cache.plan_executor import carry_out
-from cache.state import Books
-from cache.writers import Hands
+from cache.plan_executor import execute_plan
+from cache.state import ClusterState
+from cache.writers import ClusterWriters
 from kube.binding import BindOutcome, PlanOutcome
 from kube.evictor import EvictionOutcome
 from model.ids import NodeName, TaskId
@@ -55,18 +55,18 @@ class Binder:
         return PlanOutcome(plan=plan, binds=tuple(BindOutcome(bind=each, is_bound=True) for each in plan.binds))
 
 
-def hands(binder: Any = None, evictor: Any = None) -> Hands:
+def writers(binder: Any = None, evictor: Any = None) -> ClusterWriters:
     """Make hands that write nothing."""
     quiet: Any = Quiet()
     evictor = BreakingEvictor("") if evictor is None else evictor
-    return Hands(binder=binder or Binder(), evictor=evictor, statuses=quiet, events=quiet)
+    return ClusterWriters(binder=binder or Binder(), evictor=evictor, statuses=quiet, events=quiet)
 
 
 @pytest.fixture
-def books() -> Books:
+def state() -> ClusterState:
     """Two running pods, and one that waits."""
     return filled(
-        Books(),
+        ClusterState(),
         queue(),
         node(),
         group("g", minimum=1),
@@ -99,31 +99,31 @@ def plan(*victims: str, binds: bool = False) -> Plan:
     )
 
 
-async def test_an_eviction_that_breaks_leaves_the_others_settled(books: Books) -> None:
+async def test_an_eviction_that_breaks_leaves_the_others_settled(state: ClusterState) -> None:
     """The other victim is leaving; the assumption about the first is dropped at once."""
     made = plan("a", "b")
-    assert books.assume(made, 0.0) == []
+    assert state.assume(made, 0.0) == []
 
-    await carry_out(made, books, hands(evictor=BreakingEvictor("a")))
+    await execute_plan(made, state, writers(evictor=BreakingEvictor("a")))
 
-    assert set(books.assumed()) == {"b"}
+    assert set(state.assumed()) == {"b"}
 
 
-async def test_a_rehearsal_that_breaks_drops_the_plan(books: Books) -> None:
+async def test_a_rehearsal_that_breaks_drops_the_plan(state: ClusterState) -> None:
     """Nothing is known of one victim, so nobody leaves, and nothing stays assumed."""
     made = plan("a", "b", binds=True)
-    assert books.assume(made, 0.0) == []
+    assert state.assume(made, 0.0) == []
 
-    await carry_out(made, books, hands(evictor=BreakingEvictor("a", in_rehearsal=True)))
+    await execute_plan(made, state, writers(evictor=BreakingEvictor("a", in_rehearsal=True)))
 
-    assert books.assumed() == {}
+    assert state.assumed() == {}
 
 
-async def test_a_binder_that_breaks_leaves_nothing_assumed(books: Books) -> None:
+async def test_a_binder_that_breaks_leaves_nothing_assumed(state: ClusterState) -> None:
     """A binder from outside; the pod is placed anew in a later cycle, and nobody is evicted for it."""
     made = plan("a", binds=True)
-    assert books.assume(made, 0.0) == []
+    assert state.assume(made, 0.0) == []
 
-    await carry_out(made, books, hands(binder=Binder(breaks=True)))
+    await execute_plan(made, state, writers(binder=Binder(breaks=True)))
 
-    assert books.assumed() == {}
+    assert state.assumed() == {}

@@ -9,7 +9,7 @@ from cache.audit import differences
 from cache.dump import take_dump
 from cache.objects import decoded
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model.api.names import POD_QUEUE_NAME, TASK_SPEC
 from model.errors import ObjectError
 from model.gangs import GangRules
@@ -26,25 +26,25 @@ RULES = GangRules()
 BOTH = ("default/a", "default/b")
 
 
-def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+def apply(state: ClusterState, *objects: Mapping[str, Any]) -> None:
     """Take over objects."""
     for kind, each in decoded(objects):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
 
-def books_of(scenario: Scenario, *more: Mapping[str, Any], rules: GangRules | None = RULES) -> Books:
+def books_of(scenario: Scenario, *more: Mapping[str, Any], rules: GangRules | None = RULES) -> ClusterState:
     """Books of a cluster that make jobs of gangs."""
-    books = Books()
-    books.follow_gangs(rules)
-    apply(books, *scenario.objects, *more)
-    return books
+    state = ClusterState()
+    state.follow_gangs(rules)
+    apply(state, *scenario.objects, *more)
+    return state
 
 
-def jobs(books: Books) -> dict[JobId, tuple[int, dict[str, int], list[str]]]:
+def jobs(state: ClusterState) -> dict[JobId, tuple[int, dict[str, int], list[str]]]:
     """Minimum, minimum by gang and members by job; a rebuild must find the same."""
-    snapshot = books.snapshot()
-    assert differences(snapshot, books.rebuild().snapshot()) == []
-    assert differences(snapshot, books.copy_of_objects()().snapshot()) == []
+    snapshot = state.snapshot()
+    assert differences(snapshot, state.rebuild().snapshot()) == []
+    assert differences(snapshot, state.copy_of_objects()().snapshot()) == []
     assert set(snapshot.gangs) <= set(snapshot.jobs)
     return {job.id: (job.min_available, dict(job.min_by_role), members(job)) for job in snapshot.jobs.values()}
 
@@ -54,64 +54,64 @@ def members(job: Job) -> list[str]:
     return sorted(task.name for task in job.tasks.values())
 
 
-def refusal(books: Books, job: JobId = A) -> str:
+def refusal(state: ClusterState, job: JobId = A) -> str:
     """Why no member of a job may be placed."""
-    return books.snapshot().gangs[job].refusal
+    return state.snapshot().gangs[job].refusal
 
 
-def remove(books: Books, name: str) -> None:
+def remove(state: ClusterState, name: str) -> None:
     """Delete a pod."""
-    (pod,) = (each for each in books.stored("Pod").values() if each.metadata.name == name)
-    books.remove("Pod", pod)
+    (pod,) = (each for each in state.stored("Pod").values() if each.metadata.name == name)
+    state.remove("Pod", pod)
 
 
 def test_pods_of_one_name_are_one_job() -> None:
     """Its role is the gang; nobody else is in it."""
     scenario = BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2))
     scenario = scenario.pod("other", annotations=annotated("a", 2), namespace="elsewhere").pod("alone")
-    books = books_of(scenario)
+    state = books_of(scenario)
 
-    assert jobs(books) == {
+    assert jobs(state) == {
         A: (2, {"default/a": 2}, ["p0", "p1"]),
         JobId("elsewhere/gang:a"): (2, {"elsewhere/a": 2}, ["other"]),
     }
-    job = books.snapshot().jobs[A]
+    job = state.snapshot().jobs[A]
     assert {task.role for task in job.tasks.values()} == {"default/a"}
     assert (job.is_made_up, job.phase, job.queue, job.namespace) == (True, JobPhase.INQUEUE, "default", "default")
-    assert books.snapshot().gangs[A].id == "default/a"
-    assert [each.task.name for each in books.snapshot().outsiders] == ["alone"]
+    assert state.snapshot().gangs[A].id == "default/a"
+    assert [each.task.name for each in state.snapshot().orphan_pods] == ["alone"]
 
 
 def test_clusters_that_do_not_ask_have_no_gangs() -> None:
     """Their pods are each for itself, whatever pods without a group do; pods of a PodGroup and others are as ever."""
     scenario = BASE.pod("p0", annotations=annotated("a", 2)).job("g", annotations=annotated("a", 2)).pod("alone")
-    books = books_of(scenario, gang_pod_group("a", 2), rules=None)
+    state = books_of(scenario, gang_pod_group("a", 2), rules=None)
 
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
     assert snapshot.gangs == {}
     assert {job.id.partition("-")[0]: job.min_available for job in snapshot.jobs.values()} == {
         "default/g": 1,
         "default/podgroup": 1,
     }
-    assert [each.task.name for each in snapshot.outsiders] == ["alone"]
+    assert [each.task.name for each in snapshot.orphan_pods] == ["alone"]
 
 
 def test_asking_can_begin_end_and_change() -> None:
     """A configuration is loaded anew: jobs are made, made otherwise, and given up."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 1), node="n"), rules=None)
-    (single,) = books.snapshot().jobs
-    books.follow_gangs(GangRules())
-    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0"])}
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 1), node="n"), rules=None)
+    (single,) = state.snapshot().jobs
+    state.follow_gangs(GangRules())
+    assert jobs(state) == {A: (1, {"default/a": 1}, ["p0"])}
 
-    books.follow_gangs(GangRules(match_policy="only-waiting"))
-    assert jobs(books) == {JobId("default/gang:a:free"): (1, {"default/a": 1}, ["p0"])}
-    generation = books.generation
-    books.follow_gangs(GangRules(match_policy="only-waiting"))
-    assert books.generation == generation
+    state.follow_gangs(GangRules(match_policy="only-waiting"))
+    assert jobs(state) == {JobId("default/gang:a:free"): (1, {"default/a": 1}, ["p0"])}
+    generation = state.generation
+    state.follow_gangs(GangRules(match_policy="only-waiting"))
+    assert state.generation == generation
 
-    books.follow_gangs(None)
-    assert set(jobs(books)) == {single}
-    assert books.snapshot().gangs == {}
+    state.follow_gangs(None)
+    assert set(jobs(state)) == {single}
+    assert state.snapshot().gangs == {}
 
 
 def test_pods_that_are_no_members() -> None:
@@ -122,35 +122,35 @@ def test_pods_that_are_no_members() -> None:
     scenario = scenario.pod("done", annotations=annotated("a", 1), phase="Succeeded", node="n")
     scenario = scenario.pod("failed", annotations=annotated("a", 1), phase="Failed", node="n")
     scenario = scenario.pod("broken", annotations=annotated("a", 1), cpu="one")
-    books = books_of(scenario)
+    state = books_of(scenario)
 
-    assert jobs(books) == {
+    assert jobs(state) == {
         A: (1, {"default/a": 1}, ["p"]),
         JobId("default/g"): (1, {}, ["g-0"]),
     }
-    assert [each.task.name for each in books.snapshot().outsiders] == ["broken"]
+    assert [each.task.name for each in state.snapshot().orphan_pods] == ["broken"]
 
 
 def test_members_come_end_and_go() -> None:
     """The gang is short until enough are there, and short again when one ends; with the last one the job goes."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 2)))
-    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 2 pods"
-    apply(books, *Scenario().pod("p1", annotations=annotated("a", 2)).objects)
-    assert refusal(books) == ""
-    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 2)))
+    assert refusal(state) == "the gang is not complete: gang default/a has 1 of 2 pods"
+    apply(state, *Scenario().pod("p1", annotations=annotated("a", 2)).objects)
+    assert refusal(state) == ""
+    assert jobs(state) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
 
-    apply(books, *Scenario().pod("p1", annotations=annotated("a", 2), phase="Failed").objects)
-    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0"])}
-    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 2 pods"
-    remove(books, "p0")
-    assert jobs(books) == {}
+    apply(state, *Scenario().pod("p1", annotations=annotated("a", 2), phase="Failed").objects)
+    assert jobs(state) == {A: (2, {"default/a": 2}, ["p0"])}
+    assert refusal(state) == "the gang is not complete: gang default/a has 1 of 2 pods"
+    remove(state, "p0")
+    assert jobs(state) == {}
 
 
 def test_a_member_can_change_its_gang() -> None:
     """It leaves the one and joins the other."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)).pod("p1", annotations=annotated("a", 1)))
-    apply(books, *Scenario().pod("p1", annotations=annotated("z", 1)).objects)
-    assert jobs(books) == {
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 1)).pod("p1", annotations=annotated("a", 1)))
+    apply(state, *Scenario().pod("p1", annotations=annotated("z", 1)).objects)
+    assert jobs(state) == {
         A: (1, {"default/a": 1}, ["p0"]),
         JobId("default/gang:z"): (1, {"default/z": 1}, ["p1"]),
     }
@@ -158,40 +158,40 @@ def test_a_member_can_change_its_gang() -> None:
 
 def test_a_pod_group_may_be_late_change_and_go() -> None:
     """Row 17: members wait for it; then its word counts, until it is gone."""
-    books = books_of(BASE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a")))
-    assert refusal(books) == (
+    state = books_of(BASE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a")))
+    assert refusal(state) == (
         "the gang is not complete: gang default/a: there is no PodGroup default/a of scheduling.sigs.k8s.io"
     )
-    assert jobs(books) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
+    assert jobs(state) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
 
-    apply(books, gang_pod_group("a", 2))
-    assert refusal(books) == ""
-    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
-    apply(books, gang_pod_group("a", 3))
-    assert refusal(books) == "the gang is not complete: gang default/a has 2 of 3 pods"
+    apply(state, gang_pod_group("a", 2))
+    assert refusal(state) == ""
+    assert jobs(state) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+    apply(state, gang_pod_group("a", 3))
+    assert refusal(state) == "the gang is not complete: gang default/a has 2 of 3 pods"
 
-    books.remove("GangPodGroup", books.stored("GangPodGroup")["default/a"])
-    assert "there is no PodGroup" in refusal(books)
-    assert jobs(books) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
+    state.remove("GangPodGroup", state.stored("GangPodGroup")["default/a"])
+    assert "there is no PodGroup" in refusal(state)
+    assert jobs(state) == {A: (0, {"default/a": 0}, ["p0", "p1"])}
 
 
 def test_a_pod_group_takes_a_gang_of_annotations_over() -> None:
     """And gives it back when it goes."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
-    apply(books, gang_pod_group("a", 4))
-    assert refusal(books) == "the gang is not complete: gang default/a has 1 of 4 pods"
-    books.remove("GangPodGroup", books.stored("GangPodGroup")["default/a"])
-    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0"])}
-    assert refusal(books) == ""
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
+    apply(state, gang_pod_group("a", 4))
+    assert refusal(state) == "the gang is not complete: gang default/a has 1 of 4 pods"
+    state.remove("GangPodGroup", state.stored("GangPodGroup")["default/a"])
+    assert jobs(state) == {A: (1, {"default/a": 1}, ["p0"])}
+    assert refusal(state) == ""
 
 
 def test_the_oldest_living_member_describes_a_gang() -> None:
     """Of equal age the first by name; what others say differently does not count."""
     scenario = BASE.pod("z", annotations=annotated("a", 1)).pod("y", annotations=annotated("a", 2))
-    books = books_of(scenario)
-    assert jobs(books) == {A: (1, {"default/a": 1}, ["y", "z"])}
-    remove(books, "z")
-    assert jobs(books) == {A: (2, {"default/a": 2}, ["y"])}
+    state = books_of(scenario)
+    assert jobs(state) == {A: (1, {"default/a": 1}, ["y", "z"])}
+    remove(state, "z")
+    assert jobs(state) == {A: (2, {"default/a": 2}, ["y"])}
 
 
 def test_a_group_of_gangs_is_one_job() -> None:
@@ -199,12 +199,12 @@ def test_a_group_of_gangs_is_one_job() -> None:
     ids = ("default/a", "ml/b")
     scenario = BASE.pod("b0", annotations=annotated("b", 1, groups=ids), namespace="ml")
     scenario = scenario.pod("a0", annotations={**annotated("a", 1, groups=reversed_of(ids)), POD_QUEUE_NAME: "q"})
-    books = books_of(scenario.pod("a1", annotations=annotated("a", 1, groups=ids)))
+    state = books_of(scenario.pod("a1", annotations=annotated("a", 1, groups=ids)))
 
     job = JobId("default/gang:a,ml/b")
-    assert jobs(books) == {job: (2, {"default/a": 1, "ml/b": 1}, ["a0", "a1", "b0"])}
-    assert books.snapshot().jobs[job].queue == "default"  # that of the oldest member
-    assert books.snapshot().gangs[job].id == "default/a,ml/b"
+    assert jobs(state) == {job: (2, {"default/a": 1, "ml/b": 1}, ["a0", "a1", "b0"])}
+    assert state.snapshot().jobs[job].queue == "default"  # that of the oldest member
+    assert state.snapshot().gangs[job].id == "default/a,ml/b"
 
 
 def reversed_of(ids: tuple[str, ...]) -> tuple[str, ...]:
@@ -217,9 +217,9 @@ def test_groups_that_lack_a_gang_say_so() -> None:
     ids = ("default/a", "default/b", "default/c", "default/d")
     scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=ids)).pod("c0", labels=described_by("c"))
     scenario = scenario.pod("d0", annotations=annotated("d", 2, groups=ids))
-    books = books_of(scenario)
+    state = books_of(scenario)
 
-    assert refusal(books, JobId("default/gang:a,default/b,default/c,default/d")) == (
+    assert refusal(state, JobId("default/gang:a,default/b,default/c,default/d")) == (
         "the gang group is not complete: there is no gang default/b; "
         "gang default/c: there is no PodGroup default/c of scheduling.sigs.k8s.io; gang default/d has 1 of 2 pods"
     )
@@ -228,8 +228,8 @@ def test_groups_that_lack_a_gang_say_so() -> None:
 def test_long_lists_are_told_in_short() -> None:
     """Eight gangs are named, and how many more there are."""
     ids = tuple(f"default/{number:03}" for number in range(100))
-    books = books_of(BASE.pod("p", annotations=annotated("000", 1, groups=ids)))
-    ((job, group),) = books.snapshot().gangs.items()
+    state = books_of(BASE.pod("p", annotations=annotated("000", 1, groups=ids)))
+    ((job, group),) = state.snapshot().gangs.items()
     assert group.refusal.endswith("there is no gang default/008 and 91 more")
     assert len(job) < 250
 
@@ -237,18 +237,18 @@ def test_long_lists_are_told_in_short() -> None:
 def test_lists_that_disagree_are_told() -> None:
     """One gang waits for another that does not wait for it: it is refused, the other is not."""
     scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=BOTH)).pod("b0", annotations=annotated("b", 1))
-    books = books_of(scenario)
+    state = books_of(scenario)
     b = JobId("default/gang:b")
 
-    assert jobs(books) == {AB: (1, {"default/a": 1}, ["a0"]), b: (1, {"default/b": 1}, ["b0"])}
-    assert refusal(books, AB) == (
+    assert jobs(state) == {AB: (1, {"default/a": 1}, ["a0"]), b: (1, {"default/b": 1}, ["b0"])}
+    assert refusal(state, AB) == (
         "the gang group is not complete: gang default/b says it is of another group: default/b"
     )
-    assert refusal(books, b) == ""
+    assert refusal(state, b) == ""
 
-    apply(books, *Scenario().pod("b0", annotations=annotated("b", 1, groups=BOTH)).objects)
-    assert jobs(books) == {AB: (2, {"default/a": 1, "default/b": 1}, ["a0", "b0"])}
-    assert refusal(books, AB) == ""
+    apply(state, *Scenario().pod("b0", annotations=annotated("b", 1, groups=BOTH)).objects)
+    assert jobs(state) == {AB: (2, {"default/a": 1, "default/b": 1}, ["a0", "b0"])}
+    assert refusal(state, AB) == ""
 
 
 def test_once_satisfied_is_remembered() -> None:
@@ -256,57 +256,57 @@ def test_once_satisfied_is_remembered() -> None:
     scenario = BASE.pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n")
     scenario = scenario.pod("a1", annotations=annotated("a", 2, groups=BOTH))
     scenario = scenario.pod("b0", annotations=annotated("b", 3, groups=BOTH))
-    books = books_of(scenario)
-    assert jobs(books) == {AB: (1, {"default/a": 1, "default/b": 0}, ["a0", "a1", "b0"])}
-    assert refusal(books, AB) == ""
+    state = books_of(scenario)
+    assert jobs(state) == {AB: (1, {"default/a": 1, "default/b": 0}, ["a0", "a1", "b0"])}
+    assert refusal(state, AB) == ""
 
-    apply(books, *Scenario().pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n", phase="Failed").objects)
-    assert jobs(books) == {AB: (0, {"default/a": 0, "default/b": 0}, ["a1", "b0"])}
-    remove(books, "a1")
-    assert jobs(books) == {AB: (0, {"default/b": 0}, ["b0"])}
-    remove(books, "b0")
-    assert jobs(books) == {}
+    apply(state, *Scenario().pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n", phase="Failed").objects)
+    assert jobs(state) == {AB: (0, {"default/a": 0, "default/b": 0}, ["a1", "b0"])}
+    remove(state, "a1")
+    assert jobs(state) == {AB: (0, {"default/b": 0}, ["b0"])}
+    remove(state, "b0")
+    assert jobs(state) == {}
 
-    apply(books, *Scenario().pod("b0", annotations=annotated("b", 3, groups=BOTH)).objects)
-    assert jobs(books) == {AB: (3, {"default/b": 3}, ["b0"])}
+    apply(state, *Scenario().pod("b0", annotations=annotated("b", 3, groups=BOTH)).objects)
+    assert jobs(state) == {AB: (3, {"default/b": 3}, ["b0"])}
 
 
 def test_once_satisfied_outlives_other_rules() -> None:
     """A configuration is loaded anew."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n").pod("p1", annotations=annotated("a", 2)))
-    books.snapshot()
-    apply(books, *Scenario().pod("p0", annotations=annotated("a", 2), node="n", phase="Failed").objects)
-    books.follow_gangs(GangRules(waiting_seconds=5.0))
-    assert jobs(books) == {A: (0, {"default/a": 0}, ["p1"])}
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n").pod("p1", annotations=annotated("a", 2)))
+    state.snapshot()
+    apply(state, *Scenario().pod("p0", annotations=annotated("a", 2), node="n", phase="Failed").objects)
+    state.follow_gangs(GangRules(waiting_seconds=5.0))
+    assert jobs(state) == {A: (0, {"default/a": 0}, ["p1"])}
 
 
 def test_nothing_is_kept_of_gangs_that_are_gone() -> None:
     """Neither of the gangs, nor of those that their lists named."""
     ids = (*BOTH, "default/none")
     scenario = BASE.pod("p0", annotations=annotated("a", 2, groups=ids), node="n")
-    books = books_of(scenario.pod("p1", annotations=annotated("b", 2, groups=ids)))
-    books.snapshot()
-    remove(books, "p0")
-    remove(books, "p1")
-    assert jobs(books) == {}
-    keeper = books._gangs
+    state = books_of(scenario.pod("p1", annotations=annotated("b", 2, groups=ids)))
+    state.snapshot()
+    remove(state, "p0")
+    remove(state, "p1")
+    assert jobs(state) == {}
+    keeper = state._gangs
     assert not any((keeper._members, keeper._gang_by_task, keeper._gangs, keeper._groups, keeper._listing))
     assert keeper.satisfied() == set()
 
 
 def test_a_role_that_reads_like_a_gang_makes_no_member() -> None:
     """The pod is of a PodGroup of Volcano's."""
-    books = books_of(BASE.job("g", annotations={**annotated("a", 1), TASK_SPEC: "default/a"}))
-    assert books.snapshot().gangs == {}
-    assert jobs(books) == {JobId("default/g"): (1, {}, ["g-0"])}
+    state = books_of(BASE.job("g", annotations={**annotated("a", 1), TASK_SPEC: "default/a"}))
+    assert state.snapshot().gangs == {}
+    assert jobs(state) == {JobId("default/g"): (1, {}, ["g-0"])}
 
 
 def test_names_are_told_in_short() -> None:
     """Lists may hold anything: a message stays one that a pod can carry."""
     ids = ("default/a", "default/b", "default/" + "x" * 10_000)
     scenario = BASE.pod("a0", annotations=annotated("a", 1, groups=ids))
-    books = books_of(scenario.pod("b0", annotations=annotated("b", 1, groups=(*ids, "default/y" * 1000))))
-    refusals = [group.refusal for group in books.snapshot().gangs.values()]
+    state = books_of(scenario.pod("b0", annotations=annotated("b", 1, groups=(*ids, "default/y" * 1000))))
+    refusals = [group.refusal for group in state.snapshot().gangs.values()]
     assert len(refusals) == 2
     assert all(len(refusal) < 1000 for refusal in refusals)
 
@@ -315,10 +315,10 @@ def test_a_restart_knows_bound_members_alone() -> None:
     """Books made of what the server has: the bound member has ended, and nothing tells of it."""
     ended = BASE.pod("p0", annotations=annotated("a", 2), node="n", phase="Failed")
     scenario = ended.pod("p1", annotations=annotated("a", 2))
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n"))
-    books.snapshot()
-    apply(books, *scenario.objects[len(BASE.objects) :][::-1])
-    assert jobs(books) == {A: (0, {"default/a": 0}, ["p1"])}
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 2), node="n"))
+    state.snapshot()
+    apply(state, *scenario.objects[len(BASE.objects) :][::-1])
+    assert jobs(state) == {A: (0, {"default/a": 0}, ["p1"])}
     assert jobs(books_of(scenario)) == {A: (2, {"default/a": 2}, ["p1"])}
 
 
@@ -347,74 +347,74 @@ def test_gangs_of_one_group_may_have_several_policies() -> None:
     """Who is for itself by its policy leaves the job of those who must wait, and does not keep them."""
     once, waits = annotated("a", 2, groups=BOTH), annotated("b", 2, groups=BOTH, policy="waiting-and-running")
     scenario = BASE.pod("a0", annotations=once, node="n").pod("a1", annotations=once)
-    books = books_of(scenario.pod("b0", annotations=waits))
+    state = books_of(scenario.pod("b0", annotations=waits))
 
     free = JobId("default/gang:a,default/b:free")
-    assert jobs(books) == {
+    assert jobs(state) == {
         AB: (2, {"default/a": 0, "default/b": 2}, ["b0"]),
         free: (1, {"default/a": 1}, ["a0", "a1"]),
     }
-    assert refusal(books, free) == ""
-    assert refusal(books, AB) == "the gang group is not complete: gang default/b has 1 of 2 pods"
+    assert refusal(state, free) == ""
+    assert refusal(state, AB) == "the gang group is not complete: gang default/b has 1 of 2 pods"
 
 
 def test_a_gang_that_cannot_be_used_keeps_nobody_who_need_not_wait() -> None:
     """Its group was satisfied once: members of the other gang are for themselves, its own are refused."""
     scenario = BASE.pod("a0", annotations=annotated("a", 2, groups=BOTH), node="n").pod("b0", labels=described_by("b"))
-    books = books_of(
+    state = books_of(
         scenario.pod("a1", annotations=annotated("a", 2, groups=BOTH)), gang_pod_group("b", -1, groups=BOTH)
     )
 
     free = JobId("default/gang:a,default/b:free")
-    assert jobs(books) == {
+    assert jobs(state) == {
         AB: (0, {"default/a": 0, "default/b": 0}, ["b0"]),
         free: (1, {"default/a": 1}, ["a0", "a1"]),
     }
-    assert refusal(books, free) == ""
-    assert refusal(books, AB).startswith("the gang group is not complete: gang default/b: PodGroup default/b: spec.min")
+    assert refusal(state, free) == ""
+    assert refusal(state, AB).startswith("the gang group is not complete: gang default/b: PodGroup default/b: spec.min")
 
 
 def test_plans_satisfy_when_the_server_shows_it() -> None:
     """A bind that is on its way counts as placed, not yet as bound: it may fail."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2)))
-    tasks = sorted(books.snapshot().jobs[A].tasks)
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 2)).pod("p1", annotations=annotated("a", 2)))
+    tasks = sorted(state.snapshot().jobs[A].tasks)
     binds = tuple(Bind(task=TaskId(task), job=A, namespace="default", name=task, node=NodeName("n")) for task in tasks)
     plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=A, queue=None, binds=binds)
-    assert books.assume(plan, 0.0) == []
-    assert jobs(books) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
-    assert books.snapshot().jobs[A].phase is JobPhase.RUNNING
+    assert state.assume(plan, 0.0) == []
+    assert jobs(state) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
+    assert state.snapshot().jobs[A].phase is JobPhase.RUNNING
 
-    books.forget(binds[1].task, NodeName("n"), failed=True)
-    assert books.snapshot().broken_gangs == {A}
-    apply(books, *Scenario().pod("p0", annotations=annotated("a", 2), node="n").objects)
-    assert jobs(books) == {A: (1, {"default/a": 1}, ["p0", "p1"])}
-    assert books.snapshot().broken_gangs == set()
+    state.forget(binds[1].task, NodeName("n"), failed=True)
+    assert state.snapshot().broken_gangs == {A}
+    apply(state, *Scenario().pod("p0", annotations=annotated("a", 2), node="n").objects)
+    assert jobs(state) == {A: (1, {"default/a": 1}, ["p0", "p1"])}
+    assert state.snapshot().broken_gangs == set()
 
 
 def test_priority_is_that_of_the_most_important_member() -> None:
     """Where no pod has one, that of the priority class."""
     scenario = BASE.priority_class("high", 70)
     scenario = scenario.pod("p0", annotations=annotated("a", 1), priority=3)
-    books = books_of(scenario.pod("p1", annotations=annotated("a", 1), priority=5))
-    assert books.snapshot().jobs[A].priority == 5
+    state = books_of(scenario.pod("p1", annotations=annotated("a", 1), priority=5))
+    assert state.snapshot().jobs[A].priority == 5
 
     spec = {"priorityClassName": "high", "priority": None}
-    books = books_of(scenario.pod("c", annotations=annotated("c", 1), spec=spec))
-    assert books.snapshot().jobs[JobId("default/gang:c")].priority == 70
+    state = books_of(scenario.pod("c", annotations=annotated("c", 1), spec=spec))
+    assert state.snapshot().jobs[JobId("default/gang:c")].priority == 70
 
 
 def test_what_cannot_be_read_is_reported_once() -> None:
     """And again when it is another fault, not whenever a member changes."""
     faults: list[ObjectError] = []
-    books = Books(BooksOptions(), faults.append)
-    books.follow_gangs(GangRules())
+    state = ClusterState(BooksOptions(), faults.append)
+    state.follow_gangs(GangRules())
     scenario = BASE.pod("p0", annotations=annotated("a", 1, mode="foo"))
-    apply(books, *scenario.objects)
-    books.snapshot()
-    apply(books, scenario.pod("p1", annotations=annotated("a", 1)).objects[-1])
-    books.snapshot()
+    apply(state, *scenario.objects)
+    state.snapshot()
+    apply(state, scenario.pod("p1", annotations=annotated("a", 1)).objects[-1])
+    state.snapshot()
     assert [fault.path for fault in faults] == [f"metadata.annotations[{MODE}]"]
-    (gang,) = books.snapshot().gangs[A].gangs
+    (gang,) = state.snapshot().gangs[A].gangs
     assert [note.name for note in gang.notes] == ["default/p0"]
 
 
@@ -425,25 +425,25 @@ def test_order_of_arrival_does_not_matter() -> None:
     moving = [*pods.objects[len(BASE.objects) :], gang_pod_group("b", 1, groups=BOTH)]
     first = books_of(BASE, *moving).snapshot()
     for order in permutations(moving):
-        books = books_of(BASE)
+        state = books_of(BASE)
         for each in order:
-            apply(books, each)
-            books.snapshot()
-        assert differences(books.snapshot(), first) == []
+            apply(state, each)
+            state.snapshot()
+        assert differences(state.snapshot(), first) == []
 
 
 def test_a_dump_has_both_kinds_of_pod_groups() -> None:
     """What is read back from it makes the same jobs; the kinds have one name in two groups."""
     scenario = BASE.job("g").pod("p0", labels=described_by("g"), node="n").pod("p1", labels=described_by("g"))
-    books = books_of(scenario, gang_pod_group("g", 1))
-    found = json.loads(take_dump(books, 0.0).encode())["items"]
+    state = books_of(scenario, gang_pod_group("g", 1))
+    found = json.loads(take_dump(state, 0.0).encode())["items"]
     kinds = {each["apiVersion"] for each in found if each["kind"] == "PodGroup"}
     assert kinds == {"scheduling.volcano.sh/v1beta1", "scheduling.sigs.k8s.io/v1alpha1"}
 
-    again = Books()
+    again = ClusterState()
     again.follow_gangs(RULES)
     apply(again, *found)
-    assert jobs(again) == jobs(books)
+    assert jobs(again) == jobs(state)
     assert set(jobs(again)) == {JobId("default/g"), JobId("default/gang:g")}
 
 
@@ -461,11 +461,11 @@ def test_lists_of_pod_groups_are_told_apart() -> None:
 
 def test_a_changed_condition_is_no_news() -> None:
     """Writing of a member's status makes no gang anew; the books still have the newest pod."""
-    books = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
-    before = books.snapshot().gangs
+    state = books_of(BASE.pod("p0", annotations=annotated("a", 1)))
+    before = state.snapshot().gangs
     (pod,) = Scenario().pod("p0", annotations=annotated("a", 1)).objects
-    apply(books, {**pod, "status": {**pod["status"], "nominatedNodeName": "n"}})
-    after = books.snapshot()
+    apply(state, {**pod, "status": {**pod["status"], "nominatedNodeName": "n"}})
+    after = state.snapshot()
     assert after.gangs is before
     (task,) = after.jobs[A].tasks.values()
     assert task.pod.status.nominated_node_name == "n"

@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from cache.audit import differences
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.gangs import GangRules
 from model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICIES, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
@@ -75,44 +75,44 @@ def pod_groups(draw: st.DrawFn) -> wire.GangPodGroup:
     )
 
 
-def step(books: Books, data: st.DataObject, now: float) -> None:
+def step(state: ClusterState, data: st.DataObject, now: float) -> None:
     """Let one thing happen."""
     match data.draw(st.integers(0, 7)):
         case 0 | 1 | 2:
-            books.apply("Pod", data.draw(pods()))
+            state.apply("Pod", data.draw(pods()))
         case 3:
-            books.apply("GangPodGroup", data.draw(pod_groups()))
+            state.apply("GangPodGroup", data.draw(pod_groups()))
         case 4:
             kind, each = data.draw(
                 st.one_of(st.tuples(st.just("Pod"), pods()), st.tuples(st.just("GangPodGroup"), pod_groups()))
             )
-            books.remove(kind, each)
+            state.remove(kind, each)
         case 5:
-            books.assume(data.draw(binds(books)), now)
+            state.assume(data.draw(binds(state)), now)
         case 6:
-            books.follow_gangs(data.draw(st.sampled_from(RULES)))
+            state.follow_gangs(data.draw(st.sampled_from(RULES)))
         case _:
-            for task in books.overdue(now)[:1]:
-                books.forget(task, books.assumed()[task].node, failed=data.draw(st.booleans()))
+            for task in state.overdue(now)[:1]:
+                state.forget(task, state.assumed()[task].node, failed=data.draw(st.booleans()))
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject) -> None:
     """Members, pod groups, plans and rules come and go in any order, and snapshots are taken now and then."""
-    books = Books()
-    books.follow_gangs(data.draw(st.sampled_from(RULES)))
+    state = ClusterState()
+    state.follow_gangs(data.draw(st.sampled_from(RULES)))
     for kind, each in START:
-        books.apply(kind, each)
+        state.apply(kind, each)
     for now in range(data.draw(st.integers(1, 25))):
-        step(books, data, 100.0 * now)
+        step(state, data, 100.0 * now)
         if data.draw(st.booleans()):
-            books.snapshot()
+            state.snapshot()
 
-    running = books.snapshot()
+    running = state.snapshot()
 
-    assert differences(running, books.rebuild().snapshot()) == []
-    assert books.snapshot() is running
+    assert differences(running, state.rebuild().snapshot()) == []
+    assert state.snapshot() is running
     assert set(running.gangs) <= set(running.jobs)
 
 
@@ -125,10 +125,10 @@ def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> Non
     shuffled = everything.copy()
     order.shuffle(shuffled)
 
-    one, other = Books(), Books()
-    for books, told in ((one, everything), (other, shuffled)):
-        books.follow_gangs(RULES[0])
+    one, other = ClusterState(), ClusterState()
+    for state, told in ((one, everything), (other, shuffled)):
+        state.follow_gangs(RULES[0])
         for kind, each in (*START, *told):
-            books.apply(kind, each)
+            state.apply(kind, each)
 
     assert differences(one.snapshot(), other.snapshot()) == []

@@ -49,13 +49,13 @@ async def test_it_goes_with_its_node(described: Following) -> None:
 async def test_who_does_not_lead_deletes_nothing(described: Following) -> None:
     """The leader does."""
     cache = SchedulerCache(
-        described.world.client, described.hands, BooksOptions(), audit_seconds=0, may_write=lambda: False
+        described.world.client, described.writers, BooksOptions(), audit_seconds=0, may_write=lambda: False
     )
     assert await cache.start(patience_seconds=10)
     await delete_node(described, "n1")
-    await described.world.soon(lambda: len(cache.books.stored("Node")) == 1)
+    await described.world.soon(lambda: len(cache.state.stored("Node")) == 1)
     await described.node("n3")
-    await described.world.soon(lambda: len(cache.books.stored("Node")) == 2)
+    await described.world.soon(lambda: len(cache.state.stored("Node")) == 2)
     await cache.stop()
 
     assert await topologies(described) == ["n1", "n2"]

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.ids import JobId
 from tests.unit.cache.builders import filled, group, pod, queue
@@ -23,8 +23,8 @@ def member(name: str, priority: int | None, *, phase: str = "Pending", of: str =
 def priority(*pods: wire.Pod, caps: bool) -> int:
     """The priority of a group that names the class `high`, with these pods."""
     named = group("g", priority_class_name="high")
-    books = filled(Books(BooksOptions(caps_group_priority=caps)), queue(), HIGH, LOW, named, *pods)
-    return books.snapshot().jobs[JobId(f"{named.metadata.namespace}/g")].priority
+    state = filled(ClusterState(BooksOptions(caps_group_priority=caps)), queue(), HIGH, LOW, named, *pods)
+    return state.snapshot().jobs[JobId(f"{named.metadata.namespace}/g")].priority
 
 
 @pytest.mark.parametrize("value", [0, 7])

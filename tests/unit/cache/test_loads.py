@@ -9,7 +9,7 @@ import pytest
 
 from cache.dump import take_dump
 from cache.objects import books_from_objects, decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model.errors import ObjectError
 from model.ids import NodeName, TaskId
 from model.load import NANOSECONDS, NodeLoad, PodLoad
@@ -21,18 +21,18 @@ GIB = 2**30
 NOW = 1_000_000_000.0
 
 
-def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+def apply(state: ClusterState, *objects: Mapping[str, Any]) -> None:
     """Take over objects."""
     for kind, each in decoded(objects):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
 
 def read(metric: Mapping[str, Any]) -> tuple[NodeLoad | None, list[tuple[str, str]]]:
     """What an object says, and path and message of what cannot be read in it."""
     faults: list[ObjectError] = []
-    books = Books(report=faults.append)
-    apply(books, metric)
-    load = books.snapshot().loads[N1]
+    state = ClusterState(report=faults.append)
+    apply(state, metric)
+    load = state.snapshot().loads[N1]
     assert all((fault.kind, fault.name) == ("NodeMetric", "n1") for fault in faults)
     return load, [(fault.path, fault.message) for fault in faults]
 
@@ -122,27 +122,27 @@ def test_other_parts_that_cannot_be_read_are_left_out() -> None:
 def test_it_is_read_once_for_each_version() -> None:
     """What did not change is the same reading; faults are told again only with another version."""
     faults: list[ObjectError] = []
-    books = Books(report=faults.append)
-    apply(books, node_metric("n1", {"cpu": "x"}, at=NOW), node_metric("n2", {"cpu": "1"}, at=NOW))
-    first = books.snapshot().loads
+    state = ClusterState(report=faults.append)
+    apply(state, node_metric("n1", {"cpu": "x"}, at=NOW), node_metric("n2", {"cpu": "1"}, at=NOW))
+    first = state.snapshot().loads
 
-    apply(books, {"kind": "Queue", "metadata": {"name": "q"}})
-    assert books.snapshot().loads is first
-    apply(books, node_metric("n3", {"cpu": "1"}, at=NOW))
-    assert books.snapshot().loads[N2] is first[N2]
+    apply(state, {"kind": "Queue", "metadata": {"name": "q"}})
+    assert state.snapshot().loads is first
+    apply(state, node_metric("n3", {"cpu": "1"}, at=NOW))
+    assert state.snapshot().loads[N2] is first[N2]
     assert len(faults) == 1
 
 
 def test_an_object_that_goes_is_forgotten() -> None:
     """As if nothing had been measured."""
-    books = Books()
+    state = ClusterState()
     ((kind, metric),) = decoded([node_metric("n1", {"cpu": "1"}, at=NOW)])
-    books.apply(kind, metric)
-    assert set(books.snapshot().loads) == {"n1"}
+    state.apply(kind, metric)
+    assert set(state.snapshot().loads) == {"n1"}
 
-    books.remove(kind, metric)
+    state.remove(kind, metric)
 
-    assert books.snapshot().loads == {}
+    assert state.snapshot().loads == {}
 
 
 def test_a_dump_has_it() -> None:
@@ -167,9 +167,9 @@ def test_a_dump_has_it() -> None:
 def test_what_follows_from_it_is_kept_while_its_node_has_the_same_tasks() -> None:
     """A copy of them is the same; another task, or the same one in another state, is not."""
     load, _ = read(node_metric("n1", {"cpu": "1"}, at=NOW))
-    books = Books()
-    apply(books, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n1", "containers": []}})
-    (task,) = books._tasks.values()
+    state = ClusterState()
+    apply(state, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n1", "containers": []}})
+    (task,) = state._tasks.values()
     assert load is not None
     times = count(1)
 

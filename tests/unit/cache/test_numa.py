@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model.errors import ObjectError
 from model.ids import NodeName
 from tests.numatopologies import numatopology
@@ -12,23 +12,23 @@ from tests.numatopologies import numatopology
 N1, N2 = NodeName("n1"), NodeName("n2")
 
 
-def apply(books: Books, *objects: Mapping[str, Any]) -> None:
+def apply(state: ClusterState, *objects: Mapping[str, Any]) -> None:
     """Take over objects."""
     for kind, each in decoded(objects):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
 
 def test_a_topology_is_read_once_for_each_version() -> None:
     """What did not change is the same reading; a snapshot of other changes has the same mapping."""
-    books = Books()
-    apply(books, numatopology("n1"), numatopology("n2"))
-    first = books.snapshot().numa
+    state = ClusterState()
+    apply(state, numatopology("n1"), numatopology("n2"))
+    first = state.snapshot().numa
 
-    apply(books, {"kind": "Queue", "metadata": {"name": "q"}})
-    assert books.snapshot().numa is first
+    apply(state, {"kind": "Queue", "metadata": {"name": "q"}})
+    assert state.snapshot().numa is first
 
-    apply(books, numatopology("n1", free="4-7"))
-    second = books.snapshot().numa
+    apply(state, numatopology("n1", free="4-7"))
+    second = state.snapshot().numa
     assert second[N2] is first[N2]
     changed = second[N1]
     assert changed is not None
@@ -37,33 +37,33 @@ def test_a_topology_is_read_once_for_each_version() -> None:
 
 def test_a_topology_that_goes_is_forgotten() -> None:
     """As if it had never been."""
-    books = Books()
+    state = ClusterState()
     ((kind, topology),) = decoded([numatopology("n1")])
-    books.apply(kind, topology)
-    assert set(books.snapshot().numa) == {"n1"}
+    state.apply(kind, topology)
+    assert set(state.snapshot().numa) == {"n1"}
 
-    books.remove(kind, topology)
+    state.remove(kind, topology)
 
-    assert books.snapshot().numa == {}
+    assert state.snapshot().numa == {}
 
 
 def test_a_broken_topology_is_named_once_and_the_rest_is_served() -> None:
     """It is told again when it changes and is still broken."""
     faults: list[ObjectError] = []
-    books = Books(report=faults.append)
-    apply(books, numatopology("n1", free="0-"), numatopology("n2"))
-    assert books.snapshot().numa[N1] is None
-    assert books.snapshot().numa[N2] is not None
+    state = ClusterState(report=faults.append)
+    apply(state, numatopology("n1", free="0-"), numatopology("n2"))
+    assert state.snapshot().numa[N1] is None
+    assert state.snapshot().numa[N2] is not None
 
-    apply(books, {"kind": "Queue", "metadata": {"name": "q"}}, numatopology("n2", free="0"))
-    books.snapshot()
+    apply(state, {"kind": "Queue", "metadata": {"name": "q"}}, numatopology("n2", free="0"))
+    state.snapshot()
     told = [(fault.kind, fault.name, fault.path, fault.message) for fault in faults]
     message = "'0-' is neither a CPU nor a range of CPUs such as 2-4"
     assert told == [("Numatopology", "n1", "spec.numares.cpu.allocatable", message)]
-    assert books.fault_counts == {"Numatopology": 1}
+    assert state.fault_counts == {"Numatopology": 1}
 
-    apply(books, numatopology("n1", free="1-"))
-    books.snapshot()
+    apply(state, numatopology("n1", free="1-"))
+    state.snapshot()
     assert len(faults) == 2
 
 
@@ -77,9 +77,9 @@ def test_tasks_with_different_policies_share_no_template() -> None:
             ("c", {"volcano.sh/numa-topology-policy": "restricted"}),
         )
     ]
-    books = Books()
-    apply(books, *pods)
-    tasks = {outsider.task.name: outsider.task for outsider in books.snapshot().outsiders}
+    state = ClusterState()
+    apply(state, *pods)
+    tasks = {outsider.task.name: outsider.task for outsider in state.snapshot().orphan_pods}
 
     assert tasks["a"].template is not tasks["b"].template
     assert tasks["b"].template is tasks["c"].template

@@ -11,7 +11,7 @@ from cache.audit import differences
 from cache.dump import take_dump
 from cache.objects import books_from_objects
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from model.errors import ObjectError
 from model.ids import NodeName
@@ -59,9 +59,9 @@ def test_kinds_that_play_no_part_are_noted_once() -> None:
     other = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 
-    books = books_from_objects([secret, secret, other, {"metadata": {}}], note=notes.append)
+    state = books_from_objects([secret, secret, other, {"metadata": {}}], note=notes.append)
 
-    assert not books.stored("PodGroup")
+    assert not state.stored("PodGroup")
     assert notes == [
         "(no kind) plays no part in scheduling: ignored",
         "scheduling.example.com/v1 PodGroup plays no part in scheduling: ignored",
@@ -74,9 +74,9 @@ def test_a_broken_object_is_left_out_and_reported() -> None:
     faults: list[ObjectError] = []
     broken = {**GROUP, "metadata": {"name": "broken"}, "spec": {"minMember": "three"}}
 
-    books = books_from_objects([broken, POD, GROUP, QUEUE], report=faults.append)
+    state = books_from_objects([broken, POD, GROUP, QUEUE], report=faults.append)
 
-    assert len(books.snapshot().jobs) == 1
+    assert len(state.snapshot().jobs) == 1
     assert [(fault.kind, fault.name, fault.path) for fault in faults] == [
         ("PodGroup", "default/broken", "spec.minMember")
     ]
@@ -92,13 +92,13 @@ def test_the_last_of_two_objects_of_a_name_counts() -> None:
     assert job.min_available == 2
 
 
-def everything() -> Books:
+def everything() -> ClusterState:
     """Books with something of most kinds, and decisions in flight."""
     claim = wire.PersistentVolumeClaim(metadata=wire.ObjectMeta(name="c", namespace="ns", uid="c"))
     high = wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=9)
-    books = Books(BooksOptions(ignore_scheduler_name=True))
+    state = ClusterState(BooksOptions(ignore_scheduler_name=True))
     filled(
-        books,
+        state,
         queue(weight=3, capability={"cpu": "7"}),
         high,
         claim,
@@ -108,43 +108,43 @@ def everything() -> Books:
         pod("bind", group="g", cpu="1"),
         pod("wait", group="g", cpu="9"),
     )
-    assert books.assume(bind_plan(("bind", "n1"), annotations={"a": "b"}), 0.0) == []
-    assert books.assume(eviction_plan("run", "n1"), 0.0) == []
-    return books
+    assert state.assume(bind_plan(("bind", "n1"), annotations={"a": "b"}), 0.0) == []
+    assert state.assume(eviction_plan("run", "n1"), 0.0) == []
+    return state
 
 
 def test_a_dump_is_read_back_as_the_same_cluster() -> None:
     """Decisions that had no echo yet are in it as if they had."""
-    books = everything()
-    dumped: dict[str, Any] = json.loads(take_dump(books, 1e9).encode())
+    state = everything()
+    dumped: dict[str, Any] = json.loads(take_dump(state, 1e9).encode())
 
-    again = books_from_objects([dumped], books.options)
+    again = books_from_objects([dumped], state.options)
 
     assert (task(again, "bind").status, task(again, "bind").node) == (TaskStatus.BOUND, "n1")
     assert task(again, "run").status is TaskStatus.RELEASING
-    assert used(again) == used(books)
-    assert again.snapshot().jobs.keys() == books.snapshot().jobs.keys()
+    assert used(again) == used(state)
+    assert again.snapshot().jobs.keys() == state.snapshot().jobs.keys()
     assert [job.priority for job in again.snapshot().jobs.values()] == [9]
 
 
 def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
     """No difference that could change a decision."""
-    books = Books()
-    filled(books, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
+    state = ClusterState()
+    filled(state, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
 
-    again = books_from_objects([json.loads(take_dump(books, 1e9).encode())])
+    again = books_from_objects([json.loads(take_dump(state, 1e9).encode())])
 
-    assert differences(books.snapshot(), again.snapshot()) == []
+    assert differences(state.snapshot(), again.snapshot()) == []
 
 
 def test_a_dump_holds_what_was_measured_and_the_moment() -> None:
     """To the last bit, since a load stands or falls with its threshold."""
-    books = Books()
-    filled(books, node())
+    state = ClusterState()
+    filled(state, node())
     usage = {NodeName("n1"): NodeUsage(cpu_percent=80.00000000000001, memory_percent=1 / 3, measured=1_799_999_999.25)}
-    books.measure(usage)
+    state.measure(usage)
 
-    dumped = json.loads(take_dump(books, 1_800_000_000.5).encode())
+    dumped = json.loads(take_dump(state, 1_800_000_000.5).encode())
 
     assert dumped["now"] == 1_800_000_000.5
     assert books_from_objects([dumped]).snapshot().usage == usage

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from cache.state import Books
+from cache.state import ClusterState
 from framework.session.jobs import SessionJob
 from model import wire
 from model.ids import JobId, NodeName
@@ -17,18 +17,18 @@ MEBIBYTE = 2**20
 
 def test_a_negative_amount_is_fenced_and_named() -> None:
     """The group that needs less than nothing waits; its neighbour is served."""
-    books = filled(
-        Books(),
+    state = filled(
+        ClusterState(),
         queue(),
         group("odd", min_resources={"cpu": "-4"}),
         group("sound"),
         pod("a", group="odd"),
         pod("b", group="sound"),
     )
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
 
     assert list(snapshot.jobs) == ["ns/sound"]
-    (outsider,) = snapshot.outsiders
+    (outsider,) = snapshot.orphan_pods
     assert (outsider.task.name, outsider.refusal.reason) == ("a", "InvalidPodGroup")
     assert "spec.minResources.cpu" in outsider.refusal.message
 
@@ -41,22 +41,22 @@ def test_of_two_default_classes_the_lower_holds(names: tuple[str, str]) -> None:
         wire.PriorityClass(metadata=wire.ObjectMeta(name=name), value=values[name], global_default=True)
         for name in names
     )
-    books = filled(Books(), queue(), group("g"), *classes)
+    state = filled(ClusterState(), queue(), group("g"), *classes)
 
-    assert books.snapshot().jobs[JobId("ns/g")].priority == 10
+    assert state.snapshot().jobs[JobId("ns/g")].priority == 10
 
 
 def test_a_pod_on_its_way_to_a_node_that_shrank_counts() -> None:
     """It is there, and the node has less than nothing free."""
-    books = filled(Books(), queue(), node(), group("g"), pod("a", group="g", cpu="3"))
-    assert books.assume(bind_plan(("a", "n1")), 0.0) == []
+    state = filled(ClusterState(), queue(), node(), group("g"), pod("a", group="g", cpu="3"))
+    assert state.assume(bind_plan(("a", "n1")), 0.0) == []
 
-    books.apply("Node", node(cpu="2", memory="8Gi", pods="10"))
+    state.apply("Node", node(cpu="2", memory="8Gi", pods="10"))
 
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
     table = snapshot.nodes
     idle = (table.allocatable - table.state[table.rows.used])[:, table.column[NodeName("n1")]]
-    assert task(books, "a").status is TaskStatus.BINDING
+    assert task(state, "a").status is TaskStatus.BINDING
     assert snapshot.resources.amounts(idle)["cpu"] == -1000
 
 
@@ -66,15 +66,15 @@ def test_images_are_counted_anew_when_nodes_come_and_go() -> None:
     first = node()
     first = msgspec.structs.replace(first, status=msgspec.structs.replace(first.status, images=held))
     spec = wire.PodSpec(containers=(wire.Container(name="c", image="app:1"),))
-    books = filled(Books(), first)
+    state = filled(ClusterState(), first)
 
     def scores() -> list[int]:
-        found = image_scores(books.snapshot().nodes.facts, spec)
+        found = image_scores(state.snapshot().nodes.facts, spec)
         assert found is not None
         return [int(score) for score in found]
 
     assert scores() == [100]
-    second = filled(books, node("n2"))
+    second = filled(state, node("n2"))
     assert scores() == [48, 0]
     second.remove("Node", node("n2"))
     assert scores() == [100]
@@ -89,13 +89,15 @@ def member(name: str, priority: int) -> wire.Pod:
 def test_a_sub_job_is_as_important_as_its_members_are_now() -> None:
     """When the important one is gone the part is what the others are, in books that have known it."""
     policy = wire.SubGroupPolicy(name="part", match_label_keys=("part",), sub_group_size=1)
-    books = filled(Books(), queue(), group("g", sub_group_policy=(policy,)), member("usual", 2), member("more", 9))
+    state = filled(
+        ClusterState(), queue(), group("g", sub_group_policy=(policy,)), member("usual", 2), member("more", 9)
+    )
 
     def ranks() -> list[int]:
-        snapshot = books.snapshot()
+        snapshot = state.snapshot()
         (job,) = snapshot.jobs.values()
         return [sub_job_rank(part) for part in SessionJob(job, snapshot.job_table).sub_jobs.values()]
 
     assert ranks() == [-9]
-    books.remove("Pod", member("more", 9))
+    state.remove("Pod", member("more", 9))
     assert ranks() == [-2]

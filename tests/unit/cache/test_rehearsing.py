@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cache.state import Books
+from cache.state import ClusterState
 from model.ids import JobId, NodeName, QueueName, TaskId
 from model.plan import Eviction, Nomination, Plan
 from model.tasks import TaskStatus
@@ -48,7 +48,7 @@ async def budget(following: Following, name: str, stay: int, *apps: str) -> None
     allowed = len(apps) - stay
 
     def is_known() -> bool:
-        budgets = following.cache.books.stored("PodDisruptionBudget").values()
+        budgets = following.cache.state.stored("PodDisruptionBudget").values()
         counted = [each.status for each in budgets if each.metadata.name == name and each.status.observed_generation]
         return [each.disruptions_allowed for each in counted] == [allowed]
 
@@ -85,8 +85,8 @@ def plan_for(uids: dict[str, str], *victims: str, beneficiary: bool = True) -> P
 async def carried_out(following: Following, plan: Plan) -> None:
     """Assume a plan, and carry it out."""
     assert following.cache.assume(plan)
-    await following.cache.carry_out(plan)
-    await following.hands.statuses.drain()
+    await following.cache.execute_plan(plan)
+    await following.writers.statuses.drain()
 
 
 async def leaving(following: Following, *names: str) -> list[str]:
@@ -95,10 +95,10 @@ async def leaving(following: Following, *names: str) -> list[str]:
     return [name for name, pod in pods.items() if "deletionTimestamp" in pod["metadata"]]
 
 
-def are_back(books: Books, uids: dict[str, str], *names: str) -> bool:
+def are_back(state: ClusterState, uids: dict[str, str], *names: str) -> bool:
     """Whether the books show pods as they run."""
-    tasks: list[Any] = [books.task(TaskId(uids[name])) for name in names]
-    return not books.assumed() and all(task.status is TaskStatus.RUNNING for task in tasks)
+    tasks: list[Any] = [state.task(TaskId(uids[name])) for name in names]
+    return not state.assumed() and all(task.status is TaskStatus.RUNNING for task in tasks)
 
 
 async def test_all_leave_where_all_can(following: Following) -> None:
@@ -120,12 +120,12 @@ async def test_nobody_leaves_where_a_budget_keeps_one(following: Following) -> N
     await carried_out(following, plan_for(uids, "a", "b"))
 
     assert await leaving(following, "a", "b") == []
-    assert are_back(following.cache.books, uids, "a", "b")
+    assert are_back(following.cache.state, uids, "a", "b")
     assert "nominatedNodeName" not in (await following.world.get_pod(URGENT))["status"]
     (event,) = await following.events("FailedScheduling")
     assert event["involvedObject"]["name"] == URGENT
     assert event["message"].startswith("default/b stays on node n1: the disruption budget strict lets 0 of")
-    kept = {name: following.cache.books.task(TaskId(uids[name])) for name in ("a", "b")}
+    kept = {name: following.cache.state.task(TaskId(uids[name])) for name in ("a", "b")}
     assert [name for name, task in kept.items() if task is not None and not task.preemptable] == ["b"]
 
 
@@ -161,7 +161,7 @@ async def test_nobody_leaves_where_the_server_refuses_one(following: Following, 
     await carried_out(following, plan_for(uids, "a", "b"))
 
     assert await leaving(following, "a", "b") == []
-    assert are_back(following.cache.books, uids, "a", "b")
+    assert are_back(following.cache.state, uids, "a", "b")
 
 
 async def test_who_is_gone_already_is_no_objection(following: Following) -> None:
@@ -171,7 +171,7 @@ async def test_who_is_gone_already_is_no_objection(following: Following) -> None
     assert following.cache.assume(made)
     await following.world.delete_pod("b")
 
-    await following.cache.carry_out(made)
+    await following.cache.execute_plan(made)
 
     assert await leaving(following, "a") == ["a"]
 

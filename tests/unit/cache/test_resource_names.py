@@ -6,7 +6,7 @@ import pytest
 
 from cache.audit import differences
 from cache.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
-from cache.state import Books
+from cache.state import ClusterState
 from model.resources import ResourceSpace
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
@@ -28,14 +28,14 @@ def invented(begin: int, count: int) -> dict[str, Any]:
 
 def test_pod_groups_with_thousands_of_invented_names_have_few_rows() -> None:
     """The rows are those that every cluster has, one that is shared, and the first names in alphabetical order."""
-    books = filled(
-        Books(),
+    state = filled(
+        ClusterState(),
         queue("q"),
         node("n1", cpu="4", pods="10", **amount("nvidia.com/gpu", "8")),
         *(group(f"g{number}", min_resources=invented(3000 * number, 3000)) for number in range(5)),
         pod("p", **invented(20_000, 3000)),
     )
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
 
     assert set(snapshot.resources.names) == {
         *ResourceSpace().names,
@@ -43,22 +43,22 @@ def test_pod_groups_with_thousands_of_invented_names_have_few_rows() -> None:
         UNOFFERED,
         *(odd(number) for number in range(MOST_UNOFFERED)),
     }
-    assert task(books, "p").template.request[UNOFFERED] == 3_000_000
-    assert differences(snapshot, books.rebuild().snapshot()) == []
+    assert task(state, "p").template.request[UNOFFERED] == 3_000_000
+    assert differences(snapshot, state.rebuild().snapshot()) == []
 
 
 def test_a_pod_that_asks_for_a_name_without_a_row_fits_nowhere() -> None:
     """The shared row is offered by no node."""
-    books = filled(
-        Books(),
+    state = filled(
+        ClusterState(),
         queue("q"),
         group("g", min_resources=invented(0, 500)),
         node("n1", cpu="4", pods="10"),
         pod("p", **amount(odd(900), "1")),
     )
-    books.snapshot()
+    state.snapshot()
 
-    assert UNOFFERED in books.assume(bind_plan(("p", "n1")), 1.0)[0]
+    assert UNOFFERED in state.assume(bind_plan(("p", "n1")), 1.0)[0]
 
 
 @pytest.mark.parametrize("offers_first", [False, True])
@@ -70,45 +70,45 @@ def test_a_name_that_a_node_begins_to_offer_has_a_row(offers_first: bool) -> Non
         group("g", min_resources={odd(900): "1"}),
         pod("p", group="g", **amount(odd(900), "1")),
     ]
-    books = filled(Books(), queue("q"), node("n1", cpu="4", pods="10"), *(offering,) * offers_first, *asking)
-    books.snapshot()
-    filled(books, offering)
-    snapshot = books.snapshot()
+    state = filled(ClusterState(), queue("q"), node("n1", cpu="4", pods="10"), *(offering,) * offers_first, *asking)
+    state.snapshot()
+    filled(state, offering)
+    snapshot = state.snapshot()
 
-    assert task(books, "p").template.request[odd(900)] == 1000
-    assert differences(snapshot, books.rebuild().snapshot()) == []
-    assert books.assume(bind_plan(("p", "n2")), 1.0) == []
+    assert task(state, "p").template.request[odd(900)] == 1000
+    assert differences(snapshot, state.rebuild().snapshot()) == []
+    assert state.assume(bind_plan(("p", "n2")), 1.0) == []
 
 
 def test_a_name_that_no_node_offers_any_more_may_lose_its_row() -> None:
     """The choice follows the objects, not the order in which they came."""
-    books = filled(
-        Books(),
+    state = filled(
+        ClusterState(),
         queue("q"),
         node("n1", cpu="4", pods="10", **amount(odd(900), "2")),
         group("crowd", min_resources=invented(0, 500)),
         pod("p", **amount(odd(900), "1")),
     )
-    books.snapshot()
-    books.remove("Node", node("n1"))
-    snapshot = books.snapshot()
+    state.snapshot()
+    state.remove("Node", node("n1"))
+    snapshot = state.snapshot()
 
-    assert task(books, "p").template.request[UNOFFERED] == 1000
-    assert differences(snapshot, books.rebuild().snapshot()) == []
+    assert task(state, "p").template.request[UNOFFERED] == 1000
+    assert differences(snapshot, state.rebuild().snapshot()) == []
 
 
 def test_names_that_are_gone_make_room_for_others() -> None:
     """When the crowd has left, refusals name the resource again."""
-    books = filled(
-        Books(), queue("q"), group("crowd", min_resources=invented(0, 500)), pod("p", **amount(odd(900), "1"))
+    state = filled(
+        ClusterState(), queue("q"), group("crowd", min_resources=invented(0, 500)), pod("p", **amount(odd(900), "1"))
     )
-    books.snapshot()
-    assert UNOFFERED in task(books, "p").template.request
-    books.remove("PodGroup", group("crowd"))
-    books.snapshot()
+    state.snapshot()
+    assert UNOFFERED in task(state, "p").template.request
+    state.remove("PodGroup", group("crowd"))
+    state.snapshot()
 
-    assert task(books, "p").template.request[odd(900)] == 1000
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
+    assert task(state, "p").template.request[odd(900)] == 1000
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
 
 def test_a_zero_amount_asks_for_nothing() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cache.audit import differences
-from cache.state import Books
+from cache.state import ClusterState
 from model.ids import NodeName
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
@@ -31,35 +31,35 @@ def offering(numbers: Iterable[int]) -> list[Any]:
     ]
 
 
-def remove(books: Books, numbers: Iterable[int]) -> None:
+def remove(state: ClusterState, numbers: Iterable[int]) -> None:
     """Take them away."""
     for number in numbers:
-        books.remove("Pod", pod(f"p{number}"))
-        books.remove("Node", node(f"m{number}"))
+        state.remove("Pod", pod(f"p{number}"))
+        state.remove("Node", node(f"m{number}"))
 
 
 def test_rows_of_resources_that_are_gone_go() -> None:
     """Nodes with ever new names of resources must not fill the memory, and what is left counts as before."""
-    books = filled(
-        Books(),
+    state = filled(
+        ClusterState(),
         queue("q", capability={"cpu": "8", "q.example.com/x": "3"}),
         group("g", min_resources={"g.example.com/x": "1500m"}),
         node("n1", cpu="4", pods="500", **amount("n.example.com/x", "2500m")),
         pod("stays", group="g", node="n1", phase="Running", cpu="1", **amount("p.example.com/x", "500m")),
         *offering(range(300)),
     )
-    assert len(books.snapshot().resources) > 300
-    remove(books, range(300))
-    assert len(books.snapshot().resources) > 300, "not at each turn: it costs a look at everything"
-    filled(books, *offering(range(1000, 1400)))
-    remove(books, range(1000, 1400))
+    assert len(state.snapshot().resources) > 300
+    remove(state, range(300))
+    assert len(state.snapshot().resources) > 300, "not at each turn: it costs a look at everything"
+    filled(state, *offering(range(1000, 1400)))
+    remove(state, range(1000, 1400))
 
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
 
     assert set(snapshot.resources.names) == {
         "cpu", "memory", "pods", "q.example.com/x", "g.example.com/x", "n.example.com/x", "p.example.com/x",
     }  # fmt: skip
-    assert differences(snapshot, books.rebuild().snapshot()) == []
+    assert differences(snapshot, state.rebuild().snapshot()) == []
     used = snapshot.resources.amounts(
         snapshot.nodes.state[snapshot.nodes.rows.used, snapshot.nodes.names.index(NodeName("n1"))]
     )
@@ -68,18 +68,18 @@ def test_rows_of_resources_that_are_gone_go() -> None:
 
 def test_a_resource_that_comes_back_is_there_again() -> None:
     """Also by a pod of a template that is remembered, and a plan is taken of it."""
-    books = filled(Books(), queue("q"), group("g"), node("n1", cpu="4", pods="500", **amount(odd(0), "2")))
+    state = filled(ClusterState(), queue("q"), group("g"), node("n1", cpu="4", pods="500", **amount(odd(0), "2")))
     names = [odd(number) for number in range(300)]
-    filled(books, *(pod(name.rpartition("/")[2], group="g", **amount(name, "1")) for name in names))
-    books.snapshot()
+    filled(state, *(pod(name.rpartition("/")[2], group="g", **amount(name, "1")) for name in names))
+    state.snapshot()
     for name in names:
-        books.remove("Pod", pod(name.rpartition("/")[2]))
-    books._resource_limit = 0
-    assert len(books.snapshot().resources) == 4
+        state.remove("Pod", pod(name.rpartition("/")[2]))
+    state._resource_limit = 0
+    assert len(state.snapshot().resources) == 4
 
-    filled(books, pod("again", group="g", **amount(odd(7), "1")), pod("fits", group="g", **amount(odd(0), "2")))
+    filled(state, pod("again", group="g", **amount(odd(7), "1")), pod("fits", group="g", **amount(odd(0), "2")))
 
-    assert task(books, "again").template.request[odd(7)] == 1000
-    assert differences(books.snapshot(), books.rebuild().snapshot()) == []
-    assert "insufficient" in books.assume(bind_plan(("again", "n1")), 1.0)[0]
-    assert books.assume(bind_plan(("fits", "n1")), 1.0) == []
+    assert task(state, "again").template.request[odd(7)] == 1000
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
+    assert "insufficient" in state.assume(bind_plan(("again", "n1")), 1.0)[0]
+    assert state.assume(bind_plan(("fits", "n1")), 1.0) == []

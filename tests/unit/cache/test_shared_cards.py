@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache.state import Books
+from cache.state import ClusterState
 from model.devices.cards import Holder, Use
 from model.devices.koordinator.names import ISOLATION_PROVIDER
 from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
@@ -19,10 +19,10 @@ from tests.unit.plugins.cards import register
 
 def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
     """What is assumed shows the annotations of the binding in the next snapshot; forgotten, it shows none."""
-    books = filled(Books(), queue(), node(), group("g"), pod("a", group="g", cpu="1"))
+    state = filled(ClusterState(), queue(), node(), group("g"), pod("a", group="g", cpu="1"))
     ids = "GPU-0,NVIDIA,100,10:"
-    assert books.assume(bind_plan(("a", "n1"), annotations={VGPU_IDS: ids}), 0.0) == []
-    snapshot = books.snapshot()
+    assert state.assume(bind_plan(("a", "n1"), annotations={VGPU_IDS: ids}), 0.0) == []
+    snapshot = state.snapshot()
 
     (on_node,) = snapshot.nodes.tasks[0].values()
     assert read_ids(on_node.pod.metadata.annotations[VGPU_IDS])[0].uuid == "GPU-0"
@@ -32,16 +32,16 @@ def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
     demand = VgpuDemand((ContainerDemand(1, 100, UNSET, 10),), CardRules())
     assert family.held(cards, on_node, demand) == Holder((Use(0, 100, 10, 100),), group="ns/g")
 
-    books.forget(on_node.id, on_node.node)
-    assert VGPU_IDS not in task(books, "a").pod.metadata.annotations
+    state.forget(on_node.id, on_node.node)
+    assert VGPU_IDS not in task(state, "a").pod.metadata.annotations
 
 
 @pytest.mark.parametrize("key", [*TELLING, *TELLING_OF_DEVICES])
 def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
     """What is known of one of them is not said of another."""
     one, other = (pod(name, cpu="1", annotations={key: name}) for name in ("a", "b"))
-    books = filled(Books(), one, other, pod("c", cpu="1"), pod("d", cpu="1", annotations={VGPU_IDS: "x"}))
-    numbers = {name: task(books, name).template.number for name in "abcd"}
+    state = filled(ClusterState(), one, other, pod("c", cpu="1"), pod("d", cpu="1", annotations={VGPU_IDS: "x"}))
+    numbers = {name: task(state, name).template.number for name in "abcd"}
 
     assert len({numbers["a"], numbers["b"], numbers["c"]}) == 3
     assert numbers["c"] == numbers["d"]
@@ -52,7 +52,7 @@ def test_pods_that_are_kept_apart_otherwise_share_no_template() -> None:
     one, other, third = (
         pod(name, cpu="1", labels={ISOLATION_PROVIDER: by}) for name, by in zip("abc", "xyx", strict=True)
     )
-    books = filled(Books(), one, other, third)
-    numbers = {name: task(books, name).template.number for name in "abc"}
+    state = filled(ClusterState(), one, other, third)
+    numbers = {name: task(state, name).template.number for name in "abc"}
 
     assert numbers["a"] == numbers["c"] != numbers["b"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model.errors import ObjectError
 from model.topology.tree import Topology
 
@@ -26,19 +26,19 @@ def hyper_node(name: str, selector: dict[str, Any]) -> dict[str, Any]:
 BY_LABEL = hyper_node("rack", {"labelMatch": {"matchLabels": {"rack": "a"}}})
 
 
-def apply(books: Books, *objects: dict[str, Any]) -> None:
+def apply(state: ClusterState, *objects: dict[str, Any]) -> None:
     """Take over objects."""
     for kind, each in decoded(objects, report=_fail, note=_fail):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
 
 def _fail(error: object) -> None:
     raise AssertionError(error)
 
 
-def nodes_of(books: Books, name: str) -> list[str]:
+def nodes_of(state: ClusterState, name: str) -> list[str]:
     """Names of the nodes of a domain."""
-    snapshot = books.snapshot()
+    snapshot = state.snapshot()
     topology = snapshot.topology
     assert isinstance(topology, Topology)
     columns = topology.domains[topology.numbers[name]].columns.tolist()
@@ -47,31 +47,31 @@ def nodes_of(books: Books, name: str) -> list[str]:
 
 def test_a_node_that_loses_its_label_leaves() -> None:
     """Members by label are those that have it now."""
-    books = Books()
-    apply(books, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
-    assert nodes_of(books, "rack") == ["n1", "n2"]
+    state = ClusterState()
+    apply(state, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
+    assert nodes_of(state, "rack") == ["n1", "n2"]
 
-    apply(books, node("n1", rack="b"))
+    apply(state, node("n1", rack="b"))
 
-    assert nodes_of(books, "rack") == ["n2"]
+    assert nodes_of(state, "rack") == ["n2"]
 
 
 def test_a_node_that_goes_leaves() -> None:
     """A vanished node is nowhere a member."""
-    books = Books()
-    apply(books, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
-    books.remove("Node", books.stored("Node")["n1"])
+    state = ClusterState()
+    apply(state, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
+    state.remove("Node", state.stored("Node")["n1"])
 
-    assert nodes_of(books, "rack") == ["n2"]
+    assert nodes_of(state, "rack") == ["n2"]
 
 
 def test_the_tree_is_the_same_object_while_nothing_of_it_changed() -> None:
     """Pods that come and go make no new tree."""
-    books = Books()
-    apply(books, BY_LABEL, node("n1", rack="a"))
-    before = books.snapshot().topology
+    state = ClusterState()
+    apply(state, BY_LABEL, node("n1", rack="a"))
+    before = state.snapshot().topology
     apply(
-        books,
+        state,
         {
             "kind": "Pod",
             "metadata": {"name": "p", "namespace": "d", "uid": "p"},
@@ -80,23 +80,23 @@ def test_the_tree_is_the_same_object_while_nothing_of_it_changed() -> None:
         },
     )
 
-    assert books.snapshot().topology is before
+    assert state.snapshot().topology is before
 
 
 def test_a_fault_is_reported_when_it_appears() -> None:
     """Once, however many snapshots are taken, and again after it was healed."""
     told: list[ObjectError] = []
-    books = Books(report=told.append)
+    state = ClusterState(report=told.append)
     broken = hyper_node("rack", {"exactMatch": {"name": "n9"}})
-    apply(books, broken, node("n1"))
-    books.snapshot()
-    apply(books, node("n2"))
-    books.snapshot()
+    apply(state, broken, node("n1"))
+    state.snapshot()
+    apply(state, node("n2"))
+    state.snapshot()
     assert [(error.kind, error.name) for error in told] == [("HyperNode", "rack")]
 
-    apply(books, node("n9"))
-    books.snapshot()
-    books.remove("Node", books.stored("Node")["n9"])
-    books.snapshot()
+    apply(state, node("n9"))
+    state.snapshot()
+    state.remove("Node", state.stored("Node")["n9"])
+    state.snapshot()
 
     assert len(told) == 2

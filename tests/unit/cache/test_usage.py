@@ -12,7 +12,7 @@ import pytest
 import trustme
 from aiohttp import web
 
-from cache.state import Books
+from cache.state import ClusterState
 from cache.usage.adaptor import Adaptor
 from cache.usage.elasticsearch import Elasticsearch
 from cache.usage.prometheus import CPU_QUERY, MEMORY_QUERY, Prometheus
@@ -338,7 +338,7 @@ class Hand:
 class Watching:
     """A watch at work."""
 
-    books: Books
+    state: ClusterState
     watch: UsageWatch
     clock: Hand
     failures: list[str]
@@ -353,14 +353,14 @@ class Watching:
 @asynccontextmanager
 async def watching(*nodes: str, collection_seconds: float = 5.0) -> AsyncIterator[Watching]:
     """A watch of a cluster with some nodes."""
-    books, clock, failures = Books(), Hand(), list[str]()
+    state, clock, failures = ClusterState(), Hand(), list[str]()
     for name in nodes or NODES:
-        books.apply("Node", wire.Node(metadata=wire.ObjectMeta(name=name, uid=name)))
+        state.apply("Node", wire.Node(metadata=wire.ObjectMeta(name=name, uid=name)))
     client = cast("Client", FakeApi(items(), items(), "none"))
-    watch = UsageWatch(books, client, on_failure=failures.append, clock=clock, collection_seconds=collection_seconds)
+    watch = UsageWatch(state, client, on_failure=failures.append, clock=clock, collection_seconds=collection_seconds)
     running = asyncio.create_task(watch.run())
     try:
-        yield Watching(books, watch, clock, failures)
+        yield Watching(state, watch, clock, failures)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -371,13 +371,13 @@ async def test_measurements_come_into_the_snapshot_every_interval() -> None:
     fake = FakePrometheus()
     async with serving(fake) as address, watching() as there:
         there.watch.follow(prometheus(address, interval_seconds=7.0))
-        await there.until(lambda: bool(there.books.usage))
-        first = there.books.snapshot()
+        await there.until(lambda: bool(there.state.usage))
+        first = there.state.snapshot()
         fake.cpu = vector(("n1", "99"), moment=NOW + 7)
         fake.memory = vector(("n1", "40"), moment=NOW + 7)
         await there.clock.turn(7.0)
-        await there.until(lambda: there.books.usage[NODES[0]].cpu_percent == 99)
-        second = there.books.snapshot()
+        await there.until(lambda: there.state.usage[NODES[0]].cpu_percent == 99)
+        second = there.state.snapshot()
 
     assert first.usage == {"n1": usage(12.5, 40), "n2": usage(80, 7.25)}
     assert second.usage == {"n1": usage(99, 40, NOW + 7), "n2": usage(80, 7.25)}
@@ -390,15 +390,15 @@ async def test_a_failure_is_counted_and_what_was_known_stays() -> None:
     fake = FakePrometheus()
     async with serving(fake) as address, watching() as there:
         there.watch.follow(prometheus(address))
-        await there.until(lambda: bool(there.books.usage))
+        await there.until(lambda: bool(there.state.usage))
         fake.status = 500
         await there.clock.turn(30.0)
         await there.until(lambda: there.failures == ["prometheus"])
-        known = there.books.usage
+        known = there.state.usage
         fake.status = 200
         fake.cpu = vector(("n1", "1"), moment=NOW + 60)
         await there.clock.turn(30.0)
-        await there.until(lambda: there.books.usage[NODES[0]].cpu_percent == 1)
+        await there.until(lambda: there.state.usage[NODES[0]].cpu_percent == 1)
 
     assert known == {"n1": usage(12.5, 40), "n2": usage(80, 7.25)}
 
@@ -414,7 +414,7 @@ async def test_a_source_that_never_answers_is_given_up() -> None:
         there.watch.follow(prometheus(address))
         await there.until(lambda: there.failures == ["prometheus"])
 
-    assert there.books.usage == {}
+    assert there.state.usage == {}
 
 
 async def test_series_of_other_machines_are_a_failure() -> None:
@@ -430,11 +430,11 @@ async def test_another_source_is_asked_at_once() -> None:
     first, second = FakePrometheus(), FakePrometheus(cpu=vector(("n3", "3")), memory=vector(("n3", "4")))
     async with serving(first) as one, serving(second) as other, watching() as there:
         there.watch.follow(prometheus(one))
-        await there.until(lambda: "n1" in there.books.usage)
+        await there.until(lambda: "n1" in there.state.usage)
         there.watch.follow(prometheus(other))
-        await there.until(lambda: "n3" in there.books.usage)
+        await there.until(lambda: "n3" in there.state.usage)
         there.watch.follow(None)
-        await there.until(lambda: not there.books.usage)
+        await there.until(lambda: not there.state.usage)
 
     assert len(first.queries) == 2
 
@@ -444,12 +444,12 @@ async def test_nodes_that_are_gone_are_forgotten() -> None:
     fake = FakePrometheus()
     async with serving(fake) as address, watching() as there:
         there.watch.follow(prometheus(address))
-        await there.until(lambda: "n2" in there.books.usage)
-        there.books.remove("Node", there.books.stored("Node")["n2"])
+        await there.until(lambda: "n2" in there.state.usage)
+        there.state.remove("Node", there.state.stored("Node")["n2"])
         await there.clock.turn(30.0)
-        await there.until(lambda: "n2" not in there.books.usage)
+        await there.until(lambda: "n2" not in there.state.usage)
 
-    assert set(there.books.usage) == {"n1"}
+    assert set(there.state.usage) == {"n1"}
 
 
 async def test_an_adaptor_without_its_api_is_told() -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cache.state import Books
+from cache.state import ClusterState
 from model import wire
 from tests.unit.cache.builders import filled, group, node, pod, queue, task
 
@@ -25,51 +25,51 @@ CLAIMING = pod(
 
 def test_a_pod_before_its_claim_its_class_and_its_volume() -> None:
     """Each step changes the request; nobody has to touch the pod."""
-    books = filled(Books(), queue(), group("g"), CLAIMING)
-    assert task(books, "p").template.best_effort
+    state = filled(ClusterState(), queue(), group("g"), CLAIMING)
+    assert task(state, "p").template.best_effort
 
-    filled(books, CLAIM)
-    assert LIMIT not in task(books, "p").template.request
+    filled(state, CLAIM)
+    assert LIMIT not in task(state, "p").template.request
 
-    filled(books, CLASS)
-    assert task(books, "p").template.request[LIMIT] == 1000
+    filled(state, CLASS)
+    assert task(state, "p").template.request[LIMIT] == 1000
 
-    filled(books, VOLUME)
-    assert task(books, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
-    assert LIMIT not in task(books, "p").template.request
+    filled(state, VOLUME)
+    assert task(state, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
+    assert LIMIT not in task(state, "p").template.request
 
-    books.remove("PersistentVolumeClaim", CLAIM)
-    assert task(books, "p").template.best_effort
+    state.remove("PersistentVolumeClaim", CLAIM)
+    assert task(state, "p").template.best_effort
 
 
 def test_a_claim_that_moves_to_another_volume() -> None:
     """What it was bound to before concerns its pods no longer; what it is bound to now does, whichever comes first."""
     moved = msgspec.structs.replace(CLAIM, spec=msgspec.structs.replace(CLAIM.spec, volume_name="w"))
-    books = filled(Books(), queue(), group("g"), CLAIMING, CLAIM, VOLUME, CLASS, moved)
-    assert task(books, "p").template.request[LIMIT] == 1000
-    asked = task(books, "p")
+    state = filled(ClusterState(), queue(), group("g"), CLAIMING, CLAIM, VOLUME, CLASS, moved)
+    assert task(state, "p").template.request[LIMIT] == 1000
+    asked = task(state, "p")
 
-    books.remove("PersistentVolume", VOLUME)
-    assert task(books, "p") is asked
+    state.remove("PersistentVolume", VOLUME)
+    assert task(state, "p") is asked
 
     other = msgspec.structs.replace(VOLUME, metadata=wire.ObjectMeta(name="w"))
-    filled(books, other)
-    assert task(books, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
+    filled(state, other)
+    assert task(state, "p").template.request["attachable-volumes-csi-other.example.com"] == 1000
 
-    books.remove("PersistentVolume", other)
-    assert task(books, "p").template.request[LIMIT] == 1000
+    state.remove("PersistentVolume", other)
+    assert task(state, "p").template.request[LIMIT] == 1000
 
 
 def test_a_node_offers_what_its_drivers_attach() -> None:
     """A CSINode that comes late adds its limits to the node, and takes them away with it."""
     drivers = (wire.CSINodeDriver(name="disk.example.com", allocatable=wire.VolumeNodeResources(count=2)),)
     limits = wire.CSINode(metadata=wire.ObjectMeta(name="n1"), spec=wire.CSINodeSpec(drivers=drivers))
-    books = filled(Books(), node())
-    filled(books, limits)
-    snapshot = books.snapshot()
+    state = filled(ClusterState(), node())
+    filled(state, limits)
+    snapshot = state.snapshot()
 
     assert snapshot.resources.amounts(snapshot.nodes.allocatable[:, 0])[LIMIT] == 2000
     assert snapshot.resources.amounts(snapshot.nodes.reported[:, 0])[LIMIT] == 2000
-    books.remove("CSINode", limits)
-    snapshot = books.snapshot()
+    state.remove("CSINode", limits)
+    snapshot = state.snapshot()
     assert LIMIT not in snapshot.resources.amounts(snapshot.nodes.allocatable[:, 0])

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.event_handlers import Feeder
-from cache.state import Books
+from cache.event_handlers import EventHandlers
+from cache.state import ClusterState
 from cache.wake_triggers import Trigger
 from model import wire
 from tests.unit.cache.builders import bind_plan, eviction_plan, group, node, pod, queue
@@ -17,13 +17,13 @@ class Cluster:
     """Books that are fed, and the triggers of each change."""
 
     def __init__(self) -> None:
-        self.books = Books()
+        self.state = ClusterState()
         self._triggers: list[Trigger] = []
 
     def __call__(self, kind: str, new: Any, *, old: Any = None) -> list[Trigger]:
         """Make one change, and return what it triggers."""
         self._triggers.clear()
-        feeder = Feeder(kind, self.books, self._triggers.append)
+        feeder = EventHandlers(kind, self.state, self._triggers.append)
         if old is None:
             feeder.added(new)
         else:
@@ -33,7 +33,7 @@ class Cluster:
     def gone(self, kind: str, old: Any) -> list[Trigger]:
         """Delete an object, and return what it triggers."""
         self._triggers.clear()
-        Feeder(kind, self.books, self._triggers.append).deleted(old)
+        EventHandlers(kind, self.state, self._triggers.append).deleted(old)
         return list(self._triggers)
 
 
@@ -118,7 +118,7 @@ def test_the_scheduler_s_own_bind_triggers_nothing(cluster: Cluster) -> None:
     """Neither the annotations that go before it, nor the node, nor the start of the pod."""
     waiting = pod("a", group="one", cpu="1")
     cluster("Pod", waiting)
-    assert not cluster.books.assume(bind_plan(("a", "n1")), 0.0)
+    assert not cluster.state.assume(bind_plan(("a", "n1")), 0.0)
     prepared = pod("a", group="one", cpu="1", annotations={"device": "0"})
     bound = pod("a", group="one", cpu="1", annotations={"device": "0"}, node="n1")
     running = pod("a", group="one", cpu="1", annotations={"device": "0"}, node="n1", phase="Running")
@@ -202,7 +202,7 @@ def test_an_eviction_under_way_is_no_second_trigger(cluster: Cluster) -> None:
     """Its deletion mark is new room; what the kubelet writes after it is not."""
     running = pod("a", group="one", node="n1", phase="Running", cpu="2")
     cluster("Pod", running)
-    assert not cluster.books.assume(eviction_plan("a", "n1"), 0.0)
+    assert not cluster.state.assume(eviction_plan("a", "n1"), 0.0)
     leaving = pod("a", group="one", node="n1", phase="Running", cpu="2", leaving=True)
     reported = msgspec.structs.replace(leaving, status=wire.PodStatus(phase="Running", reason="Evicted"))
 

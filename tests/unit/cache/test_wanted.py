@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cache.on_demand_informer import EVERY, Wanted, WantedWatch
+from cache.on_demand_informer import EVERY, OnDemandInformer, Wanted
 from kube.resources import CONFIG_MAPS, NODE_METRICS
 from tests.nodemetrics import node_metric
 from tests.unit.cache.conftest import Following
@@ -14,9 +14,9 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture
-async def watch(following: Following) -> WantedWatch:
+async def watch(following: Following) -> OnDemandInformer:
     """A watch at work, told to follow nothing."""
-    made = WantedWatch(following.cache.books, following.world.client, CONFIG_MAPS)
+    made = OnDemandInformer(following.cache.state, following.world.client, CONFIG_MAPS)
     following.world.start(made.run())
     return made
 
@@ -29,11 +29,11 @@ async def write(following: Following, name: str, text: str) -> None:
 
 def texts(following: Following) -> dict[str, str]:
     """What the books hold, by name."""
-    return {key: each.data["t"] for key, each in following.cache.books.snapshot().objects.config_maps.items()}
+    return {key: each.data["t"] for key, each in following.cache.state.snapshot().objects.config_maps.items()}
 
 
 async def test_the_named_one_is_in_the_books_and_stays_as_the_server_has_it(
-    following: Following, watch: WantedWatch
+    following: Following, watch: OnDemandInformer
 ) -> None:
     """Another one of the namespace is not; changes come without a restart, and so does its end."""
     await write(following, "devices", "one")
@@ -48,7 +48,7 @@ async def test_the_named_one_is_in_the_books_and_stays_as_the_server_has_it(
     await following.world.soon(lambda: texts(following) == {})
 
 
-async def test_another_one_takes_its_place(following: Following, watch: WantedWatch) -> None:
+async def test_another_one_takes_its_place(following: Following, watch: OnDemandInformer) -> None:
     """And none at all leaves nothing in the books."""
     await write(following, "devices", "one")
     await write(following, "other", "x")
@@ -63,7 +63,7 @@ async def test_another_one_takes_its_place(following: Following, watch: WantedWa
     await following.world.soon(lambda: texts(following) == {})
 
 
-async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, watch: WantedWatch) -> None:
+async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, watch: OnDemandInformer) -> None:
     """Its list is empty, which is an answer."""
     watch.follow(WANTED)
 
@@ -73,7 +73,7 @@ async def test_one_that_is_not_there_is_no_reason_to_wait(following: Following, 
 
 async def test_a_server_that_does_not_answer_is_waited_for_in_vain(following: Following) -> None:
     """Nobody follows here: the patience ends, which is told."""
-    idle = WantedWatch(following.cache.books, following.world.client, CONFIG_MAPS)
+    idle = OnDemandInformer(following.cache.state, following.world.client, CONFIG_MAPS)
     idle.follow(WANTED)
 
     assert not await idle.wait(0.01)
@@ -90,7 +90,7 @@ async def define_node_metrics(following: Following) -> None:
 
 def measured(following: Following) -> set[str]:
     """Nodes of which the books know what they use."""
-    return {str(name) for name in following.cache.books.snapshot().loads}
+    return {str(name) for name in following.cache.state.snapshot().loads}
 
 
 async def test_all_objects_of_a_kind_are_followed_while_they_are_wanted(following: Following) -> None:

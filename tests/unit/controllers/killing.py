@@ -84,7 +84,7 @@ async def rest(client: MortalClient, reconcile: Callable[[Key], Any], key: Key) 
     async with asyncio.timeout(30):
         while True:
             before = client.writes
-            again_in = await reconcile(key)
-            if client.writes == before and (again_in is None or again_in > 1):
+            requeue_after = await reconcile(key)
+            if client.writes == before and (requeue_after is None or requeue_after > 1):
                 return
             await asyncio.sleep(0.01)

@@ -230,14 +230,14 @@ async def _rest(world: SmallWorld, build: Callable[[Any], Any], key: Key) -> Non
         is_behind = any(kind.unseen for kind in world.kinds.values())
         life.deliver_some()
         try:
-            again_in = await reconciler.reconcile(key)
+            requeue_after = await reconciler.reconcile(key)
         except KilledError:
             life = world.life()
             reconciler = build(life)
             continue
         except ApiConflictError:
             continue
-        if world.revision == before and not is_behind and (again_in is None or again_in > 1):
+        if world.revision == before and not is_behind and (requeue_after is None or requeue_after > 1):
             return
     raise AssertionError("it never comes to rest")
 

@@ -1,4 +1,4 @@
-"""Points about parts of jobs and topology domains: each is asked, and answers combine as `framework/extension/points.py` says."""
+"""Points about parts of jobs and topology domains: each is asked, and answers combine as `points.py` says."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

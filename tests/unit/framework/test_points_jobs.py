@@ -1,4 +1,4 @@
-"""Points about jobs, queues and victims: each is asked, and its answers combine as `framework/extension/points.py` says."""
+"""Points about jobs, queues and victims: each is asked, and its answers combine as `points.py` says."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Wrong answers: whatever a plugin answers at whatever point, the cycle goes on and the plugin is named.
 
-The tables have a row for each point of `framework/extension/points.py`, and for each function that is registered otherwise; a
+The tables have a row for each point of `points.py`, and for each function that is registered otherwise; a
 point without a row fails `test_each_point_has_a_row`.
 """
 

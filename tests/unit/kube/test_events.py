@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from kube import resources
 from kube.events import EventRecorder, Regarding, regarding
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from model.wire import ObjectMeta
 from tests.unit.kube.world import World
 
@@ -145,7 +145,7 @@ async def test_busy_servers_are_asked_again_and_refusals_dropped(world: World, r
 
 async def test_binds_pass_first(world: World) -> None:
     """An event waits while binds are under way."""
-    traffic = Traffic()
+    traffic = WritePriority()
     recorder = EventRecorder(world.client, component="volcano", traffic=traffic, clock=world.clock)
     world.start(recorder.run())
     with traffic.bind():
@@ -161,7 +161,7 @@ async def test_binds_pass_first(world: World) -> None:
 
 async def test_old_events_let_no_bind_pass(world: World) -> None:
     """Where binds never end, each event waits its five seconds once, not one after the other."""
-    traffic = Traffic()
+    traffic = WritePriority()
     recorder = EventRecorder(world.client, component="volcano", traffic=traffic, clock=world.clock)
     with traffic.bind():
         for number in range(20):

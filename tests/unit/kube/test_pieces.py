@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kube import resources
 from kube.backoff import Backoff
 from kube.collector import collector_off, settle
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 
 
 @given(st.integers(0, 2**32), st.integers(1, 200))
@@ -75,7 +75,7 @@ def test_settling_exempts_what_is_left() -> None:
 
 async def test_courtesy_has_an_end() -> None:
     """What waits for binds does not wait for ever."""
-    traffic = Traffic()
+    traffic = WritePriority()
     with traffic.bind():
         async with asyncio.timeout(30):
             await traffic.quiet(0.01)

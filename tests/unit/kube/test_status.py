@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from kube import resources
 from kube.discovery import Discovery
 from kube.status import StatusWriter
-from kube.write_priority import Traffic
+from kube.write_priority import WritePriority
 from model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 
@@ -325,7 +325,7 @@ async def test_a_wish_that_came_true_by_itself_is_dropped(world: World) -> None:
 
 async def test_binds_pass_first(world: World) -> None:
     """A write waits while binds are under way."""
-    traffic = Traffic()
+    traffic = WritePriority()
     writer = StatusWriter(world.client, Discovery(world.client), traffic=traffic, clock=world.clock)
     await world.pod("a")
     with traffic.bind():

@@ -8,7 +8,7 @@ import pytest
 
 from kube.backoff import Backoff
 from kube.errors import ApiError
-from kube.retrying import Turns
+from kube.retrying import RetryLimiter
 
 TROUBLE, GONE = ApiError(500, "InternalError", "a webhook fails"), ApiError(404, "NotFound", "no such pod")
 
@@ -59,7 +59,7 @@ class Ground:
     """Turns of four, of two that are tried again, by a clock that is held."""
 
     clock: HeldClock
-    turns: Turns
+    turns: RetryLimiter
     tasks: list["asyncio.Task[str]"] = field(default_factory=list)
 
     def start(self, server: Server) -> "asyncio.Task[str]":
@@ -81,7 +81,7 @@ class Ground:
 async def ground() -> AsyncIterator[Ground]:
     """One whose requests are patient for a minute."""
     clock = HeldClock()
-    made = Ground(clock, Turns(4, clock=clock, patience_seconds=60.0))
+    made = Ground(clock, RetryLimiter(4, clock=clock, patience_seconds=60.0))
     yield made
     for task in made.tasks:
         task.cancel()

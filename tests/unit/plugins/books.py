@@ -4,10 +4,10 @@ from framework.session.session import Session
 from model.devices.cards import Holder, State
 from model.ids import TaskId
 from model.tasks import Task, TaskStatus
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 
 
-def standing(books: Books) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
+def standing(books: DeviceAllocator) -> dict[int, tuple[State, dict[TaskId, Holder]]]:
     """All that the books hold."""
     return {column: (shelf.state(), dict(shelf.holders)) for column, shelf in books.shelves.items()}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import PluginOption, Profile, flags
 from framework.extension import points
 from framework.session.memory import Settled
@@ -141,7 +141,7 @@ class Filtering:
 
 def opened(*objects: Any, **arguments: Any) -> Filtering:
     """Open a session on these objects; keyword arguments are fields of `PredicatesArgs`."""
-    books = Books()
+    books = ClusterState()
     books.apply("Queue", wire.Queue(metadata=wire.ObjectMeta(name="default", uid="default")))
     namespaces = {each.metadata.namespace for each in objects if isinstance(each, wire.Pod)}
     for namespace in sorted(namespaces | {"ns"}):

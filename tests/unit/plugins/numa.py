@@ -5,7 +5,7 @@ from typing import Any
 
 from framework.extension import points
 from model.cpusets import as_text
-from plugins.numa_aware.cpu_allocator import CpuBooks, Inside
+from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast import Session, Task
 from pyroclast.testing import Scenario, open_session
 from tests.numatopologies import guaranteed
@@ -34,9 +34,9 @@ def why(session: Session, name: str = "j-0") -> Mapping[str, int]:
     return session.explain(task).counts
 
 
-def books_of(session: Session) -> CpuBooks:
+def books_of(session: Session) -> CpuAllocator:
     """The plugin's ledger."""
-    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuBooks)]
+    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuAllocator)]
     return books
 
 

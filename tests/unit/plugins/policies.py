@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actions.registry import register_built_in as register_actions
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import parse
 from framework.extension import points
 from framework.extension.points import Point, Registered
@@ -243,7 +243,7 @@ def opened(
         now: The moment, seconds since 1970.
         runs: When plugins that act from time to time last did, by instance.
     """
-    books = Books()
+    books = ClusterState()
     given = {(type(each).__name__, each.metadata.name) for each in objects}
     if ("Queue", "default") not in given:
         books.apply("Queue", queue("default"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from framework.extension.ledgers import Verb
 from framework.session.session import Session
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.plugins.books import pending, standing
@@ -39,12 +39,12 @@ def _roomy(each: Any) -> Any:
     return {**each, "status": {**status, "allocatable": {**status["allocatable"], **PLENTY}}}
 
 
-def opened(scenario: Scenario, policy: str) -> tuple[Session, Books]:
+def opened(scenario: Scenario, policy: str) -> tuple[Session, DeviceAllocator]:
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.SchedulePolicy": policy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments=arguments)
     ((_, books),) = session.ledgers
-    assert isinstance(books, Books)
+    assert isinstance(books, DeviceAllocator)
     return session, books
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.plan import Preparation
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 from plugins.deviceshare.locks import Locks
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.opening import open_session
@@ -131,7 +131,7 @@ def test_undoing_leaves_nodes_and_cards_as_they_were(moves: list[tuple[int, bool
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True}}
     session = open_session(cluster, plugins=("deviceshare",), arguments=arguments, now=NOW)
     (_, books), (_, locks) = session.ledgers
-    assert isinstance(books, Books)
+    assert isinstance(books, DeviceAllocator)
     assert isinstance(locks, Locks)
     jobs = list(session.jobs())
     asking = next(iter(jobs[0].tasks.values()))

@@ -185,7 +185,7 @@ def test_what_the_session_placed_counts_for_both_sides() -> None:
 def test_candidates_of_no_job_are_passed_over() -> None:
     """They have no share to keep."""
     there = world(*held("j1", ("5", "1"), ("1", "1")), *held("mine", ("1", "1")), pod("alone", job=""))
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
     candidates = [alone, *there.tasks("j11")]
 
     assert there.function(points.PREEMPTABLE).function(there.task("mine0"), candidates)[0] == there.tasks("j11")
@@ -206,7 +206,7 @@ def test_one_who_stays_is_counted_down_too() -> None:
 def test_a_preemptor_without_a_job_has_no_victims() -> None:
     """There is no share to compare with."""
     there = world(*held("a", ("5", "1")), pod("alone", job=""))
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
 
     assert there.function(points.PREEMPTABLE).function(alone, there.tasks("a0")) == ([], Vote.PERMIT)
 
@@ -310,7 +310,7 @@ def test_a_reclaimer_without_a_job_has_no_victims() -> None:
         pod("alone", job=""),
         plugins=[HIERARCHICAL],
     )
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
 
     assert there.function(points.RECLAIMABLE).function(alone, there.tasks("r0")) == ([], Vote.PERMIT)
 

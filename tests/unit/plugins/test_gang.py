@@ -299,7 +299,7 @@ def test_a_sub_group_above_its_size_spares_what_it_has_more() -> None:
 def test_candidates_of_no_job_are_passed_over() -> None:
     """Nobody knows what they are needed for."""
     there = world(*running("a", "b"), pod("alone", job=""), minimum=1)
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
     candidates = [alone, *there.tasks("a", "b")]
 
     assert there.function(points.RECLAIMABLE).function(candidates[1], candidates) == (there.tasks("a"), Vote.PERMIT)

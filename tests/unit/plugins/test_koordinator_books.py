@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from framework.session.session import Session
 from model.devices.cards import Shelf
 from model.devices.koordinator.layout import node_devices
-from plugins.deviceshare.device_allocator import Books
+from plugins.deviceshare.device_allocator import DeviceAllocator
 from plugins.deviceshare.family import Question
 from plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario
@@ -80,12 +80,12 @@ def cluster() -> Scenario:
 CLUSTER = cluster()
 
 
-def opened(scenario: Scenario, strategy: str = "LeastAllocated") -> tuple[Session, Books]:
+def opened(scenario: Scenario, strategy: str = "LeastAllocated") -> tuple[Session, DeviceAllocator]:
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare.KoordinatorEnable": True, "scoringStrategy": {"type": strategy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments={"deviceshare": arguments})
     ((_, books),) = session.ledgers
-    assert isinstance(books, Books)
+    assert isinstance(books, DeviceAllocator)
     return session, books
 
 

@@ -123,7 +123,7 @@ def test_inside_a_job_lower_tasks_give_way() -> None:
 def test_a_preemptor_without_a_job_has_no_victims() -> None:
     """Nobody knows its priority; the vote still permits."""
     there = world(pod("low", on="n"), pod("alone", job=""))
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
     answer = there.function(points.PREEMPTABLE).function(alone, there.tasks("low"))
 
     assert answer == ([], Vote.PERMIT)
@@ -134,7 +134,7 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     there = world(
         ranked("low", 5), ranked("high", 10), pod("l", job="low", on="n"), pod("p", job="high"), pod("a", job="")
     )
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
 
     assert there.session.preemptable(there.task("p"), [alone, *there.tasks("l")]) == there.tasks("l")
 

@@ -283,7 +283,7 @@ def test_victims_follow_what_the_session_evicted() -> None:
 def test_candidates_of_no_job_are_passed_over() -> None:
     """They are in no queue."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9), pod("alone", job=""))
-    alone = there.session.snapshot.outsiders[0].task
+    alone = there.session.snapshot.orphan_pods[0].task
 
     assert there.session.reclaimable(there.task("b0"), [alone, *there.tasks("a0")]) == there.tasks("a0")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from actions.allocate import Allocate
 from cache.options import BooksOptions
-from cache.state import Books
+from cache.state import ClusterState
 from framework.session.memory import Settled
 from framework.session.session import Session
 from model import wire
@@ -38,7 +38,7 @@ def world(*objects: Any) -> World:
         *objects,
     )
     there = opened(*given, plugins=["proportion"])
-    books = Books(BooksOptions(lifts_queue_gates=True))
+    books = ClusterState(BooksOptions(lifts_queue_gates=True))
     for each in (queue("default"), *given):
         books.apply(type(each).__name__, each)
     option = there.session.profile.plugins[0]

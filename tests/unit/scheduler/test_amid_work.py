@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.state import Books
+from cache.state import ClusterState
 from framework.configuration import Configuration
 from framework.cycle import Silent, run_cycle
 from framework.session.memory import Memory, Settled
@@ -34,7 +34,7 @@ def configuration(text: str, generation: int = 1) -> Configuration:
 class Running(Silent):
     """Books, and what a daemon keeps from one cycle to the next."""
 
-    books: Books = field(default_factory=Books)
+    state: ClusterState = field(default_factory=ClusterState)
     memory: Memory = field(default_factory=Memory)
     settled: Settled = field(default_factory=Settled)
     plans: list[Plan] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Running(Silent):
     def take(self, *objects: Any) -> None:
         """Take objects over."""
         for each in objects:
-            self.books.apply(type(each).__name__, each)
+            self.state.apply(type(each).__name__, each)
 
     def committed(self, plan: Plan) -> None:
         """Note a plan."""
@@ -53,7 +53,7 @@ class Running(Silent):
     def cycle(self, settings: Configuration, now: float) -> None:
         """Decide once, and assume what was decided."""
         _, self.memory = run_cycle(
-            self.books.snapshot(),
+            self.state.snapshot(),
             settings,
             registry=REGISTRY,
             seed=0,
@@ -63,7 +63,7 @@ class Running(Silent):
             settled=self.settled,
         )
         for plan in self.plans:
-            assert self.books.assume(plan, 0.0) == []
+            assert self.state.assume(plan, 0.0) == []
             self.bound += [bind.task for bind in plan.binds]
             self.evicted += [eviction.task for eviction in plan.evictions]
         self.plans.clear()
@@ -88,7 +88,7 @@ def test_a_clock_that_jumps_while_victims_leave_costs_no_others(ahead: float) ->
     leaving = set(there.evicted)
     for each in running:
         if each.metadata.uid in leaving:
-            there.books.remove("Pod", each)
+            there.state.remove("Pod", each)
     there.cycle(settings, NOW + ahead + 3)
 
     assert len(there.evicted) == 2
@@ -134,6 +134,6 @@ def test_pods_that_ended_in_many_namespaces_take_no_room() -> None:
 
     assert sorted(there.bound) == [f"g-{member}" for member in range(4)]
     for each in ended(200):
-        there.books.remove("Pod", each)
-    assert list(there.books.snapshot().jobs) == ["ns/g"]
-    assert there.books.stored("Pod").keys() == {f"g-{member}" for member in range(4)}
+        there.state.remove("Pod", each)
+    assert list(there.state.snapshot().jobs) == ["ns/g"]
+    assert there.state.stored("Pod").keys() == {f"g-{member}" for member in range(4)}

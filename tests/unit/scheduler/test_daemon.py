@@ -104,7 +104,7 @@ class FakeCluster:
             self.assumed.append(plan)
         return not self.refuses
 
-    async def carry_out(self, plan: Plan) -> None:
+    async def execute_plan(self, plan: Plan) -> None:
         """Wait until the test opens the gate."""
         if self.breaks:
             raise RuntimeError("binder is broken")

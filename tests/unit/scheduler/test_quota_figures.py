@@ -21,11 +21,11 @@ QUOTA = elastic_quota("q", least={"cpu": "1500m"}, most={"cpu": 4, "memory": "8G
 def seen(*quotas: dict[str, Any]) -> Seen:
     """A cycle on a cluster with quotas and one pod that runs."""
     scenario = Scenario().queue("default").node("n").running("a", on=["n"], cpu=2, memory="1Gi", labels=uses("q"))
-    books = books_from_objects([*scenario.add(*quotas).objects])
+    state = books_from_objects([*scenario.add(*quotas).objects])
     registry = load_registry()
     parsed = read_configuration(CONFIGURATION, registry, strict=False, generation=1)
-    report, _ = run_cycle(books.snapshot(), parsed.configuration, registry=registry, now=1.0)
-    return Seen(snapshot=books.snapshot(), report=report)
+    report, _ = run_cycle(state.snapshot(), parsed.configuration, registry=registry, now=1.0)
+    return Seen(snapshot=state.snapshot(), report=report)
 
 
 def value(metrics: Metrics, kind: str, resource: str, field: str) -> float | None:

@@ -78,9 +78,9 @@ def record(tmp_path: Path) -> Path:
     registry = load_registry("")
     configuration = read_configuration(TEXT, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     for kind, each in decoded(objects()):
-        books.apply(kind, each)
+        state.apply(kind, each)
     plans: list[Plan] = []
 
     class Taking(Silent):
@@ -93,13 +93,13 @@ def record(tmp_path: Path) -> Path:
     watched = recorder.watching(decide, Settings())
     memory = Memory()
     loads = {NodeName("n1"): 95.0, NodeName("n2"): 10.5}
-    books.measure(
+    state.measure(
         {name: NodeUsage(cpu_percent=load, memory_percent=1 / 3, measured=NOW) for name, load in loads.items()}
     )
     for second in range(3):
-        _, memory = watched(books.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
+        _, memory = watched(state.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
         while plans:
-            assert books.assume(plans.pop(), 1.0) == []
+            assert state.assume(plans.pop(), 1.0) == []
     recorder.close()
     return tmp_path / "record"
 
@@ -109,9 +109,9 @@ def test_a_full_disk_costs_the_record_alone() -> None:
     options = parse_options(["--record=/dev/full"], {}).options
     registry = load_registry("")
     recorder = Recorder(Path(options.record), options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     for kind, each in decoded(objects()):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
     def decide(*arguments: Any, **named: Any) -> Any:
         return run_cycle(*arguments, registry=registry, **named)
@@ -119,7 +119,7 @@ def test_a_full_disk_costs_the_record_alone() -> None:
     configuration = read_configuration(TEXT, registry).configuration
     for _ in range(2):
         report, _ = recorder.watching(decide, Settings())(
-            books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent()
+            state.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent()
         )
         assert [len(plan.binds) for plan in report.plans] == [2]
     recorder.close()
@@ -161,11 +161,11 @@ def test_a_record_that_is_lost_is_begun_anew(tmp_path: Path, harm: Callable[[Pat
     registry = load_registry("")
     configuration = read_configuration(TEXT, registry).configuration
     recorder = Recorder(path, options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     known = list(decoded(objects()))
     for kind, each in known:
-        books.apply(kind, each)
-    books.measure({NodeName("n1"): NodeUsage(cpu_percent=95.0, memory_percent=1 / 3, measured=NOW)})
+        state.apply(kind, each)
+    state.measure({NodeName("n1"): NodeUsage(cpu_percent=95.0, memory_percent=1 / 3, measured=NOW)})
     plans: list[Plan] = []
 
     class Taking(Silent):
@@ -180,16 +180,16 @@ def test_a_record_that_is_lost_is_begun_anew(tmp_path: Path, harm: Callable[[Pat
         for second in range(4):
             if second == after:
                 harm(path)
-            _, memory = watched(books.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
+            _, memory = watched(state.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
             while plans:
-                assert books.assume(plans.pop(), 1.0) == []
+                assert state.assume(plans.pop(), 1.0) == []
             if second == 1:
                 for kind, each in known:
                     if kind == "Pod":
                         spec = msgspec.structs.replace(
                             each.spec, node_name="n2" if each.metadata.name == "p0" else "n1"
                         )
-                        books.apply(kind, msgspec.structs.replace(each, spec=spec))
+                        state.apply(kind, msgspec.structs.replace(each, spec=spec))
     recorder.close()
 
     with path.open("rb") as written:
@@ -205,14 +205,14 @@ def test_a_record_that_cannot_be_begun_anew_ends(tmp_path: Path) -> None:
     folder.mkdir()
     options = parse_options([f"--record={folder / 'record'}"], {}).options
     recorder = Recorder(Path(options.record), options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     shutil.rmtree(folder)
 
     with capture_logs() as lines:
         for kind, each in decoded(objects()):
-            books.apply(kind, each)
-        assert len(books.snapshot().jobs) == 1
-        assert len(books.snapshot().jobs) == 1
+            state.apply(kind, each)
+        assert len(state.snapshot().jobs) == 1
+        assert len(state.snapshot().jobs) == 1
     recorder.close()
 
     assert [line["event"] for line in lines] == ["record_begun_anew", "record_ended"]
@@ -228,18 +228,18 @@ def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
     registry = load_registry("")
     configuration = read_configuration(Text.text, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    books = RecordedBooks(recorder, books_options(options))
-    books.follow_gangs(gang_rules(configuration.profiles[0]))
+    state = RecordedBooks(recorder, books_options(options))
+    state.follow_gangs(gang_rules(configuration.profiles[0]))
     for each in objects():
         if each["kind"] == "Pod":
             each["metadata"]["annotations"] = annotated("g", 2)
         for kind, struct in decoded([each]):
-            books.apply(kind, struct)
+            state.apply(kind, struct)
 
     def decide(*arguments: Any, **named: Any) -> Any:
         return run_cycle(*arguments, registry=registry, **named)
 
-    recorder.watching(decide, Text())(books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
+    recorder.watching(decide, Text())(state.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
     recorder.close()
     lines = (tmp_path / "record").read_bytes().splitlines()
     (cycle,) = replay(lines)
@@ -277,14 +277,14 @@ def recorded_with_plugin(folder: Path) -> Path:
     registry = files.registry()
     configuration = read_configuration(Sources.text, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     for kind, each in decoded(objects()):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
     def decide(*arguments: Any, **named: Any) -> Any:
         return run_cycle(*arguments, registry=registry, **named)
 
-    recorder.watching(decide, Sources())(books.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
+    recorder.watching(decide, Sources())(state.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
     recorder.close()
     (plugins / "liking.py").unlink()
     plugins.rmdir()

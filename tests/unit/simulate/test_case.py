@@ -121,7 +121,7 @@ def test_shard_becomes_an_object() -> None:
     """And the options of the books name it."""
     case = read_case({"shard": {"mode": "soft", "name": "mine", "nodes": ["n1"]}})
 
-    assert (case.books.shard_mode, case.books.shard_name) == ("soft", "mine")
+    assert (case.state.shard_mode, case.state.shard_name) == ("soft", "mine")
     assert case.objects[0]["spec"] == {"nodesDesired": ["n1"]}
     assert case.objects[0]["metadata"] == {"name": "mine"}
 

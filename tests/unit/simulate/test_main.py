@@ -182,15 +182,15 @@ def test_a_dump_replays_a_decision_about_usage(tmp_path: Path, capsys: pytest.Ca
         {"kind": "PodGroup", **gang},
         {"kind": "Pod", **pod("a", schedulerName="volcano")},
     ]
-    books = books_from_objects(objects)
+    state = books_from_objects(objects)
     loads = {"busy": 81.0, "idle": 80.0}
-    books.measure(
+    state.measure(
         {
             NodeName(name): NodeUsage(cpu_percent=cpu, memory_percent=1, measured=1_800_000_000)
             for name, cpu in loads.items()
         }
     )
-    (tmp_path / "seen.json").write_bytes(take_dump(books, 1_800_000_299.0).encode())
+    (tmp_path / "seen.json").write_bytes(take_dump(state, 1_800_000_299.0).encode())
     config = tmp_path / "c.yaml"
     config.write_text(
         "actions: enqueue, allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: usage}]}]"

@@ -78,12 +78,12 @@ def test_before_its_time_there_is_nothing_to_do() -> None:
     decision = decide(cron_job(), [], NOON - 100)
 
     assert (decision.due, decision.manifest) == (0, None)
-    assert decision.again_in == pytest.approx(100.1)
+    assert decision.requeue_after == pytest.approx(100.1)
 
 
 def test_the_clock_is_looked_at_every_ten_minutes() -> None:
     """Somebody may set it."""
-    assert decide(cron_job("0 0 1 1 *"), [], NOON).again_in == 600.0
+    assert decide(cron_job("0 0 1 1 *"), [], NOON).requeue_after == 600.0
 
 
 def test_times_are_those_of_the_zone() -> None:
@@ -100,7 +100,7 @@ def test_a_served_time_is_not_served_again() -> None:
     decision = decide(cron_job(status=status(last=NOON)), [], NOON + 60)
 
     assert decision.manifest is None
-    assert decision.again_in == 600.0
+    assert decision.requeue_after == 600.0
 
 
 def test_a_job_says_so_too() -> None:
@@ -176,7 +176,7 @@ def test_suspended() -> None:
     ended = [job(NOON - n * HOUR, "Failed") for n in (1, 2)]
     decision = decide(cron_job(suspend=True), ended, NOON + 60)
 
-    assert (decision.manifest, decision.again_in) == (None, None)
+    assert (decision.manifest, decision.requeue_after) == (None, None)
     assert decision.deletes == (ended[1],)
 
 
@@ -222,7 +222,7 @@ def test_spans_are_counted_from_the_last_time_whatever_the_deadline() -> None:
 
     assert decide(of, [], NOON + 15 * 60).due == NOON + 15 * 60
     assert decide(of, [], NOON + 17 * 60).manifest is None
-    assert decide(of, [], NOON + 17 * 60).again_in == 600.0
+    assert decide(of, [], NOON + 17 * 60).requeue_after == 600.0
 
 
 def test_one_job_a_minute() -> None:
@@ -295,7 +295,7 @@ def test_what_is_never_due_is_told(spec: dict[str, Any], reason: str) -> None:
     decision = decide(cron_job(**{"schedule": "0 * * * *", **spec}), [], NOON)
 
     assert reasons(decision) == [reason]
-    assert (decision.manifest, decision.again_in) == (None, None)
+    assert (decision.manifest, decision.requeue_after) == (None, None)
 
 
 def test_a_zone_in_the_schedule_holds_and_is_told() -> None:

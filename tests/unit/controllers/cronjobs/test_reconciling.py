@@ -158,9 +158,9 @@ async def test_another_ones_job_is_left_alone(ground: Ground) -> None:
     )
     client = MortalClient(ground.client.cluster, component="t")
     async with client, life(client, build, now=now) as reconcile:
-        again_in = await reconcile(KEY)
+        requeue_after = await reconcile(KEY)
 
-    assert again_in is not None
+    assert requeue_after is not None
     assert (await pictured(ground))["last"] is None
 
 

@@ -151,7 +151,7 @@ class World:
 
     async def rest(self, name: str = "job", *, scheduler: bool = True) -> float | None:
         """Reconcile until nothing is written any more, as often as the process is killed."""
-        again_in = None
+        requeue_after = None
         for _ in range(200):
             before = self.revision
             if scheduler:
@@ -159,7 +159,7 @@ class World:
             was_behind = self.is_behind
             self.deliver_some()
             try:
-                again_in = await self.step(name)
+                requeue_after = await self.step(name)
             except KilledError:
                 self.deaths += 1
                 self.deliver()  # a new process lists everything
@@ -168,7 +168,7 @@ class World:
             except ApiError:
                 before = -1 if self.refusals == {} else self.revision
             if self.revision == before and not was_behind and not self.is_behind:
-                return again_in
+                return requeue_after
         raise AssertionError("it never comes to rest")
 
     def run(self, name: str = "job") -> float | None:

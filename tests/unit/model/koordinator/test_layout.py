@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cache.objects import decoded
-from cache.state import Books
+from cache.state import ClusterState
 from model.devices.koordinator.layout import NodeDevices, Place, node_devices
 from model.devices.koordinator.partitions import Partition
 from tests.devices import device, fpga, gpu, rdma
@@ -20,7 +20,7 @@ MODEL = "node.koordinator.sh/gpu-model"
 def read(*devices: Any, labels: Any = None, own: Any = None, name: str = "n", **metadata: Any) -> NodeDevices | None:
     """Read the devices of a node with labels; `own` are those of its Device."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels or {}}}
-    books = Books()
+    books = ClusterState()
     for kind, each in decoded([node, device(name, *devices, labels=own or {}, **metadata)]):
         books.apply(kind, each)
     (found,) = books.snapshot().nodes.facts.nodes
@@ -147,7 +147,7 @@ def test_gpus_that_are_known_have_a_table_without_more(policy: str) -> None:
 
 def test_a_node_without_a_device_has_none() -> None:
     """Nothing is known of its devices, which is not the same as knowing of none."""
-    books = Books()
+    books = ClusterState()
     for kind, each in decoded([{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}]):
         books.apply(kind, each)
     (node,) = books.snapshot().nodes.facts.nodes

@@ -52,9 +52,9 @@ def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) ->
     registry, settled = load_registry(""), Settled()
     configuration = read_configuration(text, registry).configuration
     recorder = Recorder(file, options)
-    books = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, books_options(options))
     for kind, each in decoded(objects()):
-        books.apply(kind, each)
+        state.apply(kind, each)
 
     def decide(*arguments: Any, **named: Any) -> Any:
         return run_cycle(*arguments, registry=registry, settled=settled, **named)
@@ -64,7 +64,7 @@ def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) ->
     for second in range(seconds):
         try:
             report, memory = watched(
-                books.snapshot(),
+                state.snapshot(),
                 configuration,
                 now=NOW + second,
                 memory=memory,
