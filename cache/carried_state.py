@@ -1,4 +1,4 @@
-"""What the books know that no object tells: with the objects it makes the same books again."""
+"""Carried state: the part of the cluster state that no object holds; with the objects it restores the same state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Following: the kinds that the cache watches, each feeding the books."""
+"""Event handlers: apply the watch events of each kind to the cluster state."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rehearsing: whether all victims of a plan can leave, asked before any of them is sent away.
+"""Eviction dry run: checks whether all victims of a plan can be evicted, before the first one is.
 
 A plan evicts several pods for one beneficiary. Were one of them kept by the server, the others would have gone for
 nothing, and a gang that goes whole would be left in part. So what the books know of disruption budgets is counted, and

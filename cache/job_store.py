@@ -1,4 +1,4 @@
-"""Job book: tasks by job, the groups that make them jobs, and the columns of jobs.
+"""Job store: tasks by job, the PodGroups of jobs, and the columns of jobs.
 
 A job is entered when a pod or a PodGroup first names it. It is in the snapshot when it has a sound PodGroup and a known
 queue; until then it is outside, and its pending tasks are told why.

@@ -1,4 +1,4 @@
-"""Node book: tasks by node, and the columns of nodes.
+"""Node store: tasks by node, and the columns of nodes.
 
 A node is entered when a pod or a Node object first names it. Its tasks stay accounted while the Node object is away,
 so that a node that comes back is as full as it was; only nodes with an object that we may use are in the table.

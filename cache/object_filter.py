@@ -1,4 +1,4 @@
-"""Tracking: which objects are this scheduler's, and which others matter to it."""
+"""Object filter: which objects belong to this scheduler, and which others it needs."""
 
 from cache.options import BooksOptions
 from cache.ring import owner_key

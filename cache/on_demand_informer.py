@@ -1,4 +1,4 @@
-"""Wanted: objects of one kind that are followed only as long as the configuration asks for them.
+"""On-demand informer: watches a kind only while the configuration requires it.
 
     idle ──some are wanted──▶ following ──others are wanted──▶ following them instead
       ▲                           │

@@ -1,4 +1,4 @@
-"""Outsiders: pending pods that no job of the snapshot holds, and what each of them waits for."""
+"""Orphan pods: pending pods that belong to no job of the snapshot, with the reason of each."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Readings: what objects of one kind say, each read once for each of its versions."""
+"""Parsed by node: the parsed content of the objects of one kind, parsed once per version."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Carrying out: do what an assumed plan says, and correct the books where the server refuses.
+"""Plan executor: executes an assumed plan, and corrects the cluster state where the server refuses.
 
 A plan whose victims cannot all leave is dropped before anything of it is done. Binds come first. When none of a plan's
 binds could be made, nothing is evicted for it: victims must not leave for a beneficiary that does not come.

@@ -1,4 +1,4 @@
-"""Writing: hand what a cycle wants said to those who write and record."""
+"""Report publisher: passes conditions, statuses and events of a cycle to the writers."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Uses: who uses what, so that a change of the one reaches the other."""
+"""Reverse index: the users of each object, so that a change of the object updates them."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar

@@ -1,4 +1,4 @@
-"""Books: the running picture of the cluster, kept from objects alone.
+"""Cluster state: the current state of the cluster, computed from objects alone.
 
 Every object comes in through `apply` and leaves through `remove`; plans are assumed on top. Nothing here reads a clock
 or speaks to a server. A snapshot costs what changed since the last one, plus a copy of the changing amounts.

@@ -1,4 +1,4 @@
-"""Effects: what one task adds to the columns of its node and of its job, computed once per template."""
+"""Template deltas: the amounts that one task adds to its node and its job, computed once per template."""
 
 import numpy as np
 

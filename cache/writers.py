@@ -1,4 +1,4 @@
-"""Hands: who binds, evicts, writes and reports for the cache."""
+"""Cluster writers: the binder, evictor, status writer and event recorder of the cache."""
 
 from dataclasses import dataclass
 

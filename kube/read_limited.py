@@ -1,4 +1,4 @@
-"""Bounded reading: the body of an answer, as far as it may go; of servers other than the API server, too."""
+"""Limited reads: reads the body of a response up to a maximum size."""
 
 import aiohttp
 

@@ -1,4 +1,4 @@
-"""Traffic: what may wait lets binds pass first."""
+"""Write priority: low-priority writes wait while pods are bound."""
 
 import asyncio
 from collections.abc import Iterator

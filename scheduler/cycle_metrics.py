@@ -1,4 +1,4 @@
-"""Figures: gauges of the last cycle: backlog, who waits for what, shares; and the series of what is gone removed."""
+"""Cycle metrics: gauges of the last cycle, such as backlog, pending reasons and shares."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Looks inside the daemon, for people.
+"""Debug endpoints of the daemon.
 
 ================  ===============================================================================
 path              answer

@@ -1,4 +1,4 @@
-"""Device figures: gauges of virtual cards, kept by node: a node on which nothing changed costs nothing."""
+"""Device metrics: gauges of virtual cards by node, updated for changed nodes only."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Unreadable: why a file could not be read or written, in words for whoever named it."""
+"""File errors: why a file cannot be read or written."""
 
 __all__ = ["why"]
 

@@ -1,4 +1,4 @@
-"""Counting: hands that tell the metrics what became of binds and evictions."""
+"""Instrumented writers: writers that count binds and evictions in metrics."""
 
 import time
 from collections import deque

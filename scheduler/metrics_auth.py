@@ -1,4 +1,4 @@
-"""Guarding: metrics and looks inside over TLS, and for those alone who may read them."""
+"""Metrics authorization: metrics and debug endpoints over TLS, for authorized callers only."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Wants: what a configuration asks for of kinds that are not always followed, and who follows it."""
+"""On-demand kinds: the kinds that a configuration requires, and the informers for them."""
 
 import asyncio
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Reaching the API server: what keeps the first lists away, said once for all kinds, with the remedy.
+"""Sync diagnostics: why the first lists of the cache are not complete, once for all kinds, with the remedy.
 
 An unreachable server is waited for, and so are credentials that it does not take: both may be mended while we run.
 """

@@ -1,4 +1,4 @@
-"""Judging: which rules answer which path, and what they are asked.
+"""Handlers: the rules of each admission path, and their inputs.
 
 ====================  ==================================  =======================
 path                  resource                            operations

@@ -1,4 +1,4 @@
-"""Occurrences: what happened to a Job, told from what is there, never from having been told.
+"""Job events: what happened to a Job, derived from the objects that exist.
 
 | event | is there while | over when |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Acting: what Commands and policies have done to a Job, begun by saying so in its status."""
+"""Transitions: the actions that Commands and policies trigger on a Job, recorded in its status first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

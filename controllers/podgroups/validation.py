@@ -1,4 +1,4 @@
-"""Tells on new groups what admission would have refused of them, had anybody asked it; whoever made them."""
+"""Validation of PodGroups: reports on a new PodGroup what admission would have rejected."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Final

@@ -1,4 +1,4 @@
-"""Tells on queues what admission would have refused of them, had anybody asked it."""
+"""Validation of queues: reports on a queue what admission would have rejected."""
 
 import asyncio
 from collections.abc import Iterable

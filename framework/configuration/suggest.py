@@ -1,4 +1,4 @@
-"""The known name that somebody probably meant."""
+"""Suggestions: the known name that is closest to a misspelt one."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Bounds: how many places there would be without some jobs; whom to try follows from them.
+"""Blocking candidates: upper bounds of the places without some jobs, which select the jobs to try.
 
 Never too few: rules that depend on what else is on nodes, and limits of queues, are not asked. R resources, N nodes.
 

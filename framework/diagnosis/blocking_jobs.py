@@ -1,4 +1,4 @@
-"""The search for remedies: jobs without which another would run, found by trying.
+"""Blocking jobs: jobs whose end would let a pending job run, found by trial.
 
 Told at the end of a cycle, of jobs that were refused for want of room on nodes, in domains or in their queue: the jobs,
 as few as can be told cheaply, without which the whole minimum would have places, all rules checked. A bound says whom

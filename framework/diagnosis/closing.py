@@ -1,4 +1,4 @@
-"""Closing: what a session leaves behind in statuses, conditions and events.
+"""Closing: statuses, conditions and events at the end of a session.
 
 Only what differs from the objects of the snapshot is reported, so a cluster at rest has nothing written.
 """

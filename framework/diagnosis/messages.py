@@ -1,4 +1,4 @@
-"""Messages: what a job and its tasks are told, in the shape Volcano's users know.
+"""Messages: the texts about jobs and tasks, in the format of Volcano.
 
 Counts come as `<count> <word>`, sorted as text, so that equal situations give equal messages.
 """

@@ -1,4 +1,4 @@
-"""Notes on PodGroups: what its owner should hear of fields that mean something else than they seem to.
+"""PodGroup notes: events about fields of a PodGroup that have another effect than their owner may expect.
 
 An event is recorded when a note is new, not once a cycle. What admission refuses is told, too: not everybody runs it.
 """

@@ -1,4 +1,4 @@
-"""Reasons: why jobs and tasks wait, as the report of a cycle says it.
+"""Reasons: why jobs and tasks are pending, as the report of a cycle lists them.
 
 Who was passed over because nothing changed is told as before, with the amounts of now; what stands behind a queue's
 refusal is looked up once for equal tasks.

@@ -1,4 +1,4 @@
-"""Absent guards: plugins that could not be opened, and may guard victims or keep pods off nodes.
+"""Absent plugins: plugins that could not be opened and may protect victims or reject nodes.
 
 What such a plugin would have spared or forbidden is unknown. So in that cycle nothing is evicted that it could have
 spared, and no pod is placed that it could have kept off its node, which nothing would undo: at each point where it may

@@ -1,4 +1,4 @@
-"""Answers: what plugins from outside may answer at each point, read and checked where it comes in.
+"""Answers: validation of what external plugins return at each extension point.
 
 A reader takes an answer and what was asked about. It returns the answer as the session uses it, or raises `TypeError`
 or `ValueError` with what was expected. What it returns belongs to the session: arrays and mappings are copies.

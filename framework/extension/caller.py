@@ -1,4 +1,4 @@
-"""Caller: whose code is running, so that what plugins tell the session is read, and what they may not do is refused."""
+"""Caller: which external plugin is running, so that its calls into the session are checked."""
 
 from collections.abc import Callable
 from typing import Any, Protocol

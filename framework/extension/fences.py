@@ -1,4 +1,4 @@
-"""Guards: the functions of one plugin from outside, asked so that no answer of theirs ends a cycle.
+"""Fences: calls into one external plugin, so that no answer and no exception of it ends a cycle.
 
 An exception is about what was asked: the plugin is asked about the next. A wrong answer, or what ends a program
 (`SystemExit`), is a fault of the plugin: from then on, until the cycle ends, this function is asked no more, nor is

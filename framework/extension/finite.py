@@ -1,4 +1,4 @@
-"""Scores must be finite numbers: one that is not would decide alone, for every node."""
+"""Finite scores: a score that is not a finite number is refused, since it would decide for every node."""
 
 import math
 

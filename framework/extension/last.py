@@ -1,4 +1,4 @@
-"""Last: a key that stands behind every other key, whatever the others are."""
+"""Last: a sort key that is greater than every other key."""
 
 from typing import Final
 

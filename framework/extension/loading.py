@@ -1,4 +1,4 @@
-"""Plugins from outside: entry points, and a folder of files.
+"""Loading of external plugins: entry points, and a folder of files.
 
 - An entry point of group `pyroclast.plugins`: its name is the plugin's, its value a builder, or a module with
   `new(arguments)`.

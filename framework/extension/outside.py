@@ -1,4 +1,4 @@
-"""Outside: who answers what a plugin asks beyond the snapshot.
+"""Outside: the services that plugins query beyond the snapshot.
 
 Deciding is pure, so a plugin asks nobody itself: it makes a question, a value, and the cycle was given somebody who
 answers it (`run_cycle(..., outside=...)`). In the daemon that is a client which keeps time; in a replay it is the

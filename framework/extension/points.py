@@ -1,4 +1,4 @@
-"""Extension points: each thing that plugins can be asked, once.
+"""Extension points: every callback that a plugin may register, each declared once.
 
 A point says who is asked, when, what comes back, and how answers combine. Plugins register functions at session open;
 the configuration's tiers give their order, and the flag of a point switches one plugin's function off. The names are

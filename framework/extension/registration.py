@@ -1,4 +1,4 @@
-"""Registering: what plugins answer in a session, kept by point in the order of the configuration.
+"""Registration: the callbacks of a session's plugins, by extension point and in the order of the configuration.
 
 Plugins register while they are opened. Questions may be asked in that time too; the plugins opened so far answer, and a
 later registration is heeded from then on. After the last plugin is opened a registration is an error of its plugin.

@@ -1,4 +1,4 @@
-"""Which plugins and actions exist, by name, and how one is made from its arguments.
+"""Registry: the known plugins and actions by name, and how one is built from its arguments.
 
 A builder of a plugin is one of:
 

@@ -1,4 +1,4 @@
-"""What the plugins of the configuration file can be asked: the flags that matter to each, and what no flag gates.
+"""Served points: which extension points each configured plugin serves, and which of them no flag switches off.
 
 A plugin that is not here, one from outside for example, may serve any point.
 """

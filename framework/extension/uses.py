@@ -1,4 +1,4 @@
-"""Uses: what plugins from outside may tell the session, read and checked where it comes in.
+"""Uses: validation and limits of what external plugins pass to the session.
 
 A reader takes the arguments of one method of the session and returns them as the session keeps them: texts shortened,
 numbers finite, mappings copied. It raises `TypeError` or `ValueError` where they are wrong. How often a plugin may call

@@ -1,4 +1,4 @@
-"""How answers of plugins combine, apart from sums and orders.
+"""Votes: how the answers of several plugins combine, apart from sums and orders.
 
 A plugin's exception is an answer too: a refusal that names the plugin, so that one broken plugin never ends a cycle.
 Every question takes `failed`, which notes the exception where failures are counted and gives that refusal.

@@ -1,4 +1,4 @@
-"""Placing parts: the sub-jobs of one job take turns until the job is ready."""
+"""Placing sub-jobs: the sub-jobs of one job take turns until the job is ready."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where: the topology domains in which room may be made, best first."""
+"""Domains: the topology domains in which pods may be evicted, best first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Turns: what the jobs of one namespace may cost an action that evicts in one cycle.
+"""Namespace turns: how much the jobs of one namespace may cost an evicting action in one cycle.
 
 A node on which evictions are tried in vain costs as much as hundreds of placements, and jobs of which no two are alike
 share none of it. So each namespace has a share of such nodes in each action. Once it is used up, the other jobs of the

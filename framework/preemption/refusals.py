@@ -1,4 +1,4 @@
-"""Reasons: why no evictions make room, as counts of nodes by what stands in the way there.
+"""Refusals: why no evictions make enough capacity available, as counts of nodes by cause.
 
 Each node counts once. Only what seldom changes is put into words; counts stand in the refusal beside them.
 """

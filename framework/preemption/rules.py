@@ -1,4 +1,4 @@
-"""Rules of eviction: what tells the evicting actions apart."""
+"""Rules of eviction: the differences between the evicting actions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Gangs of victims: a gang that loses a task keeps its minimum, or goes whole.
+"""Victim gangs: a gang that loses a task keeps its minimum, or all its tasks are evicted.
 
 Half a gang holds room and does no work, so what is evicted is a unit: one task that its gang can spare, or all tasks of
 a gang. A job whose minimum is one task is no gang; any of its tasks can go.

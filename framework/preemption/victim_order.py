@@ -1,4 +1,4 @@
-"""Order of victims: who goes first.
+"""Victim order: which pod is evicted first.
 
 Of one job: reversed task order, so what was placed last goes first. Of one queue: the job that is served last. Of
 different queues: as plugins say for the beneficiary's queue, else the queue that is served last.

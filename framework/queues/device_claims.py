@@ -1,4 +1,4 @@
-"""Claims by queue: what the device claims of placed tasks ask for, each claim once for a queue and once for each above.
+"""Device claims by queue: the devices that claims of placed tasks request, counted once for a queue and each ancestor.
 
 Shared by quotas and by what a session writes into the status of queues.
 """

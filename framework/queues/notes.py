@@ -1,4 +1,4 @@
-"""Notes on queues: what its owner should hear of a queue that means something else than it seems to say.
+"""Queue notes: events about settings of a queue that have another effect than their owner may expect.
 
 An event is recorded when a note is new, not once a cycle.
 """

@@ -1,4 +1,4 @@
-"""Giving way: places that members of gangs keep go to waiting jobs of higher priority that find no other room.
+"""Giving way: pending jobs of higher priority that fit nowhere else get the places that waiting gangs keep.
 
 Nobody is evicted for it: kept places are idle. Only as many are given as such a job lacks elsewhere, and only where its
 minimum has room then.

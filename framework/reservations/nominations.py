@@ -1,4 +1,4 @@
-"""Promises: room that evictions made for somebody, and who lost it; and room that members of gangs keep.
+"""Nominations: capacity reserved by evictions, the jobs it was taken from, and places that waiting gangs keep.
 
 A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
 (`restoring`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot

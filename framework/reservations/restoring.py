@@ -1,4 +1,4 @@
-"""Holding: places that were promised are taken before anybody else is served.
+"""Restoring: reserved places are taken before any other job is served.
 
 Between the opening of a session and its first action each beneficiary gets the nodes that were promised to it: it is
 bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,

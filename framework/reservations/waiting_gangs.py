@@ -1,4 +1,4 @@
-"""Keeping: members of patient gangs keep the nodes that they found, though their gang lacks its minimum.
+"""Waiting gangs: members of patient gangs keep the nodes that they found, while their gang lacks its minimum.
 
 A gang is patient by its mode, for a waiting time. Places of its members are held like room that is being released, so
 that nothing else is placed there and nothing is bound; in the next cycles they are promised (`nominations`), as

@@ -1,4 +1,4 @@
-"""Committing: the operations of a statement as a plan for others to carry out."""
+"""Committing: converts the operations of a statement to a plan that is executed later."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Departed parts: what sub-groups need less, because members that succeeded are gone.
+"""Departed members: the minimum of a sub-group decreases by members that succeeded and were deleted.
 
 Of pods that are gone only their number is known, so they are taken for those that sub-groups lack: first of the
 sub-groups that lack the fewest. Sub-groups of which no pod is left have succeeded whole as long as the number lasts.

@@ -1,4 +1,4 @@
-"""What the last search for victims considered, and what protected them; for messages alone."""
+"""Eviction search: the pods that the last search considered and the plugins that protected them, for messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

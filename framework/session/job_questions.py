@@ -1,4 +1,4 @@
-"""Questions about jobs and queues: which there are, in which order they go, and what plugins say of them."""
+"""Job questions: the jobs and queues of a session, their order, and the plugins' answers about them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -559,7 +559,7 @@ class JobQuestions(NodeQuestions):
         """Return which candidates may give way to a whole gang.
 
         Args:
-            context: A `framework.evicting.GangEviction`.
+            context: A `framework.preemption.gang_plans.GangEviction`.
             beneficiary: A task of the gang.
             candidates: First to go first.
             gang: Of a gang that would go whole, all its tasks; else nobody.

@@ -1,4 +1,4 @@
-"""Memory: what one cycle tells the next, as one serialisable value.
+"""Memory: the serialisable state that one cycle passes to the next.
 
 Dropping it changes no decision as far as the cluster shows the same: it saves work that would come to the same end, and
 it keeps promises (room held for a beneficiary), which are read from nominated nodes where there is no memory of them;

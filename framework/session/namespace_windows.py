@@ -1,4 +1,4 @@
-"""Windows: which waiting jobs of a namespace are tried in a cycle, where too many of them are unlike.
+"""Namespace windows: which pending jobs of a namespace a cycle tries, if the namespace has too many unlike ones.
 
 Each template is asked about over all nodes, and its refusal explained, so that thousands of jobs of which no two are
 alike cost everybody's cycle seconds. So a namespace has a share of templates. Where its waiting jobs have more, half of

@@ -1,4 +1,4 @@
-"""Questions about nodes: what plugins say of them, and where a task may go."""
+"""Node questions: the plugins' answers about nodes, and which nodes a task fits."""
 
 from collections.abc import Sequence
 from typing import Any, Final

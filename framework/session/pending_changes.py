@@ -1,4 +1,4 @@
-"""Early changes: what happened in a session before a ledger that is built lazily was built.
+"""Pending changes: changes of a session that a ledger built on demand has to apply first.
 
 A ledger that few sessions need builds its counts from the snapshot at the first question, then catches up.
 """

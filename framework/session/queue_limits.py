@@ -1,4 +1,4 @@
-"""Limits of queues, and what is said where they are reached; for all plugins that divide the cluster among queues."""
+"""Queue limits: the limits of queues and the refusals when they are reached, for all plugins that share capacity."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Scratch: what the framework and plugins keep until the session closes, by key. Nothing can be taken out of it."""
+"""Scratch: values that the framework and plugins keep by key until the session closes."""
 
 from collections.abc import Hashable
 from typing import Any

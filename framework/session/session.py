@@ -1,4 +1,4 @@
-"""Session: one cycle's view of the cluster, to which plugins attach and on which actions work.
+"""Session: the view of the cluster for one cycle, used by plugins and actions.
 
 Opened from a snapshot; plugins register their functions and ledgers in the order of the configuration; from then on
 only statements change it. Nothing of it outlives the cycle but its report, its plans and its memory.

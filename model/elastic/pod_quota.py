@@ -1,4 +1,4 @@
-"""Belonging: which elastic quota a pod uses."""
+"""Pod quota: the elastic quota that a pod uses."""
 
 from collections.abc import Iterable
 from typing import Final

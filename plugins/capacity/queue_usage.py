@@ -1,4 +1,4 @@
-"""What capacity counts for one queue, with all that stands below it."""
+"""Queue usage: the amounts that capacity keeps for one queue and its descendants."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Books: what is taken of the cards of each node in one session, and what follows from it for tasks.
+"""Device allocator: the allocated part of the cards of each node in one session, and which tasks still fit.
 
 A ledger: placements take cards, pipelined ones too, evictions give theirs back, undoing does the reverse exactly. Cards
 are chosen when a task is placed and stay what they are until it is undone; the binding tells of them. The books begin

@@ -1,4 +1,4 @@
-"""Books: which CPUs are free inside each node; a ledger of the session.
+"""CPU allocator: the free CPUs inside each node; a ledger of the session.
 
 Free is what the node's Numatopology says, less what pods on the node will get that it does not list yet, less what was
 placed in this session. All of it follows from the objects, so it is the same after a restart.

@@ -1,4 +1,4 @@
-"""Wishes: what pods want of the inside of nodes; pods of one template want the same."""
+"""CPU requests: the CPUs and NUMA policy that a pod template requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

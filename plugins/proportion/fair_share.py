@@ -1,4 +1,4 @@
-"""Water-filling: who deserves how much of each resource.
+"""Fair share: how much of each resource a queue deserves, by water-filling.
 
 First every queue is offered its part by weight, cut to its limits and to what it asks for, but never less than its
 guarantee. What is left over then flows to the queues that have use for it, again by weight, until all are full or

@@ -1,4 +1,4 @@
-"""What proportion counts for one queue."""
+"""Queue usage: the amounts that proportion keeps for one queue."""
 
 import math
 from collections.abc import Sequence

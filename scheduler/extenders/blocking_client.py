@@ -1,4 +1,4 @@
-"""Beside: extenders asked by a program that has no loop of its own, as `pyroclast simulate` is."""
+"""Blocking client: calls extenders from a program without an event loop, such as `pyroclast simulate`."""
 
 import asyncio
 import threading

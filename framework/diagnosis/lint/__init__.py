@@ -1,4 +1,4 @@
-"""Advice about a configuration that can be used: what in it has no effect, or less than its author probably means.
+"""Lint: settings of a valid configuration that have no effect, or another one than expected.
 
 Belongs here: rules over the whole of a configuration. Does not: what makes it unusable, and unknown or mistyped keys
 (`framework.configuration`).

@@ -1,4 +1,4 @@
-"""Gang search: an assignment for the members that make a gang ready, where placing them in order does not find one.
+"""Gang search: an assignment for the members of a gang, used if placing them in order finds none.
 
 The normal way takes tasks in their order and the best node for each. For members that differ, or that bear on each
 other, this can fail although the gang fits. Then the members that make it ready are searched for places together, in

@@ -1,4 +1,4 @@
-"""Room in domains: how many tasks the nodes of each domain could take, counted for all domains at once.
+"""Capacity of domains: how many tasks fit the nodes of each domain, computed for all domains at once.
 
 A bound, not a promise: it counts what the nodes' room and standing rules allow, which is exact for equal tasks that
 nothing but their nodes concerns. Where it is too low no trial is worth making.

@@ -1,4 +1,4 @@
-"""Topologies: a required rule is kept or refused, by everybody who places tasks."""
+"""Required topologies: the domains in which a task of a job may be placed."""
 
 from framework.placement.topology.domains import asks_for_hard_topology
 from framework.session.jobs import SessionJob

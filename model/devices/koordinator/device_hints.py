@@ -1,4 +1,4 @@
-"""Wishes of pods beyond amounts: which devices, how near to each other, and alone or not."""
+"""Device hints: which devices a pod prefers beyond amounts, how close together, and whether alone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
