@@ -66,7 +66,7 @@ class Harm(NamedTuple):
 class Effort:
     """What the searches for one namespace take in a session.
 
-    A step is a node that is tried, or a task that is evicted on trial.
+    A step is a node that is tried, a task that is evicted on trial, or twenty tasks that plugins are asked about.
     """
 
     steps: int = 0
