@@ -4,7 +4,7 @@ from typing import Any
 
 from actions.preempt import Preempt
 from framework.placement.gangs.refusals import SEARCH_ENDED
-from framework.preemption.harm import EFFORT, Effort
+from framework.preemption.harm import effort_of
 from model.ids import JobId
 from pyroclast.testing import Scenario, open_session
 
@@ -69,7 +69,7 @@ def test_nobody_leaves_where_the_limit_is_too_small_for_the_gang() -> None:
 def test_a_search_that_gave_up_says_so() -> None:
     """With no eviction on trial left a plan may exist."""
     session = open_session(waits(full_queue(TWO_NODES), 2), plugins=TIERS)
-    session.scratch[EFFORT] = Effort(on_trial=0)
+    effort_of(session.scratch, "default").on_trial = 0
     session.action = "preempt"
     job = session.job(JobId("default/high"))
     assert job is not None

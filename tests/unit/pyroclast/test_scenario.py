@@ -131,6 +131,7 @@ def test_a_plugin_that_fails_is_named() -> None:
 
     class Fails:
         name = "fails"
+        filters_nodes = False
 
         def on_session_open(self, session: Session) -> None:
             raise RuntimeError(session.uid)
