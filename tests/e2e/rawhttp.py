@@ -7,6 +7,8 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +110,20 @@ class Client:
                 if is_last or not isinstance(fault, ConnectionError):
                     raise
         raise AssertionError("the loop returns or raises")
+
+    @contextmanager
+    def nodes(self, *names: str) -> Iterator[None]:
+        """Have nodes for pods that a test binds.
+
+        The garbage collector, which runs once a test has started the controllers, removes pods whose node is missing.
+        """
+        for name in names:
+            node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"unschedulable": True}}
+            created = self.send("POST", "/api/v1/nodes", node)
+            assert created.code == CREATED, created.body
+        yield
+        for name in names:
+            self.send("DELETE", f"/api/v1/nodes/{name}")
 
     def create_priority_class(self, name: str, value: int, **more: str) -> None:
         """Create a priority class, and wait until pods may name it: admission reads it by a watch of its own."""

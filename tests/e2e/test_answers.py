@@ -25,6 +25,13 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 numbers = count(1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nodes(cluster: Cluster) -> Iterator[None]:
+    """The nodes that pods are bound to."""
+    with Client(cluster).nodes("node-a", "node-b"):
+        yield
+
+
 @pytest.fixture
 def client(cluster: Cluster) -> Client:
     """The administrator, speaking JSON."""

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.e2e.cluster import Cluster, KubectlError
+from tests.e2e.rawhttp import Client
 
 KUBECTL = Path(__file__).parents[2] / ".venv" / "bin" / "kubectl"
 NUMBERS = count(1)
@@ -196,10 +197,13 @@ def test_a_list_of_definitions_is_checked_by_kubectl(cluster: Cluster) -> None:
 def test_wait_sees_a_condition_come(cluster: Cluster, namespace: str) -> None:
     """A wait ends when the status changes."""
     cluster.kubectl("apply", "-n", namespace, "-f", "-", input=POD)
-    bind(cluster, namespace, "one", "some-node")
+    with Client(cluster).nodes("some-node"):
+        bind(cluster, namespace, "one", "some-node")
 
-    cluster.kubectl("wait", "-n", namespace, "--for=condition=PodScheduled", "pod/one", "--timeout=10s")
-    cluster.kubectl("wait", "-n", namespace, "--for=jsonpath={.spec.nodeName}=some-node", "pod/one", "--timeout=10s")
+        cluster.kubectl("wait", "-n", namespace, "--for=condition=PodScheduled", "pod/one", "--timeout=10s")
+        cluster.kubectl(
+            "wait", "-n", namespace, "--for=jsonpath={.spec.nodeName}=some-node", "pod/one", "--timeout=10s"
+        )
 
 
 def test_get_watch_streams_rows(cluster: Cluster, namespace: str) -> None:

@@ -17,6 +17,13 @@ MERGE = "application/merge-patch+json"
 numbers = count(1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nodes(cluster: Cluster) -> Iterator[None]:
+    """The nodes that pods are bound to."""
+    with Client(cluster).nodes("node-a"):
+        yield
+
+
 @pytest.fixture
 def client(cluster: Cluster) -> Client:
     """The administrator, speaking JSON."""
