@@ -11,7 +11,7 @@ from framework.placement.minimums import in_front, needed_tasks
 from framework.placement.work_order import WorkOrder
 from framework.preemption.domains import domains_of
 from framework.preemption.gang_plans import GangEviction, GangPlanner
-from framework.preemption.namespace_turns import MOST_STEPS, RetryLimiter
+from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from framework.preemption.rules import Looks, Rule, Vetoes
 from framework.session.jobs import SessionJob
 from framework.session.session import Session
@@ -46,7 +46,7 @@ def in_turn(session: Session, jobs: Iterable[SessionJob], most_steps: int) -> It
 
     What is done before the next job is asked for counts for the share of its namespace.
     """
-    turns = RetryLimiter(session, most_steps, jobs)
+    turns = NamespaceTurns(session, most_steps, jobs)
     order = WorkOrder(session, turns.first())
     while (queue := order.next_queue()) is not None:
         plans = len(session.plans)

@@ -12,7 +12,7 @@ from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, 
 from framework.configuration.arguments import argument
 from framework.extension import points
 from framework.placement.work_order import WorkOrder
-from framework.preemption.namespace_turns import MOST_STEPS, RetryLimiter
+from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from framework.preemption.plans import PreemptionPlanner
 from framework.preemption.rules import Looks, Rule, Vetoes
 from framework.session.jobs import SessionJob
@@ -58,12 +58,12 @@ class Preempt:
         """Give each starving job a plan, queue by queue."""
         found = preemptors(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
         if found.starving:
-            turns = RetryLimiter(session, self.args.namespaceSteps, found.starving)
+            turns = NamespaceTurns(session, self.args.namespaceSteps, found.starving)
             self._serve(session, turns, turns.first())
             turns.close()
         found.record_not_eligible(self.name)
 
-    def _serve(self, session: Session, turns: RetryLimiter, starving: list[SessionJob]) -> None:
+    def _serve(self, session: Session, turns: NamespaceTurns, starving: list[SessionJob]) -> None:
         between, inside = (planner(session, self.args, within_job=within_job) for within_job in (False, True))
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:

@@ -21,7 +21,7 @@ from framework.configuration.arguments import argument
 from framework.extension import points
 from framework.placement.work_order import WorkOrder
 from framework.preemption.domains import domains_of
-from framework.preemption.namespace_turns import MOST_STEPS, RetryLimiter
+from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from framework.preemption.plans import PreemptionPlanner
 from framework.preemption.refusals import no_domain
 from framework.preemption.rules import Looks, Rule, Vetoes
@@ -57,12 +57,12 @@ class Reclaim:
         """Give each starving job a plan, queues taking turns."""
         found = preemptors(session, left_to="gangreclaim", leaves=has_topology_of_parts)
         if found.starving:
-            turns = RetryLimiter(session, self.args.namespaceSteps, found.starving)
+            turns = NamespaceTurns(session, self.args.namespaceSteps, found.starving)
             self._serve(session, turns, turns.first())
             turns.close()
         found.record_not_eligible(self.name, refused=queue_refusals(session))
 
-    def _serve(self, session: Session, turns: RetryLimiter, starving: list[SessionJob]) -> None:
+    def _serve(self, session: Session, turns: NamespaceTurns, starving: list[SessionJob]) -> None:
         planner = planner_of(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:

@@ -1,4 +1,4 @@
-"""Binding, as others see it: what a binder and a preparer are, what comes of a plan, and how outsiders take part.
+"""Binding, as others see it: what a binder and a preparer are, what comes of a plan, and how extensions take part.
 
 A binder from outside is given the one so far and returns another, which hands on what it does not do itself; so several
 stack, and the last that registers is asked first. A preparer from outside does one kind of preparation that its plugin
@@ -15,12 +15,12 @@ from model.errors import ConfigError, PyroclastError
 from model.plan import Bind, Plan, Preparation
 
 __all__ = [
-    "OUTSIDERS",
+    "BIND_EXTENSIONS",
+    "BindExtensions",
     "BindOutcome",
     "Binder",
     "Delegate",
     "DelegateError",
-    "OrphanPods",
     "PlanOutcome",
     "Preparer",
     "refused",
@@ -105,7 +105,7 @@ def refused(bind: Bind, reason: str, message: str) -> BindOutcome:
 
 
 @dataclass(slots=True)
-class OrphanPods:
+class BindExtensions:
     """Binders and preparers from outside; the functions of the same names say more."""
 
     preparers: dict[str, Preparer] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class OrphanPods:
         return binder
 
 
-OUTSIDERS: Final = OrphanPods()
+BIND_EXTENSIONS: Final = BindExtensions()
 """What is registered in this process."""
 
 
@@ -147,7 +147,7 @@ def register_binder(make: Callable[[Binder], Binder]) -> None:
     Args:
         make: Given the binder so far, returns the one to use in its place.
     """
-    OUTSIDERS.register_binder(make)
+    BIND_EXTENSIONS.register_binder(make)
 
 
 def register_preparer(kind: str, preparer: Preparer) -> None:
@@ -160,7 +160,7 @@ def register_preparer(kind: str, preparer: Preparer) -> None:
     Raises:
         ConfigError: Somebody else does this kind.
     """
-    OUTSIDERS.register_preparer(kind, preparer)
+    BIND_EXTENSIONS.register_preparer(kind, preparer)
 
 
 class _Fenced:

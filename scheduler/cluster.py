@@ -18,7 +18,7 @@ from cache.wake_triggers import Trigger
 from cache.writers import ClusterWriters
 from kube import resources
 from kube.binder import ApiBinder
-from kube.binding import OUTSIDERS, Delegate
+from kube.binding import BIND_EXTENSIONS, Delegate
 from kube.client import Client
 from kube.discovery import Discovery
 from kube.events import EventRecorder
@@ -73,9 +73,11 @@ def make_cache(
         known = cache.state.task(task)
         return None if known is None else known.created
 
-    own = ApiBinder(client, preparers=OUTSIDERS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic)
+    own = ApiBinder(
+        client, preparers=BIND_EXTENSIONS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic
+    )
     writers = ClusterWriters(
-        binder=CountingBinder(OUTSIDERS.around(own), metrics, rate, created=created),
+        binder=CountingBinder(BIND_EXTENSIONS.around(own), metrics, rate, created=created),
         evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
         statuses=StatusWriter(client, discovery, traffic=traffic),
         events=EventRecorder(client, component=options.component, traffic=traffic),

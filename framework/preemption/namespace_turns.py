@@ -24,7 +24,7 @@ from framework.session.session import Session
 from model.ids import JobId
 from model.sealed import SealedDict
 
-__all__ = ["MOST_STEPS", "RetryLimiter"]
+__all__ = ["MOST_STEPS", "NamespaceTurns"]
 
 MOST_STEPS: Final = 2_000
 """Nodes on which evictions are tried in vain for one namespace, by one action in one cycle."""
@@ -33,7 +33,7 @@ _MOST_STEPS_OF_JOB: Final = 20_000
 _FIRST: Final = Turn(is_over=False, snapshot=-1, told=None)
 
 
-class RetryLimiter:
+class NamespaceTurns:
     """The turns of one action in one session.
 
     waits  it had its turn in this round, others of its namespace did not

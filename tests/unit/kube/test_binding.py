@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kube.binding import Binder, BindOutcome, OrphanPods, PlanOutcome
+from kube.binding import Binder, BindExtensions, BindOutcome, PlanOutcome
 from model.errors import ConfigError
 from model.ids import JobId, NodeName, TaskId
 from model.plan import Bind, Plan, Preparation
@@ -78,16 +78,16 @@ async def test_without_outsiders_the_binder_is_the_one_given() -> None:
     """Nothing stands around it."""
     binder = Innermost()
 
-    assert OrphanPods().around(binder) is binder
+    assert BindExtensions().around(binder) is binder
 
 
 async def test_the_last_that_registers_is_asked_first() -> None:
     """Each is given the binder so far; what the innermost says comes out."""
-    orphan_pods, log = OrphanPods(), list[str]()
+    extensions, log = BindExtensions(), list[str]()
     for name in ("first", "second"):
-        orphan_pods.register_binder(lambda inner, name=name: Noting(inner, name, log))  # type: ignore[misc]  # the default binds the loop's name
+        extensions.register_binder(lambda inner, name=name: Noting(inner, name, log))  # type: ignore[misc]  # the default binds the loop's name
 
-    outcome = await orphan_pods.around(Innermost()).bind(PLAN)
+    outcome = await extensions.around(Innermost()).bind(PLAN)
 
     assert log == ["second", "first"]
     assert outcome == await Innermost().bind(PLAN)
@@ -95,10 +95,10 @@ async def test_the_last_that_registers_is_asked_first() -> None:
 
 async def test_what_a_binder_raises_fails_its_binds() -> None:
     """All of them, with the binder's name and its words."""
-    orphan_pods = OrphanPods()
-    orphan_pods.register_binder(lambda _inner: Raising())
+    extensions = BindExtensions()
+    extensions.register_binder(lambda _inner: Raising())
 
-    outcome = await orphan_pods.around(Innermost()).bind(PLAN)
+    outcome = await extensions.around(Innermost()).bind(PLAN)
 
     told = f"{__name__}.Raising: RuntimeError: cannot bind 2 pods"
     assert [(each.bind, each.reason, each.message) for each in outcome.failed] == [
@@ -108,11 +108,11 @@ async def test_what_a_binder_raises_fails_its_binds() -> None:
 
 async def test_a_broken_binder_inside_is_a_failure_to_the_one_outside() -> None:
     """The fence stands around each, so that nobody needs to catch what another raises."""
-    orphan_pods, log = OrphanPods(), list[str]()
-    orphan_pods.register_binder(lambda _inner: Raising())
-    orphan_pods.register_binder(lambda inner: Noting(inner, "outer", log))
+    extensions, log = BindExtensions(), list[str]()
+    extensions.register_binder(lambda _inner: Raising())
+    extensions.register_binder(lambda inner: Noting(inner, "outer", log))
 
-    outcome = await orphan_pods.around(Innermost()).bind(PLAN)
+    outcome = await extensions.around(Innermost()).bind(PLAN)
 
     assert log == ["outer"]
     assert len(outcome.failed) == 2
@@ -120,10 +120,10 @@ async def test_a_broken_binder_inside_is_a_failure_to_the_one_outside() -> None:
 
 async def test_every_bind_of_a_plan_is_accounted_for() -> None:
     """What is not told of has failed; what is told of stands with the plan's own bind."""
-    orphan_pods = OrphanPods()
-    orphan_pods.register_binder(lambda _inner: Forgetting())
+    extensions = BindExtensions()
+    extensions.register_binder(lambda _inner: Forgetting())
 
-    outcome = await orphan_pods.around(Innermost()).bind(PLAN)
+    outcome = await extensions.around(Innermost()).bind(PLAN)
 
     assert [(each.bind, each.is_bound) for each in outcome.binds] == [(BINDS[0], False), (BINDS[1], True)]
     assert outcome.binds[0].message == f"{__name__}.Forgetting: nothing was told of this pod"
@@ -131,25 +131,25 @@ async def test_every_bind_of_a_plan_is_accounted_for() -> None:
 
 def test_a_binder_that_cannot_be_made_is_a_fault_of_the_start() -> None:
     """It is named by its module."""
-    orphan_pods = OrphanPods()
+    extensions = BindExtensions()
 
     def make(inner: Binder) -> Binder:
         raise LookupError(f"no service for {type(inner).__name__}")
 
-    orphan_pods.register_binder(make)
+    extensions.register_binder(make)
 
     with pytest.raises(ConfigError, match=f"binder from {__name__}: LookupError: no service for Innermost"):
-        orphan_pods.around(Innermost())
+        extensions.around(Innermost())
 
 
 def test_a_kind_of_preparation_is_done_by_one() -> None:
     """A second preparer is a fault, unless it is of the same class: its module was loaded again."""
-    orphan_pods = OrphanPods()
-    orphan_pods.register_preparer("reserve", Reserving())
+    extensions = BindExtensions()
+    extensions.register_preparer("reserve", Reserving())
     again = Reserving()
 
-    orphan_pods.register_preparer("reserve", again)
+    extensions.register_preparer("reserve", again)
     with pytest.raises(ConfigError, match=rf"preparation 'reserve' from {__name__}.Renting: {__name__}.Reserving does"):
-        orphan_pods.register_preparer("reserve", Renting())
+        extensions.register_preparer("reserve", Renting())
 
-    assert orphan_pods.preparers == {"reserve": again}
+    assert extensions.preparers == {"reserve": again}
